@@ -1,0 +1,49 @@
+/** The layering of the project. No exceptions list: a rule that hurts is a design to change. */
+const only = (name, from, allowed) => ({
+  name,
+  severity: 'error',
+  from: { path: from },
+  to: { path: '^(src-|db/)', pathNot: [from, ...allowed] },
+});
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^(electron|virtual:|\\$)' } },
+    only('domain imports nothing', '^src-workers/domain', []),
+    only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
+    only('models import domain and numeric', '^src-workers/models', ['^src-workers/(domain|numeric)']),
+    only('space imports domain', '^src-workers/space', ['^src-workers/domain']),
+    only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
+    only('workers import workers only', '^src-workers', ['^src-workers']),
+    only('db imports domain', '^db', ['^src-workers/domain']),
+    only('contract imports domain', '^src-main/contract', ['^src-workers/domain']),
+    only('services import contract, db and the pool', '^src-main/services', ['^src-main/contract', '^db', '^src-workers']),
+    only('hosts import services and contract', '^src-main/(desktop|serve|cli)', ['^src-main/(services|contract|hosts)', '^src-workers/domain']),
+    only('renderer imports contract, domain and models', '^src-renderer', ['^src-main/contract', '^src-workers/(domain|models|numeric)']),
+    {
+      name: 'piscina only in the worker and the pool',
+      severity: 'error',
+      from: { path: '^src-', pathNot: '^(src-workers/worker\\.ts|src-main/services/pool\\.ts)$' },
+      to: { path: 'node_modules/piscina' },
+    },
+    {
+      name: 'electron only in the desktop host',
+      severity: 'error',
+      from: { path: '^(src-|db/)', pathNot: '^src-main/desktop' },
+      to: { path: '^(electron$|node_modules/electron/)' },
+    },
+    {
+      name: 'the database only in db',
+      severity: 'error',
+      from: { path: '^src-' },
+      to: { path: 'node_modules/better-sqlite3' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    exclude: { path: '^(out|test-results)' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types', 'svelte'] },
+  },
+};

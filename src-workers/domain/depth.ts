@@ -1,0 +1,23 @@
+/**
+ * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the units.
+ * Everything a time prediction needs to know of a workload (see DESIGN: composite).
+ *
+ * `values` is strictly increasing, ≥ 0. Survival functions are step functions that change at `values`:
+ * P(depth > v) for values[i] ≤ v < values[i+1] is out[i]; below values[0] it is 1; out[last] is 0.
+ */
+export interface GroupDepth {
+  readonly values: Float64Array;
+  /** E[depth] of one work group, iterations. */
+  readonly meanDepth: number;
+  /** Mean work of one unit slot, iterations: E[W]·m, what an ideal machine without lockstep would need per slot. */
+  readonly meanWork: number;
+  /** aggregateLoss = meanDepth / meanWork ≥ 1 (balancing cost aside). */
+  readonly aggregateLoss: number;
+  /** E[H] of a group (Swatman's mean loss) ≥ 1. */
+  readonly meanLoss: number;
+  /**
+   * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`).
+   * Consecutive groups share a bucket or window where the balancing has them.
+   */
+  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+}

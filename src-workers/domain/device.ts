@@ -1,0 +1,72 @@
+export type GpuVendor = 'nvidia' | 'amd' | 'intel' | 'apple' | 'software' | 'other';
+
+/** Rules by which a device hands out registers, shared memory and slots; chosen by architecture. */
+export type OccupancyRules =
+  | { readonly family: 'nvidia'; readonly computeCapability: string }
+  | { readonly family: 'amd'; readonly isa: string; readonly waveSize: 32 | 64 }
+  | { readonly family: 'generic' };
+
+/** Hard limits of a device; a design over any of them is invalid. `null` where the device has no such limit. */
+export interface DeviceLimits {
+  readonly maxThreadsPerBlock: number;
+  readonly maxGridBlocks: number;
+  readonly maxBlocksPerMultiprocessor: number;
+  readonly maxThreadGroupsPerMultiprocessor: number;
+  readonly registersPerMultiprocessor: number;
+  readonly maxRegistersPerBlock: number;
+  readonly maxRegistersPerThread: number;
+  readonly sharedMemoryBytesPerMultiprocessor: number;
+  /** The largest a block may ask for, opt-in included. */
+  readonly maxSharedMemoryBytesPerBlock: number;
+}
+
+/** A GPU, as public data. Every value carries its source in `sources` (field name → citation or address). */
+export interface GpuDevice {
+  readonly kind: 'gpu';
+  /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
+  readonly id: string;
+  /** Display name without the vendor: `A100 SXM4 40 GB`. */
+  readonly name: string;
+  readonly vendor: GpuVendor;
+  /** Marketing architecture: `Ampere`, `CDNA 2`. */
+  readonly architecture: string;
+  readonly occupancy: OccupancyRules;
+  readonly year: number;
+  /** Streaming multiprocessors, compute units, or workgroup processors: whatever holds resident blocks. */
+  readonly multiprocessors: number;
+  /** Boost clock, MHz. */
+  readonly clockMhz: number;
+  /** ω: lanes that run in lockstep. */
+  readonly threadGroupWidth: number;
+  readonly schedulersPerMultiprocessor: number;
+  /** FP32 lanes of one multiprocessor: a thread-group instruction costs width/lanes cycles of it. */
+  readonly fp32LanesPerMultiprocessor: number;
+  /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
+  readonly dependentIssueLatencyCycles: number;
+  /** Device-memory load latency, cycles. */
+  readonly memoryLatencyCycles: number;
+  /** Peak device-memory bandwidth, GB/s (10⁹ bytes). */
+  readonly memoryBandwidthGbS: number;
+  readonly memoryGib: number;
+  readonly l2Bytes: number;
+  readonly limits: DeviceLimits;
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+/** A multicore CPU, as the contention models see it (Langguth). */
+export interface CpuDevice {
+  readonly kind: 'cpu';
+  readonly id: string;
+  readonly name: string;
+  readonly vendor: string;
+  readonly cores: number;
+  /** β: bandwidth of one core alone, GB/s. */
+  readonly singleCoreBandwidthGbS: number;
+  /** ρ: bandwidth of all cores, GB/s. */
+  readonly fullBandwidthGbS: number;
+  /** K as tabulated by the source: cores at which the bandwidth saturates. */
+  readonly kneeCores: number;
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export type Device = GpuDevice | CpuDevice;

@@ -1,0 +1,46 @@
+/** How a kernel's lane loop treats the units it owns (see DESIGN: granularity). */
+export type LoopForm = 'nested' | 'flattened';
+
+/**
+ * What is known of a kernel, independent of the device it runs on. Costs are per iteration of one work unit executed by
+ * one thread; a unit shared by u threads costs φ(u) = (1−σ)/u + σ + κ·log₂u of it per lane.
+ */
+export interface KernelProfile {
+  readonly name: string;
+  /** Registers per thread the compiler wants when nothing caps it. */
+  readonly registersPerThread: number;
+  /** Static and dynamic shared memory (LDS) of a block, bytes. */
+  readonly sharedMemoryBytesPerBlock: number;
+  /** Thread-group instructions issued per iteration. */
+  readonly instructionsPerIteration: number;
+  /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
+  readonly dependentLoadsPerIteration: number;
+  /** Device-memory traffic of one lane per iteration, bytes. */
+  readonly bytesPerIteration: number;
+  /** σ, 0…1: the part of an iteration that does not speed up when threads share a unit. */
+  readonly serialFraction: number;
+  /** κ ≥ 0: cost of one cooperation step (of log₂u), as a fraction of an iteration. */
+  readonly cooperationCost: number;
+  /** Work before the first iteration of each unit, in iterations. */
+  readonly setupIterationsPerUnit: number;
+  /** p ≥ 1: softness of the knee between latency-bound and issue-bound. */
+  readonly kneeSoftness: number;
+  /** Input and state bytes of a unit that a reordering has to move. */
+  readonly bytesPerUnit: number;
+  /** Whether unit lengths are known before launch; sorting and bucketing need them. */
+  readonly lengthsKnownBeforeLaunch: boolean;
+  /** Cost of one register spilled by a register cap: issue instructions per iteration. */
+  readonly spillInstructionsPerRegister: number;
+}
+
+/** Issue behaviour of one SM for one kernel, measured or derived: cycles of SM time per iteration. */
+export interface PipelineParameters {
+  /** τ: latency floor of one iteration, cycles. */
+  readonly latencyCycles: number;
+  /** c: issue cost of one iteration of one thread group, cycles of the whole SM. */
+  readonly issueCycles: number;
+  /** p: softness of the knee. */
+  readonly kneeSoftness: number;
+  /** q: schedulers per SM; thread groups are served in whole rounds of q. */
+  readonly schedulers: number;
+}

@@ -1,0 +1,37 @@
+/** One printed figure of a paper beside ours. */
+export interface ReproductionRow {
+  /** What the figure is, e.g. `geometric(0.05), n = 8`. */
+  readonly label: string;
+  readonly paper: number;
+  readonly ours: number;
+  /** |ours − paper| in `unit` if absolute, or |ours/paper − 1| if relative; see `errorKind`. */
+  readonly error: number;
+  readonly errorKind: 'absolute' | 'relative';
+  readonly tolerance: number;
+  readonly passed: boolean;
+}
+
+/** One table or figure of a paper, reproduced. `passed` is true when every row is. */
+export interface ReproductionTable {
+  /** Short name used on the command line: `swatman`, `hasan`, `bialas`, `langguth`, `kim`. */
+  readonly paper: string;
+  readonly citation: string;
+  readonly table: string;
+  /** Unit of `paper` and `ours`; `1` for a ratio. */
+  readonly unit: string;
+  readonly rows: readonly ReproductionRow[];
+  readonly passed: boolean;
+  /** What a reader should know: where the paper's own claim fails on its own data, which variant was used, … */
+  readonly notes: readonly string[];
+}
+
+export function reproductionRow(
+  label: string,
+  paper: number,
+  ours: number,
+  tolerance: number,
+  errorKind: ReproductionRow['errorKind'] = 'absolute',
+): ReproductionRow {
+  const error = errorKind === 'absolute' ? Math.abs(ours - paper) : Math.abs(ours / paper - 1);
+  return { label, paper, ours, error, errorKind, tolerance, passed: error <= tolerance };
+}

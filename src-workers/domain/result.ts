@@ -1,0 +1,44 @@
+/**
+ * Expected failures are values; bugs throw. A failure's message says what was got and what was expected.
+ */
+export type FailureCode =
+  | 'bad-input' // a value, field or file that breaks its contract
+  | 'not-found' // a named thing that does not exist
+  | 'conflict' // the request does not fit the present state
+  | 'unsupported' // understood, but not possible with this model, device or machine
+  | 'storage' // the database refused: damaged, newer, full, locked
+  | 'cancelled' // the caller cancelled
+  | 'internal'; // a bug, mapped at a host's edge
+
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+  /** Where it happened: a field path, a line and column, a design index. Plain JSON values only. */
+  readonly context?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Failure };
+
+export function ok<T>(value: T): Result<T> {
+  return { ok: true, value };
+}
+
+export function fail(code: FailureCode, message: string, context?: Failure['context']): Result<never> {
+  return { ok: false, error: context ? { code, message, context } : { code, message } };
+}
+
+/** A failure that crosses code which can only throw: carries its `Failure`, so that a host's edge can show it. */
+export class FailureError extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = 'FailureError';
+    this.failure = failure;
+  }
+}
+
+/** Returns the value, or throws the failure. For edges where an exception is the only way out. */
+export function unwrap<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new FailureError(result.error);
+}

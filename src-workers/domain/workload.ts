@@ -1,0 +1,29 @@
+/**
+ * A finite law of unit lengths: the number of iterations of one work unit.
+ *
+ * `support` is strictly increasing, integers ≥ 0; `probability[i] = P(W = support[i]) > 0`; the probabilities sum to 1
+ * within rounding. Both arrays have the same length ≥ 1.
+ */
+export interface LengthLaw {
+  /** How the law was written, in the workload grammar, e.g. `geometric(0.05)`. */
+  readonly label: string;
+  readonly support: Float64Array;
+  readonly probability: Float64Array;
+  /** Probability cut from an infinite (or too long) support before renormalisation; 0 where nothing was cut. */
+  readonly truncatedMass: number;
+}
+
+export interface LawMoments {
+  readonly mean: number;
+  readonly standardDeviation: number;
+  readonly supportMin: number;
+  readonly supportMax: number;
+}
+
+/** A workload: how many units, and the law of their lengths (in the workload grammar, resolved to a `LengthLaw`). */
+export interface WorkloadSpec {
+  /** Workload grammar: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`, `example:collatz`, … */
+  readonly lengths: string;
+  /** Number of independent work units, ≥ 1. */
+  readonly units: number;
+}
