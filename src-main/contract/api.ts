@@ -1,0 +1,229 @@
+import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
+import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
+import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
+import type { LawMoments } from '../../src-workers/domain/workload.ts';
+import type { Study } from './study.ts';
+
+/** Shapes that procedures return. Typed arrays stay typed arrays across every transport. */
+
+export interface AppInfo {
+  readonly version: string;
+  readonly host: 'desktop' | 'serve' | 'cli';
+  readonly platform: string;
+  readonly nodeVersion: string;
+  readonly databaseFile: string;
+  readonly databaseBytes: number;
+  readonly modelVersion: string;
+  readonly workers: number;
+}
+
+export interface StudySummary {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string;
+  readonly example: boolean;
+  readonly updatedAt: string;
+  readonly runs: number;
+  readonly latestRunId: number | null;
+}
+
+export interface StudyRecord extends StudySummary {
+  readonly study: Study;
+}
+
+export interface ResolvedWorkload {
+  readonly label: string;
+  readonly moments: LawMoments;
+  readonly truncatedMass: number;
+  readonly support: Float64Array;
+  readonly probability: Float64Array;
+}
+
+export interface SpaceSize {
+  readonly enumerated: number;
+  readonly valid: number;
+  /** Invalid designs by reason, largest first. */
+  readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
+  readonly axes: readonly { readonly axis: string; readonly count: number }[];
+  /** Estimated time to predict the space on this machine, ms. */
+  readonly estimatedMs: number;
+}
+
+export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
+export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
+
+export interface RunSummary {
+  readonly id: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly studyId: number | null;
+  readonly studyName: string;
+  readonly name: string | null;
+  readonly tags: readonly string[];
+  readonly note: string;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly elapsedMs: number | null;
+  readonly enumerated: number;
+  readonly valid: number;
+  readonly invalid: number;
+  readonly bytes: number;
+  readonly bestTimeMs: number | null;
+  readonly bestDesign: string | null;
+  readonly error: string | null;
+}
+
+export interface RunDetail extends RunSummary {
+  readonly study: Study;
+  readonly devices: readonly GpuDevice[];
+  readonly appVersion: string;
+  readonly modelVersion: string;
+  readonly seed: number;
+  readonly machine: string;
+  /** Fields of the study as it is now that differ from the study this run was made with: the run is stale. */
+  readonly staleFields: readonly { readonly field: string; readonly was: string; readonly is: string }[];
+}
+
+export interface RankRow {
+  readonly rank: number;
+  /** True where the time is within the model's own error of the best of the list. */
+  readonly tied: boolean;
+  readonly designIndex: number;
+  readonly deviceId: string;
+  readonly device: string;
+  readonly design: Design;
+  /** The number the row is ranked by: of the best fidelity that has been run for it. */
+  readonly timeMs: number;
+  readonly fidelity: 'predicted' | 'simulated' | 'measured';
+  readonly meanLoss: number;
+  readonly aggregateLoss: number;
+  readonly occupancyFraction: number;
+  readonly residentBlocks: number;
+  readonly residentThreadGroups: number;
+  readonly waves: number;
+  readonly limitedBy: readonly LimitingFactor[];
+  readonly invalid: InvalidReason | null;
+  readonly breakdown: Breakdown | null;
+  /** Predicted time along the block sizes of the space, everything else equal; NaN where invalid. */
+  readonly alongBlock: Float64Array | null;
+}
+
+export const RANK_COLUMNS = [
+  'timeMs',
+  'device',
+  'threadsPerUnit',
+  'unitsPerThread',
+  'loop',
+  'balancing',
+  'blockThreads',
+  'gridBlocks',
+  'registerCap',
+  'meanLoss',
+  'aggregateLoss',
+  'occupancyFraction',
+  'residentBlocks',
+  'waves',
+] as const;
+export type RankColumn = (typeof RANK_COLUMNS)[number];
+
+export interface RankPage {
+  /** Rows of the filter, and of the run. */
+  readonly matching: number;
+  readonly total: number;
+  readonly offset: number;
+  readonly rows: readonly RankRow[];
+  /** Number of leading designs (by time, within the filter) that the model cannot tell apart, and the relative width of that band. */
+  readonly ties: number;
+  readonly tieFraction: number;
+  readonly baseline: RankRow | null;
+}
+
+export interface Histogram {
+  /** Bin edges, ms (length bins + 1), logarithmic. */
+  readonly edgesMs: Float64Array;
+  readonly counts: Float64Array;
+  readonly best: number;
+  readonly median: number;
+  /** Designs slower than the last edge. */
+  readonly beyond: number;
+}
+
+export interface LandscapeGrid {
+  readonly xAxis: string;
+  readonly yAxis: string;
+  readonly xValues: readonly string[];
+  readonly yValues: readonly string[];
+  /** Row-major (y, x): time ms, NaN where no valid design. */
+  readonly timeMs: Float64Array;
+  readonly designIndex: Float64Array;
+  /** Row-major invalidReason codes; 0 where valid. */
+  readonly invalidReason: Uint8Array;
+  readonly waves: Float64Array;
+  readonly best: number;
+  readonly bestDesign: number;
+}
+
+export interface ParallelSample {
+  readonly axes: readonly { readonly id: string; readonly label: string; readonly categories: readonly string[] | null }[];
+  /** One Float64Array per axis: category index or value. */
+  readonly columns: readonly Float64Array[];
+  readonly designIndex: Float64Array;
+  readonly sampledFrom: number;
+}
+
+export interface DeviceBest {
+  readonly device: GpuDevice;
+  readonly best: RankRow | null;
+  readonly valid: number;
+  readonly breakdown: Breakdown | null;
+  /** Best time per threads per unit on this device, ms (NaN where none valid). */
+  readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
+}
+
+export interface DeviceComparisonResult {
+  readonly devices: readonly DeviceBest[];
+  /** timeMs[i][j]: the best design of device i, run on device j (NaN where invalid there). */
+  readonly cross: readonly (readonly number[])[];
+  /** Sentences that say why the fastest device wins, largest cause first. */
+  readonly reasons: readonly string[];
+}
+
+export interface RunDiff {
+  readonly left: RunSummary;
+  readonly right: RunSummary;
+  readonly fields: readonly { readonly field: string; readonly left: string; readonly right: string }[];
+  readonly best: readonly { readonly device: string; readonly leftMs: number | null; readonly rightMs: number | null; readonly leftDesign: string; readonly rightDesign: string }[];
+  /** Spearman's rank correlation over designs valid in both runs (same space only), or null. */
+  readonly spearman: number | null;
+}
+
+export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', 'cuda', 'wgsl'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export interface ExportDocument {
+  readonly fileName: string;
+  readonly mediaType: string;
+  readonly text: string;
+}
+
+export interface DoctorCheck {
+  readonly id: string;
+  readonly label: string;
+  readonly state: 'ok' | 'absent' | 'problem';
+  readonly found: string;
+  /** What to do where something is absent or wrong. */
+  readonly advice: string;
+}
+
+export interface RunProgress {
+  readonly runId: number;
+  readonly stage: 'preparing' | 'predicting' | 'saving' | 'simulating' | 'measuring';
+  readonly done: number;
+  readonly total: number;
+  readonly elapsedMs: number;
+  readonly remainingMs: number | null;
+  readonly bestTimeMs: number | null;
+}
+
+export type { Breakdown, Design, Device, GpuDevice, ReproductionTable };

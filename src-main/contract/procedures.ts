@@ -1,0 +1,191 @@
+import * as v from 'valibot';
+import {
+  EXPORT_FORMATS,
+  RANK_COLUMNS,
+  type AppInfo,
+  type Breakdown,
+  type Device,
+  type DeviceComparisonResult,
+  type DoctorCheck,
+  type ExportDocument,
+  type Histogram,
+  type LandscapeGrid,
+  type ParallelSample,
+  type RankPage,
+  type RankRow,
+  type ReproductionTable,
+  type ResolvedWorkload,
+  type RunDetail,
+  type RunDiff,
+  type RunProgress,
+  type RunSummary,
+  type SpaceSize,
+  type StudyRecord,
+  type StudySummary,
+} from './api.ts';
+import { studySchema, workloadSchema } from './study.ts';
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+
+/** One call a renderer or a command may make: the schema of its argument, and the shape of its answer. */
+interface Procedure<Schema extends v.GenericSchema, Output> {
+  readonly input: Schema;
+  /** Type only. */
+  readonly output: Output;
+}
+
+function procedure<Schema extends v.GenericSchema>(input: Schema) {
+  return {
+    returns<Output>(): Procedure<Schema, Output> {
+      return { input, output: undefined as unknown as Output };
+    },
+  };
+}
+
+const nothing = v.strictObject({});
+const id = v.pipe(v.number(), v.integer(), v.minValue(1));
+const byId = v.strictObject({ id });
+const index = v.pipe(v.number(), v.integer(), v.minValue(0));
+const shortText = v.pipe(v.string(), v.maxLength(400));
+
+/** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
+export const rankFilter = v.strictObject({
+  deviceId: v.optional(shortText),
+  threadsPerUnit: v.optional(v.array(v.number())),
+  balancing: v.optional(v.array(shortText)),
+  loop: v.optional(v.array(shortText)),
+  blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
+  gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
+  registerCap: v.optional(v.array(v.nullable(v.number()))),
+  timeMs: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
+  occupancyFraction: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
+  validity: v.optional(v.picklist(['valid', 'invalid', 'all']), 'valid'),
+  invalidReason: v.optional(v.picklist(INVALID_REASONS.map((reason) => reason.code))),
+});
+export type RankFilter = v.InferInput<typeof rankFilter>;
+
+const noFilter = { validity: 'valid' } as const;
+
+export const procedures = {
+  'app.info': procedure(nothing).returns<AppInfo>(),
+  'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
+  'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
+  'settings.set': procedure(v.strictObject({ key: shortText, value: v.unknown() })).returns<null>(),
+
+  'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
+  'studies.get': procedure(byId).returns<StudyRecord>(),
+  /** Saves a new study (no id) or a new state of one. */
+  'studies.save': procedure(v.strictObject({ id: v.optional(id), study: studySchema })).returns<StudyRecord>(),
+  /** Reads a study file's text; the failure points at the field. */
+  'studies.import': procedure(v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) })).returns<StudyRecord>(),
+  'studies.duplicate': procedure(byId).returns<StudyRecord>(),
+  'studies.delete': procedure(byId).returns<null>(),
+  'studies.restore': procedure(byId).returns<null>(),
+
+  'workload.resolve': procedure(
+    v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
+  ).returns<ResolvedWorkload>(),
+  /** Takes in a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
+  'workload.upload': procedure(
+    v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array) }),
+  ).returns<{ readonly lengths: string; readonly workload: ResolvedWorkload; readonly units: number }>(),
+
+  'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
+  'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<Device>(),
+  'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
+
+  'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
+
+  'runs.start': procedure(v.strictObject({ studyId: id })).returns<{ readonly runId: number }>(),
+  'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
+  'runs.cancel': procedure(byId).returns<null>(),
+  'runs.list': procedure(
+    v.strictObject({ studyId: v.optional(id), limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200) }),
+  ).returns<readonly RunSummary[]>(),
+  'runs.get': procedure(byId).returns<RunDetail>(),
+  'runs.update': procedure(
+    v.strictObject({
+      id,
+      name: v.optional(v.nullable(shortText)),
+      note: v.optional(v.pipe(v.string(), v.maxLength(4000))),
+      tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(60))), v.maxLength(30))),
+    }),
+  ).returns<RunSummary>(),
+  'runs.delete': procedure(byId).returns<null>(),
+  'runs.restore': procedure(byId).returns<null>(),
+  'runs.diff': procedure(v.strictObject({ leftId: id, rightId: id })).returns<RunDiff>(),
+
+  'ranking.page': procedure(
+    v.strictObject({
+      runId: id,
+      filter: v.optional(rankFilter, noFilter),
+      sort: v.optional(v.strictObject({ column: v.picklist(RANK_COLUMNS), descending: v.boolean() }), {
+        column: 'timeMs',
+        descending: false,
+      }),
+      offset: v.optional(index, 0),
+      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 100),
+      baseline: v.optional(index),
+      detail: v.optional(v.boolean(), false),
+    }),
+  ).returns<RankPage>(),
+  'ranking.histogram': procedure(
+    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64) }),
+  ).returns<Histogram>(),
+  /** One design with everything known of it, its rank within the filter and its breakdown. */
+  'ranking.design': procedure(
+    v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
+  ).returns<RankRow>(),
+  /** Designs that differ from this one in one axis only, with their times, for every axis that has more than one value. */
+  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
+    readonly {
+      readonly axis: string;
+      readonly values: readonly string[];
+      readonly timeMs: Float64Array;
+      readonly designIndex: Float64Array;
+      readonly at: number;
+    }[]
+  >(),
+
+  'landscape.grid': procedure(
+    v.strictObject({
+      runId: id,
+      x: shortText,
+      y: shortText,
+      /** Axis → position of the value it is held at; axes left out are minimised over. */
+      hold: v.optional(v.record(shortText, index), {}),
+    }),
+  ).returns<LandscapeGrid>(),
+  'landscape.parallel': procedure(
+    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(5000)), 600) }),
+  ).returns<ParallelSample>(),
+  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<
+    readonly { readonly id: string; readonly label: string; readonly values: readonly string[]; readonly texts: readonly string[] }[]
+  >(),
+
+  'compare.devices': procedure(v.strictObject({ runId: id })).returns<DeviceComparisonResult>(),
+  'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
+
+  'export.render': procedure(
+    v.strictObject({ runId: id, format: v.picklist(EXPORT_FORMATS), designIndex: v.optional(index), limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100) }),
+  ).returns<ExportDocument>(),
+
+  'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<readonly ReproductionTable[]>(),
+} as const;
+
+export type Procedures = typeof procedures;
+export type ProcedureName = keyof Procedures;
+/** What a caller passes: defaults may be left out. */
+export type ProcedureInput<Name extends ProcedureName> = v.InferInput<Procedures[Name]['input']>;
+/** What a service receives: defaults filled in. */
+export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Procedures[Name]['input']>;
+export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['output'];
+
+/** Things the engine tells every window. */
+export interface Events {
+  'run.progress': RunProgress;
+  'run.finished': RunSummary;
+  /** Something in the store changed (maybe in another window or process): read again what you show. */
+  'store.changed': { readonly what: 'studies' | 'runs' | 'devices' | 'settings' | 'all' };
+  'engine.lost': { readonly message: string };
+}
+export type EventName = keyof Events;

@@ -1,0 +1,52 @@
+import type { GpuDevice } from './device.ts';
+import type { LoopForm } from './kernel.ts';
+
+/**
+ * How many blocks are launched, and so how many units each slot gets. A grid that covers all units fixes the units per
+ * thread, and the reverse; so both are values of one axis.
+ */
+export type Launch =
+  | { readonly kind: 'units-per-thread'; readonly value: number }
+  | { readonly kind: 'grid'; readonly value: number }
+  | { readonly kind: 'per-multiprocessor'; readonly value: number };
+
+/**
+ * The axes of a design space. A design is an index into their product, mixed radix, slowest first:
+ * device, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ */
+export interface SpaceAxes {
+  readonly devices: readonly GpuDevice[];
+  readonly threadsPerUnit: readonly number[];
+  readonly loop: readonly LoopForm[];
+  readonly balancing: readonly string[];
+  readonly launch: readonly Launch[];
+  readonly registerCap: readonly (number | null)[];
+  readonly blockThreads: readonly number[];
+}
+
+export const AXIS_ORDER = [
+  'device',
+  'threadsPerUnit',
+  'loop',
+  'balancing',
+  'launch',
+  'registerCap',
+  'blockThreads',
+] as const;
+export type AxisName = (typeof AXIS_ORDER)[number];
+
+/** A bound on a quantity that is known before a time is predicted. */
+export interface SpaceConstraint {
+  readonly quantity:
+    | 'threadsPerUnit'
+    | 'unitsPerThread'
+    | 'blockThreads'
+    | 'gridBlocks'
+    | 'registerCap'
+    | 'occupancyFraction'
+    | 'residentBlocks'
+    | 'waves';
+  readonly atLeast?: number | undefined;
+  readonly atMost?: number | undefined;
+  readonly multipleOf?: number | undefined;
+}
