@@ -1,0 +1,413 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { LawMoments, LengthLaw } from '../../domain/workload.ts';
+import { normalUpperTail } from './normal.ts';
+
+/** Mass cut from the upper tail of an infinite support unless the caller says otherwise. */
+export const DEFAULT_TRUNCATION = 1e-6;
+/** Points a law may have: two columns of doubles, 16 MB, and a loss table over them still takes about a second. */
+export const MAX_SUPPORT_POINTS = 1_000_000;
+/** How far stated probabilities or mixture weights may be from 1: three printed digits. They are renormalised. */
+export const PROBABILITY_SUM_TOLERANCE = 1e-3;
+
+/** Points whose probability relative to the mode is below this are dropped: they would be subnormal after scaling. */
+const NEGLIGIBLE_WEIGHT = 1e-290;
+/** The mass beyond the last weight that is computed, relative to the truncation: it only blurs `truncatedMass`. */
+const TAIL_BEYOND = 1e-9;
+
+export interface CategoricalPoint {
+  readonly length: number;
+  readonly probability: number;
+}
+
+export interface MixturePart {
+  readonly weight: number;
+  readonly law: LengthLaw;
+}
+
+/**
+ * binomial(trials, p): successes in `trials` tries, 0…trials.
+ * Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or where more than `MAX_SUPPORT_POINTS` lengths are possible.
+ */
+export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
+  const label = `binomial(${trials},${p})`;
+  if (!isLength(trials)) return expected(label, 'trials', trials, 'an integer ≥ 0');
+  if (!(p >= 0 && p <= 1)) return expected(label, 'p', p, 'a probability between 0 and 1');
+  if (p === 0) return ok(pointMass(label, 0));
+  if (p === 1) return ok(pointMass(label, trials));
+  const odds = p / (1 - p);
+  return unimodalLaw(label, {
+    mode: Math.min(trials, Math.floor((trials + 1) * p)),
+    last: trials,
+    ratioUp: (k) => ((trials - k) / (k + 1)) * odds,
+    truncation: 0,
+    limitRatio: 0,
+  });
+}
+
+/**
+ * geometric(p): tries up to and including the first success, 1, 2, …
+ * Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ */
+export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
+  const label = `geometric(${p})`;
+  if (!(p > 0 && p <= 1)) return expected(label, 'p', p, 'a probability above 0, up to 1');
+  if (!isTruncation(truncation)) return badTruncation(label, truncation);
+  if (p === 1) return ok(pointMass(label, 1));
+  const logFailure = Math.log1p(-p);
+  const last = Math.max(1, Math.ceil(Math.log(truncation) / logFailure));
+  if (last > MAX_SUPPORT_POINTS) return tooManyPoints(label, last);
+  const support = new Float64Array(last);
+  const probability = new Float64Array(last);
+  const scale = p / -Math.expm1(last * logFailure);
+  for (let i = 0; i < last; i++) {
+    support[i] = i + 1;
+    probability[i] = Math.exp(i * logFailure) * scale;
+  }
+  return ok({ label, support, probability, truncatedMass: Math.exp(last * logFailure) });
+}
+
+/**
+ * poisson(mean): 0, 1, 2, …
+ * Fails unless mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ */
+export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
+  const label = `poisson(${mean})`;
+  if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return expected(label, 'mean', mean, 'a number ≥ 0');
+  if (!isTruncation(truncation)) return badTruncation(label, truncation);
+  if (mean === 0) return ok(pointMass(label, 0));
+  return unimodalLaw(label, {
+    mode: Math.floor(mean),
+    last: Infinity,
+    ratioUp: (k) => mean / (k + 1),
+    truncation,
+    limitRatio: 0,
+  });
+}
+
+/** uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
+export function uniformLaw(a: number, b: number): Result<LengthLaw> {
+  const label = `uniform(${a},${b})`;
+  if (!isLength(a)) return expected(label, 'a', a, 'an integer ≥ 0');
+  if (!isLength(b) || b < a) return expected(label, 'b', b, `an integer ≥ ${a}`);
+  const points = b - a + 1;
+  if (points > MAX_SUPPORT_POINTS) return tooManyPoints(label, points);
+  const support = Float64Array.from({ length: points }, (_, i) => a + i);
+  return ok({ label, support, probability: new Float64Array(points).fill(1 / points), truncatedMass: 0 });
+}
+
+/**
+ * negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0.
+ * Fails unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ */
+export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
+  const label = `negative-binomial(${r},${p})`;
+  if (!(r > 0 && r <= Number.MAX_SAFE_INTEGER)) return expected(label, 'r', r, 'a number > 0');
+  if (!(p > 0 && p <= 1)) return expected(label, 'p', p, 'a probability above 0, up to 1');
+  if (!isTruncation(truncation)) return badTruncation(label, truncation);
+  if (p === 1) return ok(pointMass(label, 0));
+  const q = 1 - p;
+  const mode = r > 1 ? Math.floor(((r - 1) * q) / p) : 0;
+  if (mode > Number.MAX_SAFE_INTEGER) return tooManyPoints(label, mode);
+  return unimodalLaw(label, {
+    mode,
+    last: Infinity,
+    ratioUp: (k) => ((k + r) / (k + 1)) * q,
+    truncation,
+    limitRatio: q,
+  });
+}
+
+/** zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
+export function zipfLaw(s: number, max: number): Result<LengthLaw> {
+  const label = `zipf(${s},${max})`;
+  if (!(s >= 0 && s < Infinity)) return expected(label, 's', s, 'a finite number ≥ 0');
+  if (!isLength(max) || max < 1) return expected(label, 'max', max, 'an integer ≥ 1');
+  if (max > MAX_SUPPORT_POINTS) return tooManyPoints(label, max);
+  const weights = Float64Array.from({ length: max }, (_, i) => Math.pow(i + 1, -s));
+  return ok(normalised(label, 1, weights, 0));
+}
+
+/**
+ * lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, …
+ * Fails unless μ is finite, σ is finite and > 0, 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ */
+export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
+  const label = `lognormal(${mu},${sigma})`;
+  if (!Number.isFinite(mu)) return expected(label, 'mu', mu, 'a finite number');
+  if (!(sigma > 0 && sigma < Infinity)) return expected(label, 'sigma', sigma, 'a finite number > 0');
+  if (!isTruncation(truncation)) return badTruncation(label, truncation);
+  const standardised = (k: number): number => (Math.log(k) - mu) / sigma;
+  const tail = (k: number): number => normalUpperTail(standardised(k));
+  if (tail(MAX_SUPPORT_POINTS) > truncation) return tooManyPoints(label, MAX_SUPPORT_POINTS + 1);
+  let last = 1;
+  let above = MAX_SUPPORT_POINTS;
+  while (last < above) {
+    const middle = Math.floor((last + above) / 2);
+    if (tail(middle) <= truncation) above = middle;
+    else last = middle + 1;
+  }
+  const weights = new Float64Array(last);
+  let previous = -Infinity;
+  for (let k = 1; k <= last; k++) {
+    const z = standardised(k);
+    // Differences of the smaller tail, so that neither end loses its digits to 1 − tiny.
+    weights[k - 1] =
+      z <= 0 ? normalUpperTail(-z) - normalUpperTail(-previous) : normalUpperTail(previous) - normalUpperTail(z);
+    previous = z;
+  }
+  return ok(normalised(label, 1, weights, tail(last)));
+}
+
+/** constant(k): every unit is k long. Fails unless k is an integer ≥ 0. */
+export function constantLaw(k: number): Result<LengthLaw> {
+  const label = `constant(${k})`;
+  if (!isLength(k)) return expected(label, 'k', k, 'an integer ≥ 0');
+  return ok(pointMass(label, k));
+}
+
+/**
+ * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
+ * renormalised; points of probability 0 are dropped. Fails on a bad or repeated length, a bad probability, or no points.
+ */
+export function categoricalLaw(points: readonly CategoricalPoint[], label?: string): Result<LengthLaw> {
+  const name = label ?? `categorical(${points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
+  const weightOf = new Map<number, number>();
+  let sum = 0;
+  for (const { length, probability } of points) {
+    if (!isLength(length)) return expected(shortened(name), 'length', length, 'an integer ≥ 0');
+    if (!(probability >= 0 && probability <= 1 + PROBABILITY_SUM_TOLERANCE)) {
+      return expected(shortened(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
+    }
+    if (weightOf.has(length)) {
+      return fail('bad-input', `${shortened(name)}: length ${length} is given twice; expected each length once`);
+    }
+    weightOf.set(length, probability);
+    sum += probability;
+  }
+  if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
+    return fail(
+      'bad-input',
+      `${shortened(name)}: the probabilities sum to ${sum}; expected 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+    );
+  }
+  return fromWeights(name, weightOf, 0);
+}
+
+/**
+ * mixture(weight*law, …): with probability `weight` a unit's length comes from that law. The weights must sum to 1
+ * within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum of the parts'.
+ */
+export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
+  const label = `mixture(${parts.map((part) => `${part.weight}*${part.law.label}`).join(',')})`;
+  let sum = 0;
+  for (const { weight, law } of parts) {
+    if (!(weight >= 0 && weight <= 1 + PROBABILITY_SUM_TOLERANCE)) {
+      return expected(shortened(label), `weight of ${shortened(law.label)}`, weight, 'a number between 0 and 1');
+    }
+    sum += weight;
+  }
+  if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
+    return fail(
+      'bad-input',
+      `${shortened(label)}: the weights sum to ${sum}; expected 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+    );
+  }
+  const weightOf = new Map<number, number>();
+  let truncatedMass = 0;
+  for (const { weight, law } of parts) {
+    truncatedMass += (weight / sum) * law.truncatedMass;
+    for (let i = 0; i < law.support.length; i++) {
+      const length = law.support[i];
+      weightOf.set(length, (weightOf.get(length) ?? 0) + weight * law.probability[i]);
+    }
+  }
+  return fromWeights(label, weightOf, truncatedMass);
+}
+
+/**
+ * The law of observed lengths: `counts` maps a length to how often it occurred (or to any weight ≥ 0).
+ * Fails on a length that is not an integer ≥ 0, a bad count, or where nothing was counted.
+ */
+export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
+  for (const [length, count] of counts) {
+    if (!isLength(length)) return expected(shortened(label), 'length', length, 'an integer ≥ 0');
+    if (!(count >= 0 && count < Infinity)) {
+      return expected(shortened(label), `count of length ${length}`, count, 'a finite number ≥ 0');
+    }
+  }
+  return fromWeights(label, counts, 0);
+}
+
+/** Mean, standard deviation (iterations) and range of a law; two passes, compensated sums. */
+export function moments(law: LengthLaw): LawMoments {
+  const { support, probability } = law;
+  const mean = compensatedSum(support.length, (i) => support[i] * probability[i]);
+  const variance = compensatedSum(support.length, (i) => {
+    const deviation = support[i] - mean;
+    return deviation * deviation * probability[i];
+  });
+  return {
+    mean,
+    standardDeviation: Math.sqrt(variance),
+    supportMin: support[0],
+    supportMax: support[support.length - 1],
+  };
+}
+
+/** P(W ≤ support[i]) for every i; the last is exactly 1. */
+export function cumulative(law: LengthLaw): Float64Array {
+  const out = new Float64Array(law.probability.length);
+  let sum = 0;
+  for (let i = 0; i < out.length; i++) {
+    sum += law.probability[i];
+    out[i] = Math.min(1, sum);
+  }
+  out[out.length - 1] = 1;
+  return out;
+}
+
+/** P(W ≤ length). */
+export function cdf(law: LengthLaw, length: number): number {
+  const last = law.support.length - 1;
+  if (length >= law.support[last]) return 1;
+  let sum = 0;
+  for (let i = 0; i < last && law.support[i] <= length; i++) sum += law.probability[i];
+  return Math.min(1, sum);
+}
+
+/** The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). */
+export function quantile(law: LengthLaw, q: number): number {
+  const last = law.support.length - 1;
+  let sum = 0;
+  for (let i = 0; i < last; i++) {
+    sum += law.probability[i];
+    if (sum >= q) return law.support[i];
+  }
+  return law.support[last];
+}
+
+interface UnimodalShape {
+  readonly mode: number;
+  /** The largest possible length, or Infinity. */
+  readonly last: number;
+  /** P(k+1) / P(k). */
+  readonly ratioUp: (k: number) => number;
+  /** Mass to cut from an infinite tail; 0 for a finite support. */
+  readonly truncation: number;
+  /** lim P(k+1)/P(k): with the present ratio, it bounds the tail by a geometric series. */
+  readonly limitRatio: number;
+}
+
+/**
+ * A law from the ratio of neighbouring probabilities, walked outwards from the mode at weight 1: nothing underflows
+ * before it is negligible, and no logarithm of a factorial costs digits.
+ */
+function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
+  const { mode, last, ratioUp, truncation, limitRatio } = shape;
+  // An infinite tail is walked well past its cut, so allow for points that the cut then removes.
+  const walkLimit = 4 * MAX_SUPPORT_POINTS;
+  const below: number[] = [];
+  for (let k = mode, weight = 1; k > 0; k--) {
+    weight /= ratioUp(k - 1);
+    if (!(weight > NEGLIGIBLE_WEIGHT)) break;
+    below.push(weight);
+    if (below.length > MAX_SUPPORT_POINTS) return tooManyPoints(label, below.length);
+  }
+  const upper: number[] = [1];
+  let sum = 1;
+  for (let k = mode, weight = 1; k < last; k++) {
+    const ratio = ratioUp(k);
+    const bound = Math.max(ratio, limitRatio);
+    if (bound < 1 && (weight * bound) / (1 - bound) < truncation * TAIL_BEYOND * sum) break;
+    weight *= ratio;
+    if (!(weight > NEGLIGIBLE_WEIGHT)) break;
+    upper.push(weight);
+    sum += weight;
+    if (upper.length > walkLimit) return tooManyPoints(label, upper.length);
+  }
+  const first = mode - below.length;
+  const weights = Float64Array.from([...below.reverse(), ...upper]);
+  const total = compensatedSum(weights.length, (i) => weights[i]);
+  // Tail sums from the smallest weight up: exact to rounding however small the truncation.
+  let end = weights.length;
+  let cut = 0;
+  while (truncation > 0 && end > 1 && cut + weights[end - 1] <= truncation * total) cut += weights[--end];
+  if (end > MAX_SUPPORT_POINTS) return tooManyPoints(label, end);
+  return ok(normalised(label, first, weights.subarray(0, end), cut / total));
+}
+
+/** The law of consecutive lengths from `first`, with weights scaled to sum to 1 and zero weights dropped. */
+function normalised(label: string, first: number, weights: Float64Array, truncatedMass: number): LengthLaw {
+  const total = compensatedSum(weights.length, (i) => weights[i]);
+  const kept = weights.reduce((count, weight) => (weight / total > 0 ? count + 1 : count), 0);
+  const support = new Float64Array(kept);
+  const probability = new Float64Array(kept);
+  let next = 0;
+  for (let i = 0; i < weights.length; i++) {
+    const p = weights[i] / total;
+    if (!(p > 0)) continue;
+    support[next] = first + i;
+    probability[next++] = p;
+  }
+  return { label, support, probability, truncatedMass };
+}
+
+function fromWeights(label: string, weightOf: ReadonlyMap<number, number>, truncatedMass: number): Result<LengthLaw> {
+  const lengths = Float64Array.from(weightOf.keys()).sort();
+  const total = compensatedSum(lengths.length, (i) => weightOf.get(lengths[i])!);
+  if (!(total > 0 && total < Infinity)) {
+    return fail(
+      'bad-input',
+      `${shortened(label)}: total weight ${total}; expected at least one length of weight above 0`,
+    );
+  }
+  const support = lengths.filter((length) => weightOf.get(length)! / total > 0);
+  if (support.length > MAX_SUPPORT_POINTS) return tooManyPoints(label, support.length);
+  const probability = support.map((length) => weightOf.get(length)! / total);
+  return ok({ label, support, probability, truncatedMass });
+}
+
+function pointMass(label: string, length: number): LengthLaw {
+  return { label, support: Float64Array.of(length), probability: Float64Array.of(1), truncatedMass: 0 };
+}
+
+/** Neumaier's compensated sum of `term(0)` … `term(count − 1)`. */
+function compensatedSum(count: number, term: (i: number) => number): number {
+  let sum = 0;
+  let lost = 0;
+  for (let i = 0; i < count; i++) {
+    const value = term(i);
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+function isLength(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function isTruncation(value: number): boolean {
+  return value >= 1e-15 && value <= 0.5;
+}
+
+function expected(label: string, argument: string, got: number, what: string): Result<never> {
+  return fail('bad-input', `${label}: ${argument} is ${got}; expected ${what}`);
+}
+
+function badTruncation(label: string, got: number): Result<never> {
+  return expected(label, 'truncation', got, 'a mass between 1e-15 and 0.5');
+}
+
+function tooManyPoints(label: string, points: number): Result<never> {
+  return fail(
+    'unsupported',
+    `${shortened(label)}: at least ${points} possible lengths; expected at most ${MAX_SUPPORT_POINTS}`,
+  );
+}
+
+/** A label as it may stand in a message: a categorical of a thousand points is not readable. */
+function shortened(label: string): string {
+  return label.length <= 80 ? label : `${label.slice(0, 77)}…`;
+}
