@@ -1,0 +1,204 @@
+import type { Device } from '../src-workers/domain/device.ts';
+import type { Failure } from '../src-workers/domain/result.ts';
+import type { LengthLaw } from '../src-workers/domain/workload.ts';
+
+/**
+ * What the store takes and gives. Everything here survives a structured clone, since the store lives in its own thread.
+ * Values that were stored as JSON come back as `unknown`: whoever reads them checks them with the schema of the
+ * version they were written by. Times of day are ISO 8601 in UTC.
+ */
+
+export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
+export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
+
+/** The axes of a design index, slowest first. */
+export const DESIGN_AXES = [
+  'device',
+  'threadsPerUnit',
+  'loop',
+  'balancing',
+  'launch',
+  'registerCap',
+  'blockThreads',
+] as const;
+export type DesignAxis = (typeof DESIGN_AXES)[number];
+export type AxisValue = string | number | null;
+/** Values of each axis in order of position; the space is their product. */
+export type RunAxes = Readonly<Record<DesignAxis, readonly AxisValue[]>>;
+
+export interface StudyDraft {
+  readonly name: string;
+  /** Any JSON value. */
+  readonly spec: unknown;
+}
+
+export interface StudyRecord extends StudyDraft {
+  readonly id: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface RunDraft {
+  readonly kind: RunKind;
+  readonly name: string;
+  readonly studyId: number | null;
+  /** The study as it is now. Any JSON value. */
+  readonly study: unknown;
+  readonly appVersion: string;
+  readonly modelVersions: Readonly<Record<string, string>>;
+  readonly seed: number | null;
+  /** What the run executes on. Any JSON value. */
+  readonly machine: unknown;
+  /** Size of the enumerated space: the product of the axes where there are axes. */
+  readonly enumeratedCount: number;
+  /** Descriptions of the devices used, in order. */
+  readonly devices: readonly Device[];
+  /** `null` for a run whose designs do not come from a space of its own. */
+  readonly axes: RunAxes | null;
+}
+
+export interface RunSummary {
+  readonly id: number;
+  readonly studyId: number | null;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly name: string;
+  readonly note: string;
+  readonly tags: readonly string[];
+  readonly appVersion: string;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly elapsedMs: number;
+  readonly enumeratedCount: number;
+  readonly validCount: number;
+  readonly invalidCount: number;
+  /** When it was deleted, while that can still be undone. */
+  readonly deletedAt: string | null;
+}
+
+export interface RunRecord extends RunSummary {
+  readonly study: unknown;
+  readonly modelVersions: Readonly<Record<string, string>>;
+  readonly seed: number | null;
+  readonly machine: unknown;
+  readonly failure: Failure | null;
+  readonly devices: readonly Device[];
+  readonly axes: RunAxes | null;
+}
+
+export type RunSort = 'id' | 'name' | 'kind' | 'state' | 'startedAt' | 'elapsedMs' | 'enumeratedCount';
+
+export interface RunQuery {
+  readonly studyId?: number;
+  readonly kind?: RunKind;
+  readonly state?: RunState;
+  readonly tag?: string;
+  /** Part of the name or note, upper and lower case alike (ASCII). */
+  readonly text?: string;
+  /** true: only runs in the bin. Default: only runs that are not. */
+  readonly deleted?: boolean;
+  /** Default: `id`, newest first. */
+  readonly sort?: RunSort;
+  readonly descending?: boolean;
+  readonly offset?: number;
+  /** Default 100, at most 1000. */
+  readonly limit?: number;
+}
+
+export interface RunPage {
+  /** Number of runs that match, on all pages. */
+  readonly total: number;
+  readonly rows: readonly RunSummary[];
+}
+
+/** How an execution ended. `failure` only with `failed`. */
+export interface RunEnd {
+  readonly state: 'complete' | 'cancelled' | 'failed';
+  /** Execution time of this and all earlier attempts, milliseconds. */
+  readonly elapsedMs: number;
+  readonly failure?: Failure;
+}
+
+/** Designs firstDesign … firstDesign + count − 1 are saved. */
+export interface CommittedChunk {
+  readonly firstDesign: number;
+  readonly count: number;
+}
+
+/** One entry per design, all of the same length. */
+export interface PredictionColumns {
+  /** Milliseconds; NaN exactly where the design is invalid. */
+  readonly timeMs: Float64Array;
+  readonly meanLoss: Float32Array;
+  readonly aggregateLoss: Float32Array;
+  /** 0…1 */
+  readonly occupancyFraction: Float32Array;
+  readonly residentBlocks: Uint16Array;
+  /** Bits of `LIMITING_FACTORS`. */
+  readonly limitedBy: Uint8Array;
+  /** Position in `INVALID_REASONS`; 0 is valid. */
+  readonly invalidReason: Uint8Array;
+  readonly unitsPerThread: Float64Array;
+  readonly gridBlocks: Float64Array;
+}
+
+export interface PredictionChunk extends PredictionColumns, CommittedChunk {}
+
+/** All predictions of a run by design index, `count` of them. Designs that were not saved have invalidReason 255. */
+export interface RunColumns extends PredictionColumns {
+  readonly count: number;
+}
+
+/** Marks, in `RunColumns.invalidReason`, a design of an unfinished run that has no prediction yet. */
+export const NOT_SAVED = 255;
+
+/** Where a simulated or measured design came from, and what it is even after that run is gone. */
+export interface DesignReference {
+  readonly sourceRunId: number | null;
+  readonly designIndex: number | null;
+  readonly deviceId: string;
+  /** A `Design`, as JSON. */
+  readonly design: unknown;
+  readonly predictedMs: number | null;
+}
+
+export interface SimulationRecord extends DesignReference {
+  readonly meanMs: number;
+  readonly standardDeviationMs: number;
+  readonly minMs: number;
+  readonly medianMs: number;
+  readonly maxMs: number;
+  /** Every replication, milliseconds; at least one. */
+  readonly timesMs: readonly number[];
+  /** Whatever else the simulator reports. Any JSON value. */
+  readonly detail: unknown;
+}
+
+export interface MeasurementRecord extends DesignReference {
+  /** `cuda`, `webgpu`, `cpu`, … */
+  readonly backend: string;
+  /** Every repeat, milliseconds, in order; empty where the design failed. */
+  readonly timesMs: readonly number[];
+  /** Whether the result equals the CPU's; `null` where it was not checked. */
+  readonly correct: boolean | null;
+  readonly failure: string | null;
+  /** Clock, compiler output, … Any JSON value. */
+  readonly detail: unknown;
+}
+
+export interface WorkloadRecord {
+  /** Digest of whatever determines the law: grammar, file content, cut. */
+  readonly hash: string;
+  readonly law: LengthLaw;
+  /** Where the lengths came from. Any JSON value. */
+  readonly provenance: unknown;
+}
+
+export interface DiskUse {
+  /** Database file and its write-ahead log. */
+  readonly fileBytes: number;
+  /** Part of `fileBytes` that deleting left unused and `vacuum` gives back. */
+  readonly freeBytes: number;
+  /** Estimates; they need not add up to `fileBytes`. */
+  readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
+}

@@ -1,0 +1,105 @@
+import type { Device } from '../src-workers/domain/device.ts';
+import type { Result } from '../src-workers/domain/result.ts';
+import type {
+  CommittedChunk,
+  DiskUse,
+  MeasurementRecord,
+  PredictionChunk,
+  RunColumns,
+  RunDraft,
+  RunEnd,
+  RunPage,
+  RunQuery,
+  RunRecord,
+  SimulationRecord,
+  StudyDraft,
+  StudyRecord,
+  WorkloadRecord,
+} from './records.ts';
+
+/**
+ * Everything the store can do, as one table. `Store` answers at once (its own thread, tests); `StoreClient` is the same
+ * table with promises.
+ *
+ * Any method may fail with `storage` (database full, locked, damaged). Ids that do not exist give `not-found`, values
+ * that break their contract `bad-input`, requests that do not fit the state of a run `conflict`. A method that fails
+ * has changed nothing.
+ */
+export interface Store {
+  createStudy(draft: StudyDraft): Result<StudyRecord>;
+  updateStudy(id: number, draft: StudyDraft): Result<StudyRecord>;
+  getStudy(id: number): Result<StudyRecord>;
+  /** Newest change first; without deleted ones. */
+  listStudies(): Result<readonly StudyRecord[]>;
+  /** To the bin; its runs stay. */
+  deleteStudy(id: number): Result<null>;
+  restoreStudy(id: number): Result<StudyRecord>;
+
+  /** A new run in state `running`, owned by this store. */
+  createRun(draft: RunDraft): Result<RunRecord>;
+  /**
+   * Saves the predictions of a run of designs, in one transaction: they are all there or none is, and what was reported
+   * as saved survives a kill. `conflict` where any of the designs is already saved, or where the run is not running
+   * under this store. Through the client, arrays that fill their buffer are transferred: the caller no longer has them.
+   */
+  savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
+  saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
+  saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
+  /** `conflict` where a sweep is to be `complete` and designs are missing. */
+  finishRun(runId: number, end: RunEnd): Result<RunRecord>;
+  /** Takes over a run that did not complete; the engine then saves the chunks that `listChunks` does not name. */
+  resumeRun(runId: number): Result<RunRecord>;
+  /** In order of designs. */
+  listChunks(runId: number): Result<readonly CommittedChunk[]>;
+
+  getRun(runId: number): Result<RunRecord>;
+  listRuns(query: RunQuery): Result<RunPage>;
+  /** Every tag in use, in order. */
+  listTags(): Result<readonly string[]>;
+  renameRun(runId: number, name: string): Result<RunRecord>;
+  noteRun(runId: number, note: string): Result<RunRecord>;
+  /** Replaces all tags. */
+  tagRun(runId: number, tags: readonly string[]): Result<RunRecord>;
+  /** To the bin: all or none. `conflict` for a run that is running. */
+  deleteRuns(runIds: readonly number[]): Result<null>;
+  restoreRuns(runIds: readonly number[]): Result<null>;
+  /** Removes for good what was deleted before the given time (ISO 8601; default: now). Returns the number of runs. */
+  purgeDeleted(before?: string): Result<number>;
+
+  /** All predictions of a run, from packed columns; they are rebuilt from the rows where missing or inconsistent. */
+  loadRunColumns(runId: number): Result<RunColumns>;
+  listSimulations(runId: number): Result<readonly SimulationRecord[]>;
+  listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
+
+  /** Inserts or replaces a device of the person's own. */
+  saveDevice(device: Device): Result<null>;
+  deleteDevice(id: string): Result<null>;
+  listDevices(): Result<readonly Device[]>;
+
+  /** Inserts or replaces. */
+  saveWorkload(record: WorkloadRecord): Result<null>;
+  /** `null` where there is none: a workload is a cache, its absence is no failure. */
+  getWorkload(hash: string): Result<WorkloadRecord | null>;
+
+  /** Any JSON value. */
+  saveSetting(key: string, value: unknown): Result<null>;
+  listSettings(): Result<Readonly<Record<string, unknown>>>;
+
+  diskUse(): Result<DiskUse>;
+  /** Gives unused space back to the file system; needs as much free space as the file is large. */
+  vacuum(): Result<null>;
+  /** Reads the whole file. Empty when it is sound. */
+  checkIntegrity(): Result<readonly string[]>;
+}
+
+/** The store from another thread: the same table, answered by promises that never reject. */
+export type AsyncStore = {
+  readonly [Method in keyof Store]: (...args: Parameters<Store[Method]>) => Promise<ReturnType<Store[Method]>>;
+};
+
+export interface StoreClient extends AsyncStore {
+  /** Another process changed the database. Returns a function that ends the subscription. */
+  onExternalChange(listener: () => void): () => void;
+  /** Finishes what was asked so far, marks own running runs as interrupted, closes the file and ends the thread. */
+  close(): Promise<void>;
+}
