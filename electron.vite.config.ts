@@ -1,0 +1,54 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'electron-vite';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const at = (path: string) => resolve(import.meta.dirname, path);
+/** Entries whose source exists: a part of the program can be built before the others are written. */
+const entries = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).filter(([, path]) => existsSync(at(path))));
+
+export default defineConfig({
+  main: {
+    build: {
+      outDir: 'out/main',
+      target: 'node20',
+      sourcemap: true,
+      // Native or path-dependent packages stay outside the bundle; the rest is bundled, so that an installed copy,
+      // where Node refuses TypeScript below node_modules, runs from out/ alone.
+      externalizeDeps: false,
+      rolldownOptions: {
+        external: ['electron', 'better-sqlite3', 'piscina'],
+        input: entries({
+          desktop: 'src-main/desktop/main.ts',
+          'engine-process': 'src-main/desktop/engine-process.ts',
+          serve: 'src-main/serve/main.ts',
+          cli: 'src-main/cli/main.ts',
+          worker: 'src-workers/worker.ts',
+          'store-thread': 'db/thread.ts',
+        }),
+        output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
+      },
+    },
+  },
+  preload: {
+    build: {
+      outDir: 'out/preload',
+      externalizeDeps: false, // a sandboxed preload script can load no file but itself
+      rolldownOptions: {
+        input: entries({ preload: 'src-main/desktop/preload.ts' }),
+        output: { format: 'cjs', entryFileNames: '[name].cjs' },
+      },
+    },
+  },
+  renderer: {
+    root: at('src-renderer'),
+    build: {
+      outDir: at('out/renderer'),
+      emptyOutDir: true,
+      target: 'chrome130',
+      rolldownOptions: { input: at('src-renderer/index.html') },
+    },
+    plugins: [svelte({ configFile: false })],
+  },
+});

@@ -1,0 +1,59 @@
+import type { ExportDocument } from './api.ts';
+
+/**
+ * What the desktop window finds as `window.lockstep`. Absent in a browser: there, files come and go through the page.
+ * Types only, so that the renderer and the preload script agree without sharing code.
+ */
+
+/** What the application menu may ask of the page; the page maps them to its own commands. */
+export const MENU_COMMANDS = [
+  'study.new',
+  'study.open',
+  'study.save',
+  'study.exportAs',
+  'run.start',
+  'run.cancel',
+  'edit.undo',
+  'view.study',
+  'view.landscape',
+  'view.ranking',
+  'view.compare',
+  'view.measure',
+  'view.runs',
+  'view.models',
+  'view.export',
+  'view.palette',
+  'view.settings',
+  'help.shortcuts',
+  'help.example',
+] as const;
+export type MenuCommand = (typeof MENU_COMMANDS)[number];
+
+/** A study file, read by the host. `text` goes to `studies.import`, which validates it. */
+export interface OpenedFile {
+  readonly fileName: string;
+  readonly text: string;
+}
+
+export type ThemeChoice = 'system' | 'light' | 'dark';
+
+/** Colours (`#rrggbb`) of the window's own buttons, from the page's tokens. */
+export interface TitleBarColours {
+  readonly background: string;
+  readonly symbol: string;
+}
+
+export interface DesktopBridge {
+  readonly platform: 'linux' | 'darwin' | 'win32';
+  /** Asks the host for a port to the engine; it arrives as a window message `{ lockstep: 'port' }`. See `connectEngine`. */
+  readonly connect: () => void;
+  /** Native open dialog; null where the person cancelled. */
+  readonly openStudy: () => Promise<OpenedFile | null>;
+  /** Native save dialog; the path written, or null where the person cancelled. Rejects with a readable message. */
+  readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
+  readonly setTheme: (choice: ThemeChoice, colours: TitleBarColours) => void;
+  readonly onMenu: (listener: (command: MenuCommand) => void) => () => void;
+  /** Study files given on the command line, opened from the file manager or by a second start. */
+  readonly onOpenFile: (listener: (file: OpenedFile) => void) => () => void;
+  readonly onEngineLost: (listener: (message: string) => void) => () => void;
+}
