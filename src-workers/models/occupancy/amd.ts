@@ -1,0 +1,179 @@
+import type { DeviceLimits } from '../../domain/device.ts';
+import type { Result } from '../../domain/result.ts';
+import { fail, ok } from '../../domain/result.ts';
+import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
+import { residencyOf, roundUpTo } from './usage.ts';
+
+/**
+ * How an AMD multiprocessor is shared out. A multiprocessor is a compute unit on GCN and CDNA, and a whole workgroup
+ * processor (two compute units, four SIMDs, 128 KiB of LDS) on RDNA, which is how code is compiled there unless asked
+ * otherwise ("WGP mode").
+ *
+ * Sources: LLVM, "User Guide for AMDGPU Backend", tables of processors and kernel descriptor fields, and the register
+ * counts and allocation granules of its AMDGPU target description (wave slots, vector and scalar registers, barriers);
+ * AMD "Instinct MI200" and "CDNA 3" ISA reference guides (512 unified registers, granule 8); AMD "RDNA 2" and "RDNA 3"
+ * ISA reference guides (registers in groups of 8, 16 or 24); Mesa's ACO compiler, device description (LDS allocated by
+ * 1,024 bytes from RDNA 2); GPUOpen, "Occupancy explained", 2024.
+ */
+export interface AmdOccupancyRules {
+  readonly isa: string;
+  readonly waveSize: 32 | 64;
+  readonly limits: DeviceLimits;
+  readonly simds: number;
+  readonly waveSlotsPerSimd: number;
+  /** Vector registers of one SIMD, counted per lane, and the granule they are allocated in. */
+  readonly vectorRegistersPerSimd: number;
+  readonly vectorRegisterGranule: number;
+  /** Scalar registers of one SIMD and their granule; `null` where every wave owns a fixed set and nothing can bind. */
+  readonly scalarRegistersPerSimd: number | null;
+  readonly scalarRegisterGranule: number;
+  readonly maxScalarRegistersPerWave: number;
+  readonly ldsGranuleBytes: number;
+  /** A block of more than one wave needs a barrier; there are this many. */
+  readonly barriers: number;
+}
+
+type Family = 'gcn2' | 'gcn3' | 'cdna1' | 'cdna2' | 'cdna4' | 'rdna1' | 'rdna2' | 'rdna3-full';
+
+const ISAS: Readonly<Record<string, Family>> = {
+  gfx700: 'gcn2',
+  gfx701: 'gcn2',
+  gfx803: 'gcn3',
+  gfx900: 'gcn3',
+  gfx906: 'gcn3',
+  gfx908: 'cdna1',
+  gfx90a: 'cdna2',
+  gfx942: 'cdna2',
+  gfx950: 'cdna4',
+  gfx1010: 'rdna1',
+  gfx1011: 'rdna1',
+  gfx1012: 'rdna1',
+  gfx1030: 'rdna2',
+  gfx1031: 'rdna2',
+  gfx1032: 'rdna2',
+  // Small RDNA 3 chips keep the register file of RDNA 2; the large ones and RDNA 4 have half as much again.
+  gfx1102: 'rdna2',
+  gfx1103: 'rdna2',
+  gfx1150: 'rdna2',
+  gfx1100: 'rdna3-full',
+  gfx1101: 'rdna3-full',
+  gfx1151: 'rdna3-full',
+  gfx1200: 'rdna3-full',
+  gfx1201: 'rdna3-full',
+};
+
+/** Every known AMD instruction set, by its LLVM name. */
+export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
+
+/** Family constants for waves of 64; wave32 doubles the vector registers and their granule. */
+const FAMILIES = {
+  gcn2: { slots: 10, vectors: 256, granule: 4, scalars: 512, scalarGranule: 8, perThread: 256, ldsUnit: 512 },
+  gcn3: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
+  cdna1: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
+  cdna2: { slots: 8, vectors: 512, granule: 8, scalars: 800, scalarGranule: 16, perThread: 512, ldsUnit: 512 },
+  cdna4: { slots: 8, vectors: 512, granule: 8, scalars: 800, scalarGranule: 16, perThread: 512, ldsUnit: 1280 },
+  rdna1: { slots: 20, vectors: 512, granule: 4, scalars: null, scalarGranule: 128, perThread: 256, ldsUnit: 512 },
+  rdna2: { slots: 16, vectors: 512, granule: 8, scalars: null, scalarGranule: 128, perThread: 256, ldsUnit: 1024 },
+  'rdna3-full': {
+    slots: 16,
+    vectors: 768,
+    granule: 12,
+    scalars: null,
+    scalarGranule: 128,
+    perThread: 256,
+    ldsUnit: 1024,
+  },
+} as const;
+
+const SIMDS = 4;
+const LDS_BYTES = 65536;
+
+function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRules {
+  const facts = FAMILIES[family];
+  const workGroupProcessor = family.startsWith('rdna');
+  const widening = 64 / waveSize;
+  const vectors = facts.vectors * widening;
+  const ldsBytes = family === 'cdna4' ? 163840 : LDS_BYTES;
+  const registers = SIMDS * vectors * waveSize;
+  return {
+    isa,
+    waveSize,
+    limits: {
+      maxThreadsPerBlock: 1024,
+      maxGridBlocks: 2 ** 31 - 1,
+      // Blocks of a single wave need no barrier, so the wave slots are the only hard limit for every block size.
+      maxBlocksPerMultiprocessor: SIMDS * facts.slots,
+      maxThreadGroupsPerMultiprocessor: SIMDS * facts.slots,
+      registersPerMultiprocessor: registers,
+      maxRegistersPerBlock: registers,
+      maxRegistersPerThread: facts.perThread,
+      sharedMemoryBytesPerMultiprocessor: workGroupProcessor ? 2 * LDS_BYTES : ldsBytes,
+      maxSharedMemoryBytesPerBlock: ldsBytes,
+    },
+    simds: SIMDS,
+    waveSlotsPerSimd: facts.slots,
+    vectorRegistersPerSimd: vectors,
+    vectorRegisterGranule: facts.granule * widening,
+    scalarRegistersPerSimd: facts.scalars,
+    scalarRegisterGranule: facts.scalarGranule,
+    maxScalarRegistersPerWave: family === 'gcn2' ? 104 : 112,
+    ldsGranuleBytes: facts.ldsUnit,
+    barriers: workGroupProcessor ? 32 : 16,
+  };
+}
+
+const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
+  Object.entries(ISAS).flatMap(([isa, family]) => {
+    const sizes: readonly (32 | 64)[] = family.startsWith('rdna') ? [32, 64] : [64];
+    return sizes.map((waveSize) => [`${isa}/${waveSize}`, expand(isa, family, waveSize)] as const);
+  }),
+);
+
+/** Rules of an instruction set (`gfx90a`) at a wave size; `unsupported` when the pair does not exist. */
+export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
+  const rules = RULES.get(`${isa}/${waveSize}`);
+  if (rules) return ok(rules);
+  return fail(
+    'unsupported',
+    `AMD instruction set: got ${isa} with waves of ${waveSize}, expected one of ${[...RULES.keys()].join(', ')}`,
+    { field: 'isa' },
+  );
+}
+
+/** Waves of one multiprocessor that a register file holds: whole waves per SIMD. */
+function wavesIn(simds: number, registers: number, granule: number, used: number): number {
+  return simds * Math.floor(registers / roundUpTo(used, granule));
+}
+
+/** Resident blocks under already checked rules and usage. The waves of a block may sit on any of the SIMDs. */
+export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Residency {
+  const { limits, simds } = rules;
+  const waves = Math.ceil(usage.blockThreads / rules.waveSize);
+
+  let registerWaves = Infinity;
+  if (usage.registersPerThread > limits.maxRegistersPerThread) registerWaves = 0;
+  else if (usage.registersPerThread > 0) {
+    registerWaves = wavesIn(simds, rules.vectorRegistersPerSimd, rules.vectorRegisterGranule, usage.registersPerThread);
+  }
+  const scalars = usage.scalarRegistersPerThreadGroup ?? 0;
+  if (scalars > rules.maxScalarRegistersPerWave) registerWaves = 0;
+  else if (scalars > 0 && rules.scalarRegistersPerSimd !== null) {
+    const scalarWaves = wavesIn(simds, rules.scalarRegistersPerSimd, rules.scalarRegisterGranule, scalars);
+    registerWaves = Math.min(registerWaves, scalarWaves);
+  }
+
+  const ldsBytes = roundUpTo(usage.sharedMemoryBytesPerBlock, rules.ldsGranuleBytes);
+  const alone: ResidencyLimits = {
+    warps:
+      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / waves),
+    registers: Math.floor(registerWaves / waves),
+    sharedMemory:
+      usage.sharedMemoryBytesPerBlock > limits.maxSharedMemoryBytesPerBlock
+        ? 0
+        : ldsBytes === 0
+          ? Infinity
+          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / ldsBytes),
+    blocks: waves === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
+  };
+  return residencyOf(alone, waves, limits.maxThreadGroupsPerMultiprocessor);
+}

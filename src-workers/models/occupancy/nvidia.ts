@@ -1,0 +1,184 @@
+import type { DeviceLimits } from '../../domain/device.ts';
+import type { Result } from '../../domain/result.ts';
+import { fail, ok } from '../../domain/result.ts';
+import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
+import { checkUsage, residencyOf, roundUpTo } from './usage.ts';
+
+/**
+ * How one compute capability shares a multiprocessor out. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later),
+ * 11.8 (3.5 to 7.2), 8.0 (2.x, 3.0), 6.5 (1.3), tables "Technical Specifications per Compute Capability".
+ * Allocation units: the guide's section "Hardware Multithreading" (4.2) and the warp allocation, register unit and
+ * shared memory unit columns of NVIDIA's occupancy calculator.
+ */
+export interface NvidiaOccupancyRules {
+  readonly computeCapability: string;
+  /** Everything the catalogue repeats as a device's `limits`. */
+  readonly limits: DeviceLimits;
+  /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */
+  readonly registerAllocationUnit: number;
+  readonly registersAllocatedTo: 'threadGroup' | 'block';
+  /** Parts of the register file: a thread group lives in one, and a block's thread groups are dealt out evenly. */
+  readonly registerFileParts: number;
+  readonly sharedMemoryAllocationUnitBytes: number;
+  /** Taken from every block by the system, on top of what the kernel asks for. */
+  readonly reservedSharedMemoryBytesPerBlock: number;
+}
+
+const WARP = 32;
+const KIB = 1024;
+
+interface Row {
+  readonly warps: number;
+  readonly blocks: number;
+  /** Shared memory, KiB: of a multiprocessor, and the most a block may ask for (opt-in). */
+  readonly sharedKib: number;
+  readonly blockSharedKib: number;
+  /** Registers in units of 1,024. */
+  readonly registersKi?: number;
+  readonly blockRegistersKi?: number;
+  readonly registersPerThread?: number;
+  readonly parts?: number;
+}
+
+// From 7.0 a thread may be given 256 registers by the allocator, although a compiler uses at most 255 of them.
+const ROWS: Readonly<Record<string, Row>> = {
+  '1.3': {
+    warps: 32,
+    blocks: 8,
+    sharedKib: 16,
+    blockSharedKib: 16,
+    registersKi: 16,
+    registersPerThread: 124,
+    parts: 2,
+  },
+  '2.0': { warps: 48, blocks: 8, sharedKib: 48, blockSharedKib: 48, registersKi: 32, registersPerThread: 63, parts: 2 },
+  '2.1': { warps: 48, blocks: 8, sharedKib: 48, blockSharedKib: 48, registersKi: 32, registersPerThread: 63, parts: 2 },
+  '3.0': { warps: 64, blocks: 16, sharedKib: 48, blockSharedKib: 48, registersPerThread: 63 },
+  '3.5': { warps: 64, blocks: 16, sharedKib: 48, blockSharedKib: 48 },
+  '3.7': { warps: 64, blocks: 16, sharedKib: 112, blockSharedKib: 48, registersKi: 128, blockRegistersKi: 64 },
+  '5.0': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48 },
+  '5.2': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 48 },
+  '5.3': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48, blockRegistersKi: 32 },
+  '6.0': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48, parts: 2 },
+  '6.1': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 48 },
+  '6.2': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48, blockRegistersKi: 32 },
+  '7.0': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96, registersPerThread: 256 },
+  '7.2': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96, registersPerThread: 256 },
+  '7.5': { warps: 32, blocks: 16, sharedKib: 64, blockSharedKib: 64, registersPerThread: 256 },
+  '8.0': { warps: 64, blocks: 32, sharedKib: 164, blockSharedKib: 163, registersPerThread: 256 },
+  '8.6': { warps: 48, blocks: 16, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
+  '8.7': { warps: 48, blocks: 16, sharedKib: 164, blockSharedKib: 163, registersPerThread: 256 },
+  '8.9': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
+  '9.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
+  '10.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
+  '10.1': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
+  '10.3': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
+  '11.0': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
+  '12.0': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
+  '12.1': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
+};
+
+const SHARED_MEMORY_UNIT_BYTES: Readonly<Record<number, number>> = { 1: 512, 2: 128, 3: 256, 5: 256, 6: 256, 7: 256 };
+
+function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
+  const major = Number(computeCapability.split('.')[0]);
+  const registers = (row.registersKi ?? 64) * KIB;
+  return {
+    computeCapability,
+    limits: {
+      maxThreadsPerBlock: major === 1 ? 512 : 1024,
+      // The x extent of a grid.
+      maxGridBlocks: major < 3 ? 65535 : 2 ** 31 - 1,
+      maxBlocksPerMultiprocessor: row.blocks,
+      maxThreadGroupsPerMultiprocessor: row.warps,
+      registersPerMultiprocessor: registers,
+      maxRegistersPerBlock: row.blockRegistersKi === undefined ? registers : row.blockRegistersKi * KIB,
+      maxRegistersPerThread: row.registersPerThread ?? 255,
+      sharedMemoryBytesPerMultiprocessor: row.sharedKib * KIB,
+      maxSharedMemoryBytesPerBlock: row.blockSharedKib * KIB,
+    },
+    registerAllocationUnit: major === 1 ? 512 : major === 2 ? 64 : 256,
+    registersAllocatedTo: major === 1 ? 'block' : 'threadGroup',
+    registerFileParts: row.parts ?? 4,
+    sharedMemoryAllocationUnitBytes: SHARED_MEMORY_UNIT_BYTES[major] ?? 128,
+    reservedSharedMemoryBytesPerBlock: major >= 8 ? KIB : 0,
+  };
+}
+
+const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
+  Object.entries(ROWS).map(([computeCapability, row]) => [computeCapability, expand(computeCapability, row)]),
+);
+
+/** Every compute capability with known rules, oldest first. */
+export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
+
+/** Rules of a compute capability written as `major.minor`; `unsupported` when it is not in the table. */
+export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
+  const rules = RULES.get(computeCapability);
+  if (rules) return ok(rules);
+  return fail(
+    'unsupported',
+    `compute capability: got ${String(computeCapability)}, expected one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}`,
+    { field: 'computeCapability' },
+  );
+}
+
+/** Blocks that the register file holds. */
+function registerLimit(rules: NvidiaOccupancyRules, warps: number, registersPerThread: number): number {
+  const { limits, registerAllocationUnit, registerFileParts } = rules;
+  if (registersPerThread > limits.maxRegistersPerThread) return 0;
+  if (registersPerThread === 0) return Infinity;
+  // A block is charged for as many thread groups as deal out evenly over the parts of the register file.
+  const chargedWarps = roundUpTo(warps, registerFileParts);
+  if (rules.registersAllocatedTo === 'block') {
+    const blockRegisters = roundUpTo(chargedWarps * WARP * registersPerThread, registerAllocationUnit);
+    return Math.floor(limits.registersPerMultiprocessor / blockRegisters);
+  }
+  const warpRegisters = roundUpTo(WARP * registersPerThread, registerAllocationUnit);
+  if (chargedWarps * warpRegisters > limits.maxRegistersPerBlock) return 0;
+  const warpsPerPart = Math.floor(limits.registersPerMultiprocessor / registerFileParts / warpRegisters);
+  return Math.floor((warpsPerPart * registerFileParts) / warps);
+}
+
+function sharedMemoryLimit(rules: NvidiaOccupancyRules, bytes: number): number {
+  const { limits, reservedSharedMemoryBytesPerBlock: reserved } = rules;
+  const allocated = roundUpTo(bytes + reserved, rules.sharedMemoryAllocationUnitBytes);
+  if (allocated > limits.maxSharedMemoryBytesPerBlock + reserved) return 0;
+  return allocated === 0 ? Infinity : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / allocated);
+}
+
+/**
+ * Resident blocks under already checked rules and usage: the shared memory partition at its largest, the opt-in limit
+ * per block allowed, no partitioned global caching, at most one barrier per block.
+ */
+export function nvidiaResidency(rules: NvidiaOccupancyRules, usage: BlockUsage): Residency {
+  const { limits } = rules;
+  const warps = Math.ceil(usage.blockThreads / WARP);
+  let registers = registerLimit(rules, warps, usage.registersPerThread);
+  // A launch that the four-part register files of the other Pascal chips cannot hold is refused on 6.0 too, so that
+  // every 6.x binary runs on every 6.x chip.
+  if (rules.computeCapability === '6.0' && registers > 0) {
+    const sibling = RULES.get('6.1');
+    if (sibling && registerLimit(sibling, warps, usage.registersPerThread) === 0) registers = 0;
+  }
+  const alone: ResidencyLimits = {
+    warps:
+      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / warps),
+    registers,
+    sharedMemory: sharedMemoryLimit(rules, usage.sharedMemoryBytesPerBlock),
+    blocks: limits.maxBlocksPerMultiprocessor,
+  };
+  return residencyOf(alone, warps, limits.maxThreadGroupsPerMultiprocessor);
+}
+
+/**
+ * Resident blocks of a launch on a compute capability. A launch that cannot run is a value with 0 blocks; an unknown
+ * capability or a malformed usage is a failure.
+ */
+export function nvidiaResidentBlocks(computeCapability: string, usage: BlockUsage): Result<Residency> {
+  const rules = nvidiaOccupancyRules(computeCapability);
+  if (!rules.ok) return rules;
+  const checked = checkUsage(usage);
+  if (!checked.ok) return checked;
+  return ok(nvidiaResidency(rules.value, checked.value));
+}

@@ -1,0 +1,106 @@
+import type { DeviceLimits, GpuDevice, OccupancyRules } from '../../domain/device.ts';
+import type { Result } from '../../domain/result.ts';
+import { ok, unwrap } from '../../domain/result.ts';
+import { amdOccupancyRules, amdResidency } from './amd.ts';
+import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
+import type { BlockUsage, Residency } from './usage.ts';
+import { checkUsage, residencyOf } from './usage.ts';
+
+/** A device without known allocation rules: its hard limits, and no rounding. */
+function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
+  const groups = Math.ceil(usage.blockThreads / width);
+  const registers = usage.registersPerThread * groups * width;
+  const shared = usage.sharedMemoryBytesPerBlock;
+  const registersFit =
+    usage.registersPerThread <= limits.maxRegistersPerThread && registers <= limits.maxRegistersPerBlock;
+  return residencyOf(
+    {
+      warps:
+        usage.blockThreads > limits.maxThreadsPerBlock
+          ? 0
+          : Math.floor(limits.maxThreadGroupsPerMultiprocessor / groups),
+      registers: !registersFit
+        ? 0
+        : registers === 0
+          ? Infinity
+          : Math.floor(limits.registersPerMultiprocessor / registers),
+      sharedMemory:
+        shared > limits.maxSharedMemoryBytesPerBlock
+          ? 0
+          : shared === 0
+            ? Infinity
+            : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / shared),
+      blocks: limits.maxBlocksPerMultiprocessor,
+    },
+    groups,
+    limits.maxThreadGroupsPerMultiprocessor,
+  );
+}
+
+/**
+ * What the occupancy rules of a family say of a device's limits and width; `null` for `generic`, whose limits are its
+ * rules. A catalogue entry repeats these numbers, and must agree with them.
+ */
+export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
+  switch (rules.family) {
+    case 'nvidia': {
+      const found = nvidiaOccupancyRules(rules.computeCapability);
+      return found.ok ? ok({ limits: found.value.limits, width: 32 }) : found;
+    }
+    case 'amd': {
+      const found = amdOccupancyRules(rules.isa, rules.waveSize);
+      return found.ok ? ok({ limits: found.value.limits, width: rules.waveSize }) : found;
+    }
+    case 'generic':
+      return ok(null);
+  }
+}
+
+/**
+ * Blocks of a launch that live on one multiprocessor at a time, by the allocation rules of the device's family
+ * (`nvidia.ts`, `amd.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy` says why.
+ *
+ * Throws `FailureError` when the usage is malformed or the device names rules that do not exist: both are refused at
+ * the edges (`checkUsage`, `validateDevice`), so here they are bugs. Costs well under a microsecond.
+ */
+export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
+  const checked = unwrap(checkUsage(usage));
+  const rules = device.occupancy;
+  switch (rules.family) {
+    case 'nvidia':
+      return nvidiaResidency(unwrap(nvidiaOccupancyRules(rules.computeCapability)), checked);
+    case 'amd':
+      return amdResidency(unwrap(amdOccupancyRules(rules.isa, rules.waveSize)), checked);
+    case 'generic':
+      return genericResidency(device.limits, device.threadGroupWidth, checked);
+  }
+}
+
+export type OccupancyAxis = 'blockThreads' | 'registersPerThread' | 'sharedMemoryBytesPerBlock';
+
+export interface OccupancyPoint {
+  /** Value on the axis: threads, registers or bytes. */
+  readonly x: number;
+  /** Occupancy, 0…1. */
+  readonly y: number;
+}
+
+const SHARED_MEMORY_STEP_BYTES = 1024;
+
+/**
+ * "What if" curve: occupancy while one property of the launch runs over everything the device allows and the others stay
+ * as they are. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
+ */
+export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
+  const { limits, threadGroupWidth } = device;
+  const [first, last, step] = {
+    blockThreads: [threadGroupWidth, limits.maxThreadsPerBlock, threadGroupWidth],
+    registersPerThread: [1, limits.maxRegistersPerThread, 1],
+    sharedMemoryBytesPerBlock: [0, limits.maxSharedMemoryBytesPerBlock, SHARED_MEMORY_STEP_BYTES],
+  }[axis];
+  const points: OccupancyPoint[] = [];
+  for (let x = first; x <= last; x += step) {
+    points.push({ x, y: residentBlocks(device, { ...usage, [axis]: x }).occupancyFraction });
+  }
+  return points;
+}

@@ -1,0 +1,78 @@
+import type { Result } from '../../domain/result.ts';
+import { fail, ok } from '../../domain/result.ts';
+
+/** What one block asks of a multiprocessor. Whole numbers. */
+export interface BlockUsage {
+  readonly blockThreads: number;
+  /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
+  readonly registersPerThread: number;
+  /** Static and dynamic together, bytes. */
+  readonly sharedMemoryBytesPerBlock: number;
+  /** AMD before RDNA: scalar registers of one wavefront. Unknown or absent: they put no limit. */
+  readonly scalarRegistersPerThreadGroup?: number;
+}
+
+/** Blocks that fit when one resource alone is counted; `Infinity` where the usage puts no limit on it. */
+export interface ResidencyLimits {
+  readonly warps: number;
+  readonly registers: number;
+  readonly sharedMemory: number;
+  readonly blocks: number;
+}
+
+export interface Residency {
+  /** 0 when such a block cannot be launched at all; `limitedBy` then names what forbids it. */
+  readonly blocksPerMultiprocessor: number;
+  readonly threadGroupsPerMultiprocessor: number;
+  /** Resident thread groups over thread-group slots, 0…1. */
+  readonly occupancyFraction: number;
+  /** Bit mask of `LIMITING_FACTORS`: every resource whose own limit equals the result. */
+  readonly limitedBy: number;
+  readonly limits: ResidencyLimits;
+}
+
+export function roundUpTo(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit;
+}
+
+/** The smallest of the four limits, and which of them set it. */
+export function residencyOf(limits: ResidencyLimits, groupsPerBlock: number, threadGroupSlots: number): Residency {
+  const blocks = Math.min(limits.warps, limits.registers, limits.sharedMemory, limits.blocks);
+  const limitedBy =
+    (limits.warps === blocks ? 1 : 0) |
+    (limits.registers === blocks ? 2 : 0) |
+    (limits.sharedMemory === blocks ? 4 : 0) |
+    (limits.blocks === blocks ? 8 : 0);
+  const groups = blocks * groupsPerBlock;
+  return {
+    blocksPerMultiprocessor: blocks,
+    threadGroupsPerMultiprocessor: groups,
+    occupancyFraction: groups / threadGroupSlots,
+    limitedBy,
+    limits,
+  };
+}
+
+const FIELDS = [
+  ['blockThreads', 1],
+  ['registersPerThread', 0],
+  ['sharedMemoryBytesPerBlock', 0],
+  ['scalarRegistersPerThreadGroup', 0],
+] as const;
+
+/**
+ * Refuses a usage that no compiler could produce: negative, fractional, not a number, or beyond 2³¹−1. A usage that is
+ * merely too large for the device is not malformed: it yields 0 blocks.
+ */
+export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
+  for (const [field, least] of FIELDS) {
+    const value: unknown = usage[field];
+    if (value === undefined && field === 'scalarRegistersPerThreadGroup') continue;
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > 0x7fffffff) {
+      return fail('bad-input', `${field}: got ${String(value)}, expected a whole number from ${least} to 2147483647`, {
+        field,
+      });
+    }
+  }
+  return ok(usage);
+}
