@@ -1,0 +1,20 @@
+import FFT from 'fft.js';
+
+const transforms = new Map<number, FFT>();
+
+/** A radix-4 transform of `size` complex numbers (a power of two, 2 or more); built once per size. */
+export function fourier(size: number): FFT {
+  let transform = transforms.get(size);
+  if (!transform) {
+    transform = new FFT(size);
+    transforms.set(size, transform);
+  }
+  return transform;
+}
+
+/** The smallest power of two ≥ max(value, 2). */
+export function powerOfTwoAtLeast(value: number): number {
+  let power = 2;
+  while (power < value) power *= 2;
+  return power;
+}

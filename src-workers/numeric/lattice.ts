@@ -1,0 +1,105 @@
+import type { LengthLaw } from '../domain/workload.ts';
+
+/** Points and masses on integers; the masses need not sum to 1. */
+export type Masses = Pick<LengthLaw, 'support' | 'probability'>;
+
+/** Largest step such that every support point is support[0] plus a multiple of it; 1 for a single point. */
+export function latticeStep(support: Float64Array): number {
+  let step = 0;
+  for (let i = 1; i < support.length && step !== 1; i++) {
+    let a = support[i] - support[i - 1];
+    while (step > 0) [a, step] = [step, a % step];
+    step = a;
+  }
+  return step || 1;
+}
+
+/**
+ * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours so that its mean
+ * stays. The mean is kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
+ *
+ * @param origin at most masses.support[0].
+ * @returns masses on every lattice point up to the last one reached, empty ones (probability 0) included.
+ */
+export function spreadOnLattice(masses: Masses, origin: number, step: number): Masses {
+  const { support, probability } = masses;
+  const cells = Math.ceil((support[support.length - 1] - origin) / step) + 1;
+  const spread = new Float64Array(cells);
+  for (let i = 0; i < support.length; i++) {
+    const position = (support[i] - origin) / step;
+    const cell = Math.floor(position);
+    const share = position - cell;
+    spread[cell] += probability[i] * (1 - share);
+    if (share > 0) spread[cell + 1] += probability[i] * share;
+  }
+  return { support: Float64Array.from(spread, (_, j) => origin + j * step), probability: spread };
+}
+
+/** Drops the points of no mass and scales the rest to sum to 1. */
+export function normalised(masses: Masses): Masses {
+  let total = 0;
+  for (const p of masses.probability) total += p;
+  const kept: number[] = [];
+  for (let i = 0; i < masses.probability.length; i++) if (masses.probability[i] > 0) kept.push(i);
+  return {
+    support: Float64Array.from(kept, (i) => masses.support[i]),
+    probability: Float64Array.from(kept, (i) => masses.probability[i] / total),
+  };
+}
+
+/**
+ * An interval that holds the sum of `count` independent draws but for at most `excluded` probability at either end:
+ * Chernoff's bound at its best exponent, clipped to what sums can reach.
+ */
+export function sumWindow(
+  law: Masses,
+  count: number,
+  excluded: number,
+): { readonly low: number; readonly high: number } {
+  const { support, probability } = law;
+  const first = support[0];
+  const last = support[support.length - 1];
+  if (first === last) return { low: count * first, high: count * last };
+  const information = -Math.log(excluded);
+
+  // Bound for sums of distances from one end; `sign` −1 mirrors the law.
+  const reach = (sign: 1 | -1): number => {
+    const bound = (exponent: number): number => {
+      let moment = 0;
+      const end = sign > 0 ? last : first;
+      for (let i = 0; i < support.length; i++) {
+        moment += probability[i] * Math.exp(exponent * sign * (support[i] - end));
+      }
+      return count * sign * end + (count * Math.log(moment) + information) / exponent;
+    };
+    // The bound has one minimum in the exponent: golden section on its logarithm.
+    const golden = (Math.sqrt(5) - 1) / 2;
+    let low = Math.log(1e-9 / (last - first));
+    let high = Math.log(1e3 / Math.min(1, last - first));
+    let a = high - golden * (high - low);
+    let b = low + golden * (high - low);
+    let atA = bound(Math.exp(a));
+    let atB = bound(Math.exp(b));
+    // Any exponent gives a valid bound: a few per cent from the best is close enough.
+    while (high - low > 0.05) {
+      if (atA < atB) {
+        high = b;
+        b = a;
+        atB = atA;
+        a = high - golden * (high - low);
+        atA = bound(Math.exp(a));
+      } else {
+        low = a;
+        a = b;
+        atA = atB;
+        b = low + golden * (high - low);
+        atB = bound(Math.exp(b));
+      }
+    }
+    return Math.min(atA, atB);
+  };
+  return {
+    low: Math.max(count * first, Math.floor(-reach(-1))),
+    high: Math.min(count * last, Math.ceil(reach(1))),
+  };
+}

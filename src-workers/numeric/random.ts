@@ -1,0 +1,51 @@
+import { mersenne } from 'pure-rand/generator/mersenne';
+import type { LengthLaw } from '../domain/workload.ts';
+
+/** A source of independent uniform doubles in [0, 1). Every random function takes one: same seed, same result. */
+export type UniformSource = () => number;
+
+/**
+ * MT19937 with 53 random bits per double (two 32-bit outputs each).
+ * Source: Matsumoto and Nishimura, ACM TOMACS 8 (1998), doi:10.1145/272991.272995.
+ *
+ * @param seed an integer; its low 32 bits are used.
+ */
+export function mersenneTwister(seed: number): UniformSource {
+  const generator = mersenne(seed);
+  return () => {
+    const high = generator.next() >>> 5;
+    const low = generator.next() >>> 6;
+    return (high * 2 ** 26 + low) / 2 ** 53;
+  };
+}
+
+/**
+ * Draws lengths from a law in constant time, by an alias table built in time linear in the support; one double per draw.
+ * Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ */
+export function lengthSampler(law: LengthLaw): (uniform: UniformSource) => number {
+  const { support, probability } = law;
+  const count = support.length;
+  const keep = new Float64Array(count);
+  const alias = new Int32Array(count);
+  const scaled = probability.map((p) => p * count);
+  const small: number[] = [];
+  const large: number[] = [];
+  for (let i = 0; i < count; i++) (scaled[i] < 1 ? small : large).push(i);
+  while (small.length > 0 && large.length > 0) {
+    const poor = small.pop()!;
+    const rich = large.pop()!;
+    keep[poor] = scaled[poor];
+    alias[poor] = rich;
+    scaled[rich] -= 1 - scaled[poor];
+    (scaled[rich] < 1 ? small : large).push(rich);
+  }
+  // What is left differs from 1 by rounding only.
+  for (const i of small) keep[i] = 1;
+  for (const i of large) keep[i] = 1;
+  return (uniform) => {
+    const position = uniform() * count;
+    const cell = Math.floor(position);
+    return support[position - cell < keep[cell] ? cell : alias[cell]];
+  };
+}
