@@ -1,0 +1,79 @@
+/**
+ * Execution efficiency of a launch after Hasan, Chatterjee, Radhakrishnan, Antonio, "Performance Prediction Model and
+ * Analysis for Compute-Intensive Tasks on GPUs", NPC 2014, doi:10.1007/978-3-662-44917-2_65: Eq. 1–3 as printed.
+ */
+
+/** Table 1's device parameters. */
+export interface HasanDevice {
+  /** ρ_sm: multiprocessors. */
+  readonly multiprocessors: number;
+  /** ρ_w: most resident thread groups of a multiprocessor. */
+  readonly residentThreadGroups: number;
+  /** ρ_b: most resident blocks of a multiprocessor. */
+  readonly residentBlocks: number;
+  /** σ_w: lanes of a thread group. */
+  readonly threadGroupWidth: number;
+}
+
+/** Kepler K20 as the paper states it: 64·32·13 resident threads; the jump at 208 blocks is 16 blocks on 13 SMs. */
+export const HASAN_KEPLER20: HasanDevice = {
+  multiprocessors: 13,
+  residentThreadGroups: 64,
+  residentBlocks: 16,
+  threadGroupWidth: 32,
+};
+
+/** τ that the paper uses for its figures, ms (Fig. 1). */
+export const HASAN_IDEAL_TIME_MS = 14.5;
+
+/** Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
+export function residentBlockTime(device: HasanDevice, blocks: number, idealTime: number): number {
+  return Math.max(1, Math.ceil(blocks / (device.residentBlocks * device.multiprocessors))) * idealTime;
+}
+
+/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ). No ceiling is printed there. */
+export function residentThreadGroupTime(
+  device: HasanDevice,
+  blocks: number,
+  threadsPerBlock: number,
+  idealTime: number,
+): number {
+  return ((blocks * threadsPerBlock) / residentThreads(device)) * idealTime;
+}
+
+/** Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is taken as 1. */
+export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
+  const fits = blocks * threadsPerBlock <= residentThreads(device);
+  const waves = fits ? 1 : residentBlockTime(device, blocks, 1);
+  return 1 / (waves + residentThreadGroupTime(device, blocks, threadsPerBlock, 1));
+}
+
+function residentThreads(device: HasanDevice): number {
+  return device.residentThreadGroups * device.threadGroupWidth * device.multiprocessors;
+}
+
+/** Columns of Table 2: threads per block. */
+export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
+
+/**
+ * Table 2: measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20; one row per number of blocks, one
+ * time per entry of `HASAN_THREADS_PER_BLOCK`. Figures as printed in the paper (doi above).
+ */
+export const HASAN_TABLE_2: readonly { readonly blocks: number; readonly timeMs: readonly number[] }[] = [
+  { blocks: 16, timeMs: [14.61, 14.61, 14.62, 14.63, 14.62, 14.62, 14.62, 14.62, 14.63, 14.64] },
+  { blocks: 64, timeMs: [14.61, 14.6, 14.63, 14.62, 15.42, 15.91, 16.9, 17.73, 21.34, 22.57] },
+  { blocks: 112, timeMs: [14.6, 14.53, 15.2, 16.69, 21.38, 24.35, 27.93, 42.31, 42.74, 41.72] },
+  { blocks: 160, timeMs: [14.54, 15.19, 17.84, 22.47, 40.29, 40.58, 44.35, 45.28, 52.16, 65.71] },
+  { blocks: 208, timeMs: [14.55, 15.83, 20.8, 27.64, 43, 45.12, 52.69, 55.23, 70.21, 77.9] },
+  { blocks: 224, timeMs: [29.02, 30.36, 35.3, 42.16, 42.97, 46.65, 56.08, 69.69, 75.5, 78.63] },
+  { blocks: 272, timeMs: [29.05, 30.37, 35.47, 43.4, 50.6, 66.41, 70.39, 79.28, 84.12, 95.45] },
+  { blocks: 320, timeMs: [29.07, 30.54, 36.56, 45.43, 67.23, 71.02, 80.39, 98.46, 102.9, 117.3] },
+  { blocks: 368, timeMs: [29.08, 31.6, 39.95, 51.77, 69.03, 78.6, 96.55, 103.4, 123.5, 127.1] },
+  { blocks: 416, timeMs: [29.02, 31.63, 41.58, 55.38, 75.08, 93.54, 102.2, 110.4, 129.7, 147.5] },
+  { blocks: 432, timeMs: [43.45, 46.13, 56.03, 69.73, 78.6, 94.69, 105.3, 124.9, 134.9, 147.9] },
+  { blocks: 480, timeMs: [43.5, 46.15, 56.19, 70.99, 93.14, 99.24, 124.6, 134.3, 153.7, 170.8] },
+  { blocks: 528, timeMs: [43.51, 46.32, 58.16, 74.42, 94.91, 117.8, 132.6, 152.3, 164.8, 178.4] },
+  { blocks: 576, timeMs: [43.5, 46.75, 60.69, 79.36, 101.6, 120.7, 139.1, 161.9, 181.4, 199.4] },
+  { blocks: 624, timeMs: [43.51, 47.41, 62.39, 83.1, 105.8, 130.2, 152.4, 165.5, 192.9, 209.2] },
+  { blocks: 640, timeMs: [57.87, 61.91, 76.75, 97.3, 118.9, 131.1, 156.4, 180.1, 203.4, 222.6] },
+];

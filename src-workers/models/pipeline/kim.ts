@@ -1,0 +1,147 @@
+/**
+ * Structural model of a GPU after H. Kim, "GPGPU Performance Modeling using Microbenchmarks" (poster, Seoul National
+ * University): limit checker, block scheduler, state buffers, functional units. A launch is B threads per block and G
+ * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The poster's symbols stand in the
+ * comments.
+ */
+
+export interface KimLaunch {
+  /** B. */
+  readonly threadsPerBlock: number;
+  /** G. */
+  readonly gridBlocks: number;
+  /** S. */
+  readonly sharedMemoryBytesPerBlock: number;
+  /** r_i: registers per thread of each register file i (vector, scalar, …). */
+  readonly registersPerThread: readonly number[];
+}
+
+export interface KimRegisterFile {
+  /** L_RiT: most registers one thread may name. */
+  readonly maxPerThread: number;
+  /** L_RiB: most registers, r_i·b, one block may use. */
+  readonly maxPerBlock: number;
+  /** R_i: registers the multiprocessor has, in the same unit as r_i·b. */
+  readonly registers: number;
+  /** r_i,min: registers are handed out in multiples of this. */
+  readonly granularity: number;
+}
+
+/** What a multiprocessor does with the instructions of one kind. */
+export interface KimFunctionalUnit {
+  readonly name: string;
+  /** Σu of the poster's formula: cycles of this unit that the kernel needs, summed over its instructions (their latency). */
+  readonly latencyCycles: number;
+  /** m_u: units of this kind. */
+  readonly count: number;
+  /** s_u: thread groups it takes in one issue (its width over ω). */
+  readonly widthThreadGroups: number;
+}
+
+export interface KimDevice {
+  /** ω. */
+  readonly threadGroupWidth: number;
+  /** n_mp. */
+  readonly multiprocessors: number;
+  /** L_TB: most threads of a block. */
+  readonly maxThreadsPerBlock: number;
+  /** L_TG: most threads of a grid. */
+  readonly maxThreadsPerGrid: number;
+  /** L_SB: most shared memory of a block, bytes. */
+  readonly maxSharedMemoryBytesPerBlock: number;
+  /** N_1: block slots. */
+  readonly blockSlots: number;
+  /** N_2: thread-group slots. */
+  readonly threadGroupSlots: number;
+  /** Shared memory of a multiprocessor, bytes. */
+  readonly sharedMemoryBytes: number;
+  /** s_min: shared memory is handed out in multiples of this, bytes. */
+  readonly sharedMemoryGranularityBytes: number;
+  readonly registerFiles: readonly KimRegisterFile[];
+  /** p: partitions (schedulers) the functional units are split over. */
+  readonly partitions: number;
+  readonly functionalUnits: readonly KimFunctionalUnit[];
+}
+
+/** b = ⌈B/ω⌉. */
+export function groupsPerBlock(device: KimDevice, launch: KimLaunch): number {
+  return Math.ceil(launch.threadsPerBlock / device.threadGroupWidth);
+}
+
+/** g = ⌈G/n_mp⌉. */
+export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
+  return Math.ceil(launch.gridBlocks / device.multiprocessors);
+}
+
+/**
+ * Limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
+ *
+ * @returns one sentence for each limit that is broken, saying what was got and what is allowed; empty when none is
+ */
+export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
+  const broken: string[] = [];
+  const check = (what: string, got: number, limit: number) => {
+    if (got > limit) broken.push(`${what}: got ${got}, at most ${limit} allowed`);
+  };
+  check('threads per block', launch.threadsPerBlock, device.maxThreadsPerBlock);
+  check('threads of the grid', launch.threadsPerBlock * launch.gridBlocks, device.maxThreadsPerGrid);
+  check('shared memory per block, bytes', launch.sharedMemoryBytesPerBlock, device.maxSharedMemoryBytesPerBlock);
+  const b = groupsPerBlock(device, launch);
+  device.registerFiles.forEach((file, i) => {
+    check(`registers per thread, file ${i}`, launch.registersPerThread[i], file.maxPerThread);
+    check(`registers per block, file ${i}`, b * launch.registersPerThread[i], file.maxPerBlock);
+  });
+  return broken;
+}
+
+/**
+ * State buffers: N_slot, the blocks resident at once on a multiprocessor: the least of block slots, thread-group slots,
+ * shared memory and each register file, where memory and registers are handed out in whole multiples of their
+ * granularity (the poster divides by the smallest allocation that holds the block).
+ */
+export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
+  const b = groupsPerBlock(device, launch);
+  const allocated = (amount: number, granularity: number) => Math.ceil(amount / granularity) * granularity;
+  let slots = Math.min(device.blockSlots, Math.floor(device.threadGroupSlots / b));
+  if (launch.sharedMemoryBytesPerBlock > 0) {
+    const bytes = allocated(launch.sharedMemoryBytesPerBlock, device.sharedMemoryGranularityBytes);
+    slots = Math.min(slots, Math.floor(device.sharedMemoryBytes / bytes));
+  }
+  device.registerFiles.forEach((file, i) => {
+    if (launch.registersPerThread[i] > 0) {
+      const registers = allocated(launch.registersPerThread[i], file.granularity) * b;
+      slots = Math.min(slots, Math.floor(file.registers / registers));
+    }
+  });
+  return slots;
+}
+
+/**
+ * Functional units: fu(c), cycles for c thread groups: the slowest unit, its work over its copies and partitions times
+ * the issues that c thread groups need, never less than 1. Here the poster's brackets are read as ceilings: with floors, as its
+ * print can be read, a unit wider than c would cost nothing. fu(0) is 0: no thread group, no time.
+ */
+export function functionalUnitCycles(device: KimDevice, threadGroups: number): number {
+  if (threadGroups === 0) return 0;
+  let cycles = 1;
+  for (const unit of device.functionalUnits) {
+    const perIssue = Math.ceil(unit.latencyCycles / (unit.count * device.partitions));
+    cycles = Math.max(cycles, perIssue * Math.ceil(threadGroups / unit.widthThreadGroups));
+  }
+  return cycles;
+}
+
+/**
+ * Block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
+ *
+ * @returns NaN when no block fits a multiprocessor (`residentBlockSlots` is 0): there is no such time
+ */
+export function kimCycles(device: KimDevice, launch: KimLaunch): number {
+  const slots = residentBlockSlots(device, launch);
+  if (slots < 1) return NaN;
+  const b = groupsPerBlock(device, launch);
+  const g = blocksPerMultiprocessor(device, launch);
+  return (
+    Math.floor(g / slots) * functionalUnitCycles(device, b * slots) + functionalUnitCycles(device, b * (g % slots))
+  );
+}

@@ -1,0 +1,190 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { PipelineParameters } from '../../domain/kernel.ts';
+
+/**
+ * Soft-saturation waves: the rate of one multiprocessor (SM) as thread groups are added to it.
+ *
+ *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
+ *
+ * With few thread groups an iteration costs its latency τ whatever their number; with many, the SM issues one iteration
+ * of each in turn and the cost grows as c per thread group, in whole rounds of the q schedulers. p is the softness of the
+ * knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are the block
+ * scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ */
+
+/**
+ * fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
+ *
+ * @param groups active thread groups, ≥ 0; rounded up to whole rounds of the schedulers. At 0 the latency floor τ.
+ * @returns cycles, or whatever unit of time τ and c are in
+ */
+export function cyclesPerIteration(parameters: PipelineParameters, groups: number): number {
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
+  const issue = issueCycles * schedulers * Math.ceil(groups / schedulers);
+  const larger = Math.max(latencyCycles, issue);
+  if (larger === 0) return 0;
+  // The larger of the two is factored out, so that high powers neither overflow nor vanish.
+  const ratio = Math.min(latencyCycles, issue) / larger;
+  return larger * Math.pow(1 + Math.pow(ratio, kneeSoftness), 1 / kneeSoftness);
+}
+
+/**
+ * fu at 0, 1, …, `maxGroups` active thread groups; index 0 holds the latency floor τ.
+ *
+ * @returns array of length `maxGroups` + 1, never decreasing
+ */
+export function rateTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
+  const table = new Float64Array(maxGroups + 1);
+  for (let groups = 0; groups <= maxGroups; groups++) table[groups] = cyclesPerIteration(parameters, groups);
+  return table;
+}
+
+/**
+ * A rate table read at a fractional number of active thread groups (an expectation), linearly between its entries.
+ * Outside the table, the nearest entry.
+ */
+export function interpolateRate(table: Float64Array, groups: number): number {
+  const last = table.length - 1;
+  if (!(groups > 0)) return table[0];
+  if (groups >= last) return table[last];
+  const below = Math.floor(groups);
+  return table[below] + (groups - below) * (table[below + 1] - table[below]);
+}
+
+/** A launch of equal blocks, as one multiprocessor sees it. */
+export interface WaveLaunch {
+  /** b: thread groups per block. */
+  readonly groupsPerBlock: number;
+  /** g: blocks this multiprocessor has to run in all. */
+  readonly blocksPerMultiprocessor: number;
+  /** N: blocks that are resident at once. */
+  readonly residentBlocks: number;
+}
+
+/**
+ * Time of a launch whose thread groups each run one iteration (or τ and c stand for the whole kernel):
+ * T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)); block scheduler of Kim's poster with the soft-saturation fu.
+ */
+export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): number {
+  const { groupsPerBlock, blocksPerMultiprocessor, residentBlocks } = launch;
+  const fullWaves = Math.floor(blocksPerMultiprocessor / residentBlocks);
+  const rest = blocksPerMultiprocessor - fullWaves * residentBlocks;
+  const full = fullWaves * cyclesPerIteration(parameters, groupsPerBlock * residentBlocks);
+  return rest === 0 ? full : full + cyclesPerIteration(parameters, groupsPerBlock * rest);
+}
+
+export interface MeasuredLaunch extends WaveLaunch {
+  /** Measured time of the launch, > 0; the fitted τ and c come out in this unit. */
+  readonly timeMs: number;
+}
+
+export interface SoftSaturationFit {
+  /** τ and c in the unit of the measured times: here ms, not cycles. */
+  readonly parameters: PipelineParameters;
+  /** ln(predicted/measured) of each row, in row order. */
+  readonly residuals: Float64Array;
+  /** Mean of |predicted/measured − 1| over the rows. */
+  readonly meanRelativeError: number;
+}
+
+/** Mean of |predicted/measured − 1| over `rows`: the held-out error when the rows were not fitted. */
+export function meanRelativeError(parameters: PipelineParameters, rows: readonly MeasuredLaunch[]): number {
+  let sum = 0;
+  for (const row of rows) sum += Math.abs(wavesTime(parameters, row) / row.timeMs - 1);
+  return sum / rows.length;
+}
+
+const MAX_SOFTNESS = 64;
+
+/**
+ * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all three positive, the first two
+ * free in scale); q is taken from the candidates by the smallest sum of squares.
+ *
+ * @param rows measured launches, at least 3 with positive times; to tell τ from c some must be latency-bound, some not
+ * @param fixed candidates for q, the schedulers per multiprocessor
+ * @returns the fit, or `bad-input` when there is too little to fit
+ */
+export function fitSoftSaturation(
+  rows: readonly MeasuredLaunch[],
+  fixed: { readonly schedulers: readonly number[] },
+): Result<SoftSaturationFit> {
+  if (rows.length < 3) return fail('bad-input', `got ${rows.length} measured launches; a fit needs at least 3`);
+  if (fixed.schedulers.length === 0)
+    return fail('bad-input', 'got no candidate for the schedulers; expected at least one');
+  const bad = rows.findIndex((row) => !(row.timeMs > 0 && Number.isFinite(row.timeMs)));
+  if (bad >= 0) {
+    return fail('bad-input', `launch ${bad} took ${rows[bad].timeMs} ms; expected a positive time`, { row: bad });
+  }
+  let best: { parameters: PipelineParameters; residuals: Float64Array; cost: number } | undefined;
+  for (const schedulers of fixed.schedulers) {
+    const fitted = levenbergMarquardt(rows, schedulers);
+    if (!best || fitted.cost < best.cost) best = fitted;
+  }
+  const { parameters, residuals } = best!;
+  return ok({ parameters, residuals, meanRelativeError: meanRelativeError(parameters, rows) });
+}
+
+function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number) {
+  const toParameters = (x: readonly number[]): PipelineParameters => ({
+    latencyCycles: Math.exp(x[0]),
+    issueCycles: Math.exp(x[1]),
+    kneeSoftness: Math.min(MAX_SOFTNESS, Math.max(1, Math.exp(x[2]))),
+    schedulers,
+  });
+  const residualsAt = (x: readonly number[]) => {
+    const parameters = toParameters(x);
+    return Float64Array.from(rows, (row) => Math.log(wavesTime(parameters, row) / row.timeMs));
+  };
+  const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
+
+  // Start: every wave latency-bound for τ (the fastest wave seen), every thread group issue-bound for c (the fastest).
+  let floor = Infinity;
+  let perGroup = Infinity;
+  for (const row of rows) {
+    floor = Math.min(floor, row.timeMs / Math.ceil(row.blocksPerMultiprocessor / row.residentBlocks));
+    perGroup = Math.min(perGroup, row.timeMs / (row.blocksPerMultiprocessor * row.groupsPerBlock));
+  }
+  let x: readonly number[] = [Math.log(floor), Math.log(perGroup), Math.log(4)];
+  let residuals = residualsAt(x);
+  let cost = sumOfSquares(residuals);
+  let damping = 1e-2;
+  for (let iteration = 0; iteration < 100; iteration++) {
+    const step = 1e-6;
+    const columns = [0, 1, 2].map((j) => {
+      const moved = residualsAt(x.map((value, i) => (i === j ? value + step : value)));
+      return moved.map((value, i) => (value - residuals[i]) / step);
+    });
+    const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+    const normal = columns.map((a) => columns.map((b) => dot(a, b)));
+    const gradient = columns.map((a) => dot(a, residuals));
+    const before = cost;
+    let improved = false;
+    while (!improved && damping < 1e12) {
+      // 1e-12 keeps the system regular when a parameter has no influence (p with no row near the knee).
+      const damped = normal.map((line, i) => line.map((v, j) => (i === j ? v * (1 + damping) + 1e-12 : v)));
+      const delta = solve3(damped, gradient);
+      const next = x.map((value, i) => value - delta[i]);
+      const nextResiduals = residualsAt(next);
+      const nextCost = sumOfSquares(nextResiduals);
+      if (nextCost < cost) {
+        x = next;
+        residuals = nextResiduals;
+        cost = nextCost;
+        damping = Math.max(1e-12, damping / 5);
+        improved = true;
+      } else damping *= 5;
+    }
+    if (!improved || before - cost <= 1e-12 * before) break;
+  }
+  return { parameters: toParameters(x), residuals, cost };
+}
+
+/** Solution of a 3 × 3 linear system by Cramer's rule. */
+function solve3(a: readonly (readonly number[])[], b: readonly number[]): number[] {
+  const det = (m: readonly (readonly number[])[]) =>
+    m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+    m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+    m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+  const d = det(a);
+  return [0, 1, 2].map((column) => det(a.map((line, i) => line.map((v, j) => (j === column ? b[i] : v)))) / d);
+}

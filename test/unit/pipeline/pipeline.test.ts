@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import type { KernelProfile, PipelineParameters } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
+import {
+  HASAN_KEPLER20,
+  hasanEfficiency,
+  residentBlockTime,
+  residentThreadGroupTime,
+} from '../../../src-workers/models/pipeline/hasan.ts';
+import {
+  brokenLimits,
+  functionalUnitCycles,
+  kimCycles,
+  residentBlockSlots,
+  type KimDevice,
+} from '../../../src-workers/models/pipeline/kim.ts';
+import {
+  cyclesPerIteration,
+  fitSoftSaturation,
+  interpolateRate,
+  rateTable,
+  wavesTime,
+} from '../../../src-workers/models/pipeline/soft-saturation.ts';
+
+const kepler: PipelineParameters = { latencyCycles: 14.6, issueCycles: 0.43, kneeSoftness: 6.5, schedulers: 4 };
+
+describe('soft saturation', () => {
+  it('costs the latency floor when nothing is active and the issue rate when everything is', () => {
+    expect(cyclesPerIteration(kepler, 0)).toBe(14.6);
+    // At 400 groups the floor contributes (14.6/172)^6.5/6.5 of the whole, below 1e-7.
+    expect(Math.abs(cyclesPerIteration(kepler, 400) / (0.43 * 400) - 1)).toBeLessThan(1e-7);
+  });
+
+  it('serves thread groups in whole rounds of the schedulers', () => {
+    expect(cyclesPerIteration(kepler, 33)).toBe(cyclesPerIteration(kepler, 36));
+    expect(cyclesPerIteration(kepler, 37)).toBeGreaterThan(cyclesPerIteration(kepler, 36));
+  });
+
+  it('survives a knee so hard that powers of the cycles overflow', () => {
+    const hard = { latencyCycles: 2000, issueCycles: 40, kneeSoftness: 200, schedulers: 4 };
+    expect(cyclesPerIteration(hard, 64)).toBeCloseTo(2560, 9);
+  });
+
+  it('interpolates its table between whole numbers of groups', () => {
+    const table = rateTable(kepler, 64);
+    expect(table).toHaveLength(65);
+    expect(interpolateRate(table, 36.5)).toBe((table[36] + table[37]) / 2);
+    expect(interpolateRate(table, -1)).toBe(table[0]);
+    expect(interpolateRate(table, 100)).toBe(table[64]);
+  });
+
+  it('adds a partial wave to the full ones', () => {
+    const launch = { groupsPerBlock: 2, residentBlocks: 16, blocksPerMultiprocessor: 35 };
+    expect(wavesTime(kepler, launch)).toBe(2 * cyclesPerIteration(kepler, 32) + cyclesPerIteration(kepler, 6));
+    expect(wavesTime(kepler, { ...launch, blocksPerMultiprocessor: 32 })).toBe(2 * cyclesPerIteration(kepler, 32));
+  });
+
+  it('finds back the parameters that made the data', () => {
+    const rows = [];
+    for (const groupsPerBlock of [1, 2, 4, 8]) {
+      for (const blocksPerMultiprocessor of [1, 3, 9, 16, 30]) {
+        const launch = { groupsPerBlock, residentBlocks: Math.min(16, 64 / groupsPerBlock), blocksPerMultiprocessor };
+        rows.push({ ...launch, timeMs: wavesTime(kepler, launch) });
+      }
+    }
+    const { parameters } = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
+    expect(parameters.schedulers).toBe(4);
+    // Exact data: only the stopping rule of the least squares separates the two.
+    expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
+    expect(Math.abs(parameters.issueCycles / kepler.issueCycles - 1)).toBeLessThan(1e-5);
+    expect(Math.abs(parameters.kneeSoftness / kepler.kneeSoftness - 1)).toBeLessThan(1e-3);
+  });
+
+  it('refuses too few launches and impossible times', () => {
+    const row = { groupsPerBlock: 1, residentBlocks: 1, blocksPerMultiprocessor: 1, timeMs: 1 };
+    expect(fitSoftSaturation([row, row], { schedulers: [4] })).toMatchObject({ ok: false });
+    expect(fitSoftSaturation([row, row, { ...row, timeMs: 0 }], { schedulers: [4] })).toMatchObject({
+      ok: false,
+      error: { message: 'launch 2 took 0 ms; expected a positive time' },
+    });
+  });
+});
+
+const device: GpuDevice = {
+  kind: 'gpu',
+  id: 'test',
+  name: 'Test',
+  vendor: 'other',
+  architecture: 'none',
+  occupancy: { family: 'generic' },
+  year: 2020,
+  multiprocessors: 100,
+  clockMhz: 1000,
+  threadGroupWidth: 32,
+  schedulersPerMultiprocessor: 4,
+  fp32LanesPerMultiprocessor: 64,
+  dependentIssueLatencyCycles: 5,
+  memoryLatencyCycles: 400,
+  memoryBandwidthGbS: 1000,
+  memoryGib: 40,
+  l2Bytes: 1e6,
+  limits: {
+    maxThreadsPerBlock: 1024,
+    maxGridBlocks: 1e9,
+    maxBlocksPerMultiprocessor: 32,
+    maxThreadGroupsPerMultiprocessor: 64,
+    registersPerMultiprocessor: 65536,
+    maxRegistersPerBlock: 65536,
+    maxRegistersPerThread: 255,
+    sharedMemoryBytesPerMultiprocessor: 1e5,
+    maxSharedMemoryBytesPerBlock: 1e5,
+  },
+  sources: {},
+};
+const kernel: KernelProfile = {
+  name: 'test',
+  registersPerThread: 32,
+  sharedMemoryBytesPerBlock: 0,
+  instructionsPerIteration: 20,
+  dependentLoadsPerIteration: 1,
+  bytesPerIteration: 0,
+  serialFraction: 0,
+  cooperationCost: 0,
+  setupIterationsPerUnit: 0,
+  kneeSoftness: 5,
+  bytesPerUnit: 4,
+  lengthsKnownBeforeLaunch: true,
+  spillInstructionsPerRegister: 2,
+};
+
+describe('parameters derived from device and kernel', () => {
+  it('charges issue by lanes, latency by dependence', () => {
+    expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
+      latencyCycles: 20 * 5 + 400,
+      issueCycles: (20 * 32) / 64,
+      kneeSoftness: 5,
+      schedulers: 4,
+    });
+  });
+
+  it('counts the instructions of spilled registers', () => {
+    expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64);
+  });
+
+  it('is bound by bandwidth when the traffic needs longer than the instructions', () => {
+    // 10 bytes per SM and cycle; 32 lanes × 8 bytes.
+    const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
+    expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
+  });
+});
+
+describe('Hasan, Eq. 1–3', () => {
+  it('counts waves of resident blocks by a ceiling', () => {
+    expect(residentBlockTime(HASAN_KEPLER20, 208, 14.5)).toBe(14.5);
+    expect(residentBlockTime(HASAN_KEPLER20, 209, 14.5)).toBe(29);
+  });
+
+  it('fills the device at 208 blocks of 128 threads, as the paper says', () => {
+    expect(residentThreadGroupTime(HASAN_KEPLER20, 208, 128, 14.5)).toBe(14.5);
+    expect(hasanEfficiency(HASAN_KEPLER20, 208, 128)).toBe(0.5);
+    // One wave more of blocks, and the second case of Eq. 3.
+    expect(hasanEfficiency(HASAN_KEPLER20, 416, 128)).toBe(0.25);
+  });
+});
+
+const kim: KimDevice = {
+  threadGroupWidth: 32,
+  multiprocessors: 2,
+  maxThreadsPerBlock: 512,
+  maxThreadsPerGrid: 1e6,
+  maxSharedMemoryBytesPerBlock: 16384,
+  blockSlots: 8,
+  threadGroupSlots: 24,
+  sharedMemoryBytes: 16384,
+  sharedMemoryGranularityBytes: 512,
+  registerFiles: [{ maxPerThread: 124, maxPerBlock: 2048, registers: 512, granularity: 4 }],
+  partitions: 2,
+  functionalUnits: [
+    { name: 'fp32', latencyCycles: 20, count: 2, widthThreadGroups: 1 },
+    { name: 'special', latencyCycles: 12, count: 1, widthThreadGroups: 0.25 },
+  ],
+};
+const launch = { threadsPerBlock: 128, gridBlocks: 8, sharedMemoryBytesPerBlock: 0, registersPerThread: [10] };
+
+describe('Kim: structural model', () => {
+  it('says what breaks a limit', () => {
+    expect(brokenLimits(kim, launch)).toEqual([]);
+    expect(brokenLimits(kim, { ...launch, threadsPerBlock: 1024 })).toEqual([
+      'threads per block: got 1024, at most 512 allowed',
+    ]);
+  });
+
+  it('takes the least of the state buffers, rounding allocations up', () => {
+    expect(residentBlockSlots(kim, launch)).toBe(6);
+    expect(residentBlockSlots(kim, { ...launch, sharedMemoryBytesPerBlock: 4000 })).toBe(4);
+    expect(residentBlockSlots(kim, { ...launch, registersPerThread: [41] })).toBe(2);
+  });
+
+  it('takes the slowest functional unit', () => {
+    expect(functionalUnitCycles(kim, 0)).toBe(0);
+    expect(functionalUnitCycles(kim, 3)).toBe(Math.max(5 * 3, 6 * 12));
+  });
+
+  it('adds full waves and the rest', () => {
+    expect(kimCycles(kim, launch)).toBe(functionalUnitCycles(kim, 16));
+    expect(kimCycles(kim, { ...launch, gridBlocks: 14 })).toBe(
+      functionalUnitCycles(kim, 24) + functionalUnitCycles(kim, 4),
+    );
+    expect(kimCycles(kim, { ...launch, registersPerThread: [200] })).toBeNaN();
+  });
+});
