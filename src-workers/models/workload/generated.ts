@@ -1,0 +1,128 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { empiricalLaw } from './laws.ts';
+
+/** Real irregular loops that need no file; arguments left out of the text take the defaults below. */
+export type GeneratedExample =
+  | { readonly kind: 'collatz'; readonly count: number }
+  | { readonly kind: 'mandelbrot'; readonly width: number; readonly height: number; readonly maxIterations: number };
+
+export const DEFAULT_COLLATZ: GeneratedExample & { kind: 'collatz' } = { kind: 'collatz', count: 2 ** 17 };
+export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
+  kind: 'mandelbrot',
+  width: 512,
+  height: 512,
+  maxIterations: 1000,
+};
+
+/** Every orbit from below this stays under 2^53, so doubles are exact: the highest reaches about 6.0e13. */
+export const MAX_COLLATZ_COUNT = 10_000_000;
+export const MAX_MANDELBROT_PIXELS = 2 ** 24;
+/** Pixels times iterations: a few seconds of one core. */
+export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
+
+/**
+ * Lengths of an example's units, in the order a program would launch them (neighbours are alike, which a law of lengths
+ * cannot show). Fails on sizes out of range.
+ */
+export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
+  switch (example.kind) {
+    case 'collatz': {
+      const { count } = example;
+      if (!isCount(count, MAX_COLLATZ_COUNT)) {
+        return fail(
+          'bad-input',
+          `example:collatz: count is ${count}; expected an integer from 1 to ${MAX_COLLATZ_COUNT}`,
+        );
+      }
+      return ok(collatzLengths(count));
+    }
+    case 'mandelbrot': {
+      const { width, height, maxIterations } = example;
+      if (!isCount(width, MAX_MANDELBROT_PIXELS) || !isCount(height, MAX_MANDELBROT_PIXELS / width)) {
+        return fail(
+          'bad-input',
+          `example:mandelbrot: ${width} × ${height} pixels; expected positive integers with a product up to ${MAX_MANDELBROT_PIXELS}`,
+        );
+      }
+      if (!isCount(maxIterations, MAX_MANDELBROT_ITERATIONS / (width * height))) {
+        return fail(
+          'bad-input',
+          `example:mandelbrot: ${maxIterations} iterations at most; expected a positive integer, and ${MAX_MANDELBROT_ITERATIONS} at most over all pixels`,
+        );
+      }
+      return ok(mandelbrotLengths(width, height, maxIterations));
+    }
+  }
+}
+
+/** The law of an example's lengths, order forgotten. Fails on sizes out of range. */
+export function exampleLaw(example: GeneratedExample, label: string): Result<LengthLaw> {
+  const lengths = exampleLengths(example);
+  return lengths.ok ? empiricalLaw(countLengths(lengths.value), label) : lengths;
+}
+
+/** How often each length occurs. */
+export function countLengths(lengths: Float64Array): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
+  return counts;
+}
+
+/**
+ * Total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (0 for n = 1; OEIS A006577).
+ * `count` ≤ `MAX_COLLATZ_COUNT`, or orbits may leave the exact integers.
+ */
+export function collatzLengths(count: number): Float64Array {
+  const lengths = new Float64Array(count);
+  for (let start = 2; start <= count; start++) {
+    let value = start;
+    let steps = 0;
+    // An orbit that falls below its start continues as one already known.
+    while (value >= start) {
+      value = value % 2 === 0 ? value / 2 : 3 * value + 1;
+      steps++;
+    }
+    lengths[start - 1] = steps + lengths[value - 1];
+  }
+  return lengths;
+}
+
+/**
+ * Iterations of z → z² + c until |z| > 2, at most `maxIterations`, at the pixel centres of −2…0.5 × −1.25…1.25, row by
+ * row from the top. Additions and multiplications only, so every machine counts the same.
+ */
+export function mandelbrotLengths(width: number, height: number, maxIterations: number): Float64Array {
+  const lengths = new Float64Array(width * height);
+  for (let row = 0; row < height; row++) {
+    const imaginary = 1.25 - (2.5 * (row + 0.5)) / height;
+    for (let column = 0; column < width; column++) {
+      const real = -2 + (2.5 * (column + 0.5)) / width;
+      lengths[row * width + column] = escapeCount(real, imaginary, maxIterations);
+    }
+  }
+  return lengths;
+}
+
+function escapeCount(real: number, imaginary: number, maxIterations: number): number {
+  // Inside the main cardioid or the period-2 disc no orbit escapes: half of the pixels, and most of the time.
+  const fromCusp = real - 0.25;
+  const q = fromCusp * fromCusp + imaginary * imaginary;
+  if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;
+  if ((real + 1) * (real + 1) + imaginary * imaginary < 0.0625) return maxIterations;
+  let x = 0;
+  let y = 0;
+  let count = 0;
+  while (count < maxIterations) {
+    const nextX = x * x - y * y + real;
+    y = 2 * x * y + imaginary;
+    x = nextX;
+    count++;
+    if (x * x + y * y > 4) break;
+  }
+  return count;
+}
+
+function isCount(value: number, maximum: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1 && value <= maximum;
+}

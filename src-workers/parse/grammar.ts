@@ -1,0 +1,351 @@
+import { fail, FailureError, type Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import {
+  DEFAULT_COLLATZ,
+  DEFAULT_MANDELBROT,
+  exampleLaw,
+  type GeneratedExample,
+} from '../models/workload/generated.ts';
+import {
+  binomialLaw,
+  categoricalLaw,
+  constantLaw,
+  geometricLaw,
+  lognormalLaw,
+  mixtureLaw,
+  negativeBinomialLaw,
+  poissonLaw,
+  uniformLaw,
+  zipfLaw,
+  type CategoricalPoint,
+  type MixturePart,
+} from '../models/workload/laws.ts';
+import { parseLengthsCsv } from './csv.ts';
+import { parseMatrixMarket } from './matrix-market.ts';
+import { shown, type ByteSource } from './source.ts';
+
+/** A distribution of the grammar that is written as a name and numbers. */
+export type DistributionName =
+  'binomial' | 'geometric' | 'poisson' | 'uniform' | 'negative-binomial' | 'zipf' | 'lognormal' | 'constant';
+
+/** A workload's lengths as written: not yet checked for values out of range, no file opened. */
+export type WorkloadDescriptor =
+  | { readonly kind: 'distribution'; readonly name: DistributionName; readonly args: readonly number[] }
+  | { readonly kind: 'categorical'; readonly points: readonly CategoricalPoint[] }
+  | {
+      readonly kind: 'mixture';
+      readonly parts: readonly { readonly weight: number; readonly lengths: WorkloadDescriptor }[];
+    }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'mtx'; readonly path: string }
+  | { readonly kind: 'example'; readonly example: GeneratedExample };
+
+/** What a text needs from the outside to become a law. */
+export interface WorkloadContext {
+  /** Opens the file a text names; it decides which paths are allowed and what they are relative to. */
+  readonly openFile: (path: string) => Promise<Result<ByteSource>>;
+  /** Mass cut from infinite supports; `DEFAULT_TRUNCATION` where left out. */
+  readonly truncation?: number | undefined;
+}
+
+export const MAX_WORKLOAD_CHARACTERS = 65_536;
+/** Mixtures within mixtures: deeper ones mean nothing, and hostile ones would exhaust the stack. */
+export const MAX_MIXTURE_DEPTH = 8;
+
+interface DistributionRule {
+  readonly parameters: readonly string[];
+  readonly law: (args: readonly number[], truncation: number | undefined) => Result<LengthLaw>;
+}
+
+const DISTRIBUTIONS: Readonly<Record<DistributionName, DistributionRule>> = {
+  binomial: { parameters: ['trials', 'p'], law: ([trials, p]) => binomialLaw(trials, p) },
+  geometric: { parameters: ['p'], law: ([p], truncation) => geometricLaw(p, truncation) },
+  poisson: { parameters: ['mean'], law: ([mean], truncation) => poissonLaw(mean, truncation) },
+  uniform: { parameters: ['a', 'b'], law: ([a, b]) => uniformLaw(a, b) },
+  'negative-binomial': {
+    parameters: ['r', 'p'],
+    law: ([r, p], truncation) => negativeBinomialLaw(r, p, truncation),
+  },
+  zipf: { parameters: ['s', 'max'], law: ([s, max]) => zipfLaw(s, max) },
+  lognormal: { parameters: ['mu', 'sigma'], law: ([mu, sigma], truncation) => lognormalLaw(mu, sigma, truncation) },
+  constant: { parameters: ['k'], law: ([k]) => constantLaw(k) },
+};
+
+const FORMS =
+  Object.entries(DISTRIBUTIONS)
+    .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
+    .join(', ') +
+  ', categorical(length:probability,…), mixture(weight*workload,…), file:PATH.csv, mtx:PATH.mtx, example:collatz, ' +
+  'example:mandelbrot';
+
+/**
+ * Reads the workload grammar:
+ *
+ *     workload     = NAME "(" number {"," number} ")"              NAME: binomial, geometric, …
+ *                  | "categorical(" length ":" probability {"," …} ")"
+ *                  | "mixture(" weight "*" workload {"," …} ")"
+ *                  | ("file:" | "mtx:") path
+ *                  | "example:collatz" ["(" count ")"]
+ *                  | "example:mandelbrot" ["(" width "," height "," maxIterations ")"]
+ *
+ * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
+ * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
+ * A failure names the column (from 1) and what was expected there.
+ */
+export function parseWorkload(text: string): Result<WorkloadDescriptor> {
+  if (text.length > MAX_WORKLOAD_CHARACTERS) {
+    return fail('bad-input', `workload of ${text.length} characters; expected at most ${MAX_WORKLOAD_CHARACTERS}`);
+  }
+  const cursor: Cursor = { text, position: 0 };
+  try {
+    const descriptor = readWorkload(cursor, 0);
+    skipBlanks(cursor);
+    if (cursor.position < text.length) refuseAt(cursor, 'the end of the workload');
+    return { ok: true, value: descriptor };
+  } catch (error) {
+    if (error instanceof FailureError) return { ok: false, error: error.failure };
+    throw error;
+  }
+}
+
+/** The canonical text of a workload: `parseWorkload` of it gives the same descriptor. */
+export function formatWorkload(descriptor: WorkloadDescriptor): string {
+  switch (descriptor.kind) {
+    case 'distribution':
+      return `${descriptor.name}(${descriptor.args.join(',')})`;
+    case 'categorical':
+      return `categorical(${descriptor.points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
+    case 'mixture':
+      return `mixture(${descriptor.parts.map((part) => `${part.weight}*${formatWorkload(part.lengths)}`).join(',')})`;
+    case 'file':
+    case 'mtx':
+      return `${descriptor.kind}:${formatPath(descriptor.path)}`;
+    case 'example':
+      return formatExample(descriptor.example);
+  }
+}
+
+/** Paths of the files a workload reads, in the order written. */
+export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[] {
+  switch (descriptor.kind) {
+    case 'file':
+    case 'mtx':
+      return [descriptor.path];
+    case 'mixture':
+      return descriptor.parts.flatMap((part) => workloadFiles(part.lengths));
+    case 'distribution':
+    case 'categorical':
+    case 'example':
+      return [];
+  }
+}
+
+/** The law a text describes: parsed, its files read through `context`, its values checked. Labelled canonically. */
+export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
+  const descriptor = parseWorkload(text);
+  return descriptor.ok ? resolveDescriptor(descriptor.value, context) : descriptor;
+}
+
+/** As `resolveWorkload`, from a descriptor. */
+export async function resolveDescriptor(
+  descriptor: WorkloadDescriptor,
+  context: WorkloadContext,
+): Promise<Result<LengthLaw>> {
+  switch (descriptor.kind) {
+    case 'distribution':
+      return DISTRIBUTIONS[descriptor.name].law(descriptor.args, context.truncation);
+    case 'categorical':
+      return categoricalLaw(descriptor.points);
+    case 'mixture': {
+      const parts: MixturePart[] = [];
+      for (const { weight, lengths } of descriptor.parts) {
+        const law = await resolveDescriptor(lengths, context);
+        if (!law.ok) return law;
+        parts.push({ weight, law: law.value });
+      }
+      return mixtureLaw(parts);
+    }
+    case 'file':
+    case 'mtx': {
+      const source = await context.openFile(descriptor.path);
+      if (!source.ok) return source;
+      const parse = descriptor.kind === 'file' ? parseLengthsCsv : parseMatrixMarket;
+      const parsed = await parse(source.value, formatWorkload(descriptor));
+      return parsed.ok ? { ok: true, value: parsed.value.law } : parsed;
+    }
+    case 'example':
+      return exampleLaw(descriptor.example, formatWorkload(descriptor));
+  }
+}
+
+interface Cursor {
+  readonly text: string;
+  position: number;
+}
+
+function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
+  skipBlanks(cursor);
+  const start = cursor.position;
+  const name = readMatch(cursor, /[A-Za-z][A-Za-z-]*/y);
+  if (name === null) refuseAt(cursor, `a workload: ${FORMS}`);
+  if (name === 'file' || name === 'mtx') {
+    readToken(cursor, ':');
+    return { kind: name, path: readPath(cursor, depth > 0) };
+  }
+  if (name === 'example') {
+    readToken(cursor, ':');
+    return { kind: 'example', example: readExample(cursor) };
+  }
+  if (name === 'categorical') {
+    const points = readList(cursor, () => {
+      const length = readNumber(cursor, 'a length');
+      readToken(cursor, ':');
+      return { length, probability: readNumber(cursor, 'a probability') };
+    });
+    return { kind: 'categorical', points };
+  }
+  if (name === 'mixture') {
+    if (depth >= MAX_MIXTURE_DEPTH) {
+      cursor.position = start;
+      refuseAt(cursor, `mixtures at most ${MAX_MIXTURE_DEPTH} deep`);
+    }
+    const parts = readList(cursor, () => {
+      const weight = readNumber(cursor, 'a weight');
+      readToken(cursor, '*');
+      return { weight, lengths: readWorkload(cursor, depth + 1) };
+    });
+    return { kind: 'mixture', parts };
+  }
+  if (!isDistribution(name)) {
+    cursor.position = start;
+    refuseAt(cursor, `a workload: ${FORMS}`);
+  }
+  return { kind: 'distribution', name, args: readArguments(cursor, name, DISTRIBUTIONS[name].parameters) };
+}
+
+function isDistribution(name: string): name is DistributionName {
+  return Object.hasOwn(DISTRIBUTIONS, name);
+}
+
+function readExample(cursor: Cursor): GeneratedExample {
+  skipBlanks(cursor);
+  const start = cursor.position;
+  const name = readMatch(cursor, /[A-Za-z][A-Za-z-]*/y);
+  skipBlanks(cursor);
+  const hasArguments = cursor.text[cursor.position] === '(';
+  if (name === 'collatz') {
+    if (!hasArguments) return DEFAULT_COLLATZ;
+    const [count] = readArguments(cursor, 'collatz', ['count']);
+    return { kind: 'collatz', count };
+  }
+  if (name === 'mandelbrot') {
+    if (!hasArguments) return DEFAULT_MANDELBROT;
+    const [width, height, maxIterations] = readArguments(cursor, name, ['width', 'height', 'maxIterations']);
+    return { kind: 'mandelbrot', width, height, maxIterations };
+  }
+  cursor.position = start;
+  return refuseAt(cursor, 'an example: collatz, collatz(count), mandelbrot or mandelbrot(width,height,maxIterations)');
+}
+
+function readArguments(cursor: Cursor, name: string, parameters: readonly string[]): number[] {
+  const start = cursor.position;
+  let next = 0;
+  const args = readList(cursor, () => readNumber(cursor, `${parameters[next++] ?? 'a number'} of ${name}`));
+  if (args.length !== parameters.length) {
+    cursor.position = start;
+    refuseAt(cursor, `(${parameters.join(',')}) after ${name}: ${parameters.length} numbers, not ${args.length}`);
+  }
+  return args;
+}
+
+/** "(" item {"," item} ")" */
+function readList<T>(cursor: Cursor, readItem: () => T): T[] {
+  readToken(cursor, '(');
+  const items = [readItem()];
+  for (;;) {
+    skipBlanks(cursor);
+    const next = cursor.text[cursor.position];
+    if (next !== ',' && next !== ')') refuseAt(cursor, '"," or ")"');
+    cursor.position++;
+    if (next === ')') return items;
+    items.push(readItem());
+  }
+}
+
+function readNumber(cursor: Cursor, what: string): number {
+  skipBlanks(cursor);
+  const start = cursor.position;
+  const text = readMatch(cursor, /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y);
+  const value = text === null ? NaN : Number(text);
+  if (!Number.isFinite(value)) {
+    cursor.position = start;
+    refuseAt(cursor, `a number (${what})`);
+  }
+  // −0 would be written back as 0.
+  return value === 0 ? 0 : value;
+}
+
+function readPath(cursor: Cursor, nested: boolean): string {
+  skipBlanks(cursor);
+  const start = cursor.position;
+  const quoted = readMatch(cursor, /"(?:[^"]|"")*"/y);
+  const path =
+    quoted === null
+      ? (readMatch(cursor, nested ? /[^,()"]*/y : /[^"][^]*/y) ?? '').trim()
+      : quoted.slice(1, -1).replaceAll('""', '"');
+  // eslint-disable-next-line no-control-regex -- control characters in a path can only be an attack or an accident
+  if (path === '' || /[\u0000-\u001f\u007f]/.test(path)) {
+    cursor.position = start;
+    refuseAt(cursor, 'a path without control characters');
+  }
+  return path;
+}
+
+function formatPath(path: string): string {
+  return /[,()"]/.test(path) || path.trim() !== path ? `"${path.replaceAll('"', '""')}"` : path;
+}
+
+function formatExample(example: GeneratedExample): string {
+  switch (example.kind) {
+    case 'collatz':
+      return example.count === DEFAULT_COLLATZ.count ? 'example:collatz' : `example:collatz(${example.count})`;
+    case 'mandelbrot': {
+      const { width, height, maxIterations } = example;
+      const usual =
+        width === DEFAULT_MANDELBROT.width &&
+        height === DEFAULT_MANDELBROT.height &&
+        maxIterations === DEFAULT_MANDELBROT.maxIterations;
+      return usual ? 'example:mandelbrot' : `example:mandelbrot(${width},${height},${maxIterations})`;
+    }
+  }
+}
+
+function skipBlanks(cursor: Cursor): void {
+  readMatch(cursor, /\s+/y);
+}
+
+function readToken(cursor: Cursor, token: string): void {
+  skipBlanks(cursor);
+  if (cursor.text[cursor.position] !== token) refuseAt(cursor, `"${token}"`);
+  cursor.position++;
+}
+
+/** Takes what a sticky pattern matches at the cursor, or gives null. */
+function readMatch(cursor: Cursor, pattern: RegExp): string | null {
+  pattern.lastIndex = cursor.position;
+  const match = pattern.exec(cursor.text);
+  if (!match) return null;
+  cursor.position += match[0].length;
+  return match[0];
+}
+
+function refuseAt(cursor: Cursor, expected: string): never {
+  const column = cursor.position + 1;
+  const rest = cursor.text.slice(cursor.position);
+  const got = rest === '' ? 'the end of the text' : shown(rest);
+  throw new FailureError({
+    code: 'bad-input',
+    message: `workload, column ${column}: got ${got}; expected ${expected}`,
+    context: { column },
+  });
+}

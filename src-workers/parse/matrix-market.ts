@@ -1,0 +1,253 @@
+import { fail, type Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { countLengths } from '../models/workload/generated.ts';
+import { empiricalLaw } from '../models/workload/laws.ts';
+import { caught, DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
+
+export interface MatrixRows {
+  /** The law of the row lengths; the unit of work is a row. */
+  readonly law: LengthLaw;
+  readonly rows: number;
+  readonly columns: number;
+  /** Non-zeros of the whole matrix: the sum of `rowLengths`. */
+  readonly nonZeros: number;
+  /** Non-zeros of each row, in the file's order. */
+  readonly rowLengths: Float64Array;
+}
+
+/** One number per row is kept: 256 MB at most, whatever a header claims. */
+export const MAX_MATRIX_ROWS = 2 ** 25;
+/** The format allows 1024 characters; comments of real files are longer. */
+const MAX_LINE_CHARACTERS = 65_536;
+
+type Layout = 'coordinate' | 'array';
+type Field = 'real' | 'integer' | 'complex' | 'pattern';
+type Symmetry = 'general' | 'symmetric' | 'skew-symmetric' | 'hermitian';
+
+interface Banner {
+  readonly layout: Layout;
+  readonly field: Field;
+  readonly symmetry: Symmetry;
+}
+
+interface Size {
+  readonly rows: number;
+  readonly columns: number;
+  /** Lines of data that must follow. */
+  readonly entries: number;
+}
+
+const LAYOUTS: readonly Layout[] = ['coordinate', 'array'];
+const FIELDS: readonly Field[] = ['real', 'integer', 'complex', 'pattern'];
+const SYMMETRIES: readonly Symmetry[] = ['general', 'symmetric', 'skew-symmetric', 'hermitian'];
+const VALUES_OF: Readonly<Record<Field, number>> = { real: 1, integer: 1, complex: 2, pattern: 0 };
+
+/**
+ * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
+ * NISTIR 5935, 1996) as a stream; memory grows with the rows only.
+ *
+ * Coordinate files: every stored entry counts, explicit zeros and repeated positions too, as a sparse kernel stores
+ * them. Array files: entries that are not 0 count. A symmetric, skew-symmetric or hermitian file stores one triangle;
+ * an entry off the diagonal counts in its own row and in the mirrored one, whichever triangle it stands in.
+ *
+ * Fails, with the line, on a bad banner or size, an index out of range (they count from 1), a value that is not a
+ * number, fewer or more entries than the header says, or more than `MAX_MATRIX_ROWS` rows.
+ */
+export function parseMatrixMarket(source: ByteSource, label: string): Promise<Result<MatrixRows>> {
+  return caught<MatrixRows>(async () => {
+    let banner: Banner | undefined;
+    let size: Size | undefined;
+    let rowLengths = new Float64Array(0);
+    let taken = 0;
+    let lineNumber = 0;
+    // Next position of an array file, column by column; a triangle starts on its diagonal, or below it.
+    let row = 0;
+    let column = 0;
+
+    const countIn = (index: number): void => {
+      if (index >= rowLengths.length) rowLengths = grown(rowLengths, index + 1);
+      rowLengths[index]++;
+    };
+
+    for await (const line of textLines(source, label)) {
+      lineNumber++;
+      if (!banner) {
+        banner = parseBanner(line, label);
+        continue;
+      }
+      if (line.startsWith('%')) continue;
+      const fields = line.trim().split(/\s+/);
+      if (fields[0] === '') continue;
+      if (!size) {
+        size = parseSize(fields, banner, label, lineNumber);
+        row = banner.symmetry === 'skew-symmetric' ? 1 : 0;
+        continue;
+      }
+      if (taken === size.entries) {
+        refuse(
+          label,
+          { line: lineNumber },
+          `${shown(line)} after the last entry; the header says ${size.entries} entries`,
+        );
+      }
+      taken++;
+      const mirrored = banner.symmetry !== 'general';
+      if (banner.layout === 'coordinate') {
+        checkFieldCount(fields, 2 + VALUES_OF[banner.field], label, lineNumber);
+        const i = readIndex(fields[0], size.rows, 'row', label, lineNumber);
+        const j = readIndex(fields[1], size.columns, 'column', label, lineNumber);
+        readValues(fields, 2, banner.field, label, lineNumber);
+        if (i === j && banner.symmetry === 'skew-symmetric') {
+          refuse(
+            label,
+            { line: lineNumber },
+            `entry ${i} ${j} on the diagonal; expected none in a skew-symmetric matrix`,
+          );
+        }
+        countIn(i - 1);
+        if (mirrored && i !== j) countIn(j - 1);
+      } else {
+        checkFieldCount(fields, VALUES_OF[banner.field], label, lineNumber);
+        if (readValues(fields, 0, banner.field, label, lineNumber)) {
+          countIn(row);
+          if (mirrored && row !== column) countIn(column);
+        }
+        row++;
+        if (row === size.rows) {
+          column++;
+          row = banner.symmetry === 'general' ? 0 : banner.symmetry === 'skew-symmetric' ? column + 1 : column;
+        }
+      }
+    }
+
+    if (!banner) refuse(label, { line: 1 }, 'the file is empty; expected a %%MatrixMarket banner');
+    if (!size) refuse(label, { line: lineNumber }, 'the file ends before its size line; expected rows and columns');
+    if (taken < size.entries) {
+      refuse(label, { line: lineNumber }, `the file ends after ${taken} entries; the header says ${size.entries}`);
+    }
+    if (size.rows === 0) return fail('bad-input', `${label}: a matrix without rows; expected at least one`);
+    if (rowLengths.length !== size.rows) {
+      const kept = rowLengths.subarray(0, size.rows);
+      rowLengths = new Float64Array(size.rows);
+      rowLengths.set(kept);
+    }
+    const law = empiricalLaw(countLengths(rowLengths), label);
+    if (!law.ok) return law;
+    const nonZeros = rowLengths.reduce((sum, length) => sum + length, 0);
+    return { ok: true, value: { law: law.value, rows: size.rows, columns: size.columns, nonZeros, rowLengths } };
+  });
+}
+
+/** Lines without their ends (LF or CRLF). Matrix Market is ASCII; other bytes may stand in comments only. */
+async function* textLines(source: ByteSource, label: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8');
+  let rest = '';
+  let count = 0;
+  const checked = (line: string): string => {
+    count++;
+    if (line.length > MAX_LINE_CHARACTERS) {
+      refuse(label, { line: count }, `a line of over ${MAX_LINE_CHARACTERS} characters; expected shorter lines`);
+    }
+    return line.endsWith('\r') ? line.slice(0, -1) : line;
+  };
+  for await (const chunk of readBytes(source, label)) {
+    const text = rest + decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      yield checked(text.slice(start, end));
+      start = end + 1;
+    }
+    rest = text.slice(start);
+    if (rest.length > MAX_LINE_CHARACTERS) checked(rest);
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield checked(rest);
+}
+
+function parseBanner(line: string, label: string): Banner {
+  const words = line.trim().toLowerCase().split(/\s+/);
+  if (words[0] !== '%%matrixmarket') {
+    refuse(label, { line: 1 }, `${shown(line)}; expected a banner %%MatrixMarket matrix coordinate real general`);
+  }
+  if (words[1] !== 'matrix') refuse(label, { line: 1 }, `object ${shown(words[1] ?? '')}; expected matrix`);
+  if (words.length !== 5) {
+    refuse(label, { line: 1 }, `${words.length} words in the banner; expected %%MatrixMarket matrix and three more`);
+  }
+  const layout = oneOf(LAYOUTS, words[2], 'format', label);
+  const field = oneOf(FIELDS, words[3], 'field', label);
+  const symmetry = oneOf(SYMMETRIES, words[4], 'symmetry', label);
+  if (field === 'pattern' && layout === 'array')
+    refuse(label, { line: 1 }, 'array pattern; expected an array with values');
+  if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
+    refuse(label, { line: 1 }, `pattern ${symmetry}; expected pattern general or pattern symmetric`);
+  }
+  if (symmetry === 'hermitian' && field !== 'complex') {
+    refuse(label, { line: 1 }, `${field} hermitian; expected complex hermitian`);
+  }
+  return { layout, field, symmetry };
+}
+
+function oneOf<T extends string>(allowed: readonly T[], word: string, what: string, label: string): T {
+  const found = allowed.find((candidate) => candidate === word);
+  return found ?? refuse(label, { line: 1 }, `${what} ${shown(word)}; expected ${allowed.join(', ')}`);
+}
+
+function parseSize(fields: readonly string[], banner: Banner, label: string, line: number): Size {
+  const names = banner.layout === 'coordinate' ? ['rows', 'columns', 'entries'] : ['rows', 'columns'];
+  if (fields.length !== names.length) {
+    refuse(label, { line }, `${fields.length} numbers in the size line; expected ${names.join(', ')}`);
+  }
+  const sizes = fields.map((field, i) => {
+    const value = /^\d+$/.test(field) ? Number(field) : NaN;
+    if (!Number.isSafeInteger(value)) refuse(label, { line }, `${names[i]} ${shown(field)}; expected an integer ≥ 0`);
+    return value;
+  });
+  const [rows, columns] = sizes;
+  if (rows > MAX_MATRIX_ROWS) {
+    refuse(label, { line }, `${rows} rows; expected at most ${MAX_MATRIX_ROWS}`);
+  }
+  if (banner.symmetry !== 'general' && rows !== columns) {
+    refuse(label, { line }, `${rows} × ${columns} and ${banner.symmetry}; expected a square matrix`);
+  }
+  if (banner.layout === 'coordinate') return { rows, columns, entries: sizes[2] };
+  const triangle = (banner.symmetry === 'skew-symmetric' ? rows - 1 : rows + 1) * (rows / 2);
+  const entries = banner.symmetry === 'general' ? rows * columns : triangle;
+  if (!Number.isSafeInteger(entries)) refuse(label, { line }, `${rows} × ${columns} entries; expected fewer than 2^53`);
+  return { rows, columns, entries: Math.max(0, entries) };
+}
+
+function checkFieldCount(fields: readonly string[], expected: number, label: string, line: number): void {
+  if (fields.length !== expected) refuse(label, { line }, `${fields.length} fields; expected ${expected}`);
+}
+
+function readIndex(field: string, size: number, what: string, label: string, line: number): number {
+  const index = /^\d+$/.test(field) ? Number(field) : NaN;
+  if (!(index >= 1 && index <= size)) {
+    refuse(label, { line }, `${what} index ${shown(field)}; expected 1…${size} (indices count from 1)`);
+  }
+  return index;
+}
+
+/** Checks the values from `fields[first]` on; whether any of them is not 0. Fortran writes exponents with D. */
+function readValues(fields: readonly string[], first: number, field: Field, label: string, line: number): boolean {
+  let nonZero = false;
+  for (let i = first; i < fields.length; i++) {
+    const text = fields[i];
+    const valid = field === 'integer' ? /^[+-]?\d+$/.test(text) : DECIMAL.test(text.replace(/[dD]/, 'e'));
+    if (!valid)
+      refuse(
+        label,
+        { line, column: i + 1 },
+        `${shown(text)}; expected ${field === 'integer' ? 'an integer' : 'a number'}`,
+      );
+    // Any digit other than 0 before the exponent: `1e-400` is stored as a value, though a double cannot hold it.
+    nonZero ||= /^[^eEdD]*[1-9]/.test(text);
+  }
+  return nonZero;
+}
+
+function grown(lengths: Float64Array, needed: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(Math.max(needed, lengths.length * 2, 1024));
+  larger.set(lengths);
+  return larger;
+}

@@ -1,0 +1,47 @@
+import { fail, FailureError, type Result } from '../domain/result.ts';
+
+/** A file's bytes, in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
+export type ByteSource = AsyncIterable<Uint8Array>;
+
+/** The source's bytes; an error while reading becomes a `FailureError`, so that it is told apart from a bug. */
+export async function* readBytes(source: ByteSource, label: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    throw new FailureError({
+      code: 'bad-input',
+      message: `${label}: reading stopped: ${error instanceof Error ? error.message : String(error)}; expected a readable file`,
+    });
+  }
+}
+
+/** Runs a parser that throws `FailureError` from deep inside, and gives its failure as a value. */
+export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result<T>> {
+  try {
+    return await parse();
+  } catch (error) {
+    if (error instanceof FailureError) return { ok: false, error: error.failure };
+    throw error;
+  }
+}
+
+/** Throws a failure that names a place in a file. Lines and columns count from 1. */
+export function refuse(
+  label: string,
+  place: { readonly line: number; readonly column?: number },
+  message: string,
+): never {
+  const column = place.column === undefined ? '' : `, column ${place.column}`;
+  const failure = fail('bad-input', `${label}, line ${place.line}${column}: ${message}`, { ...place });
+  if (failure.ok) throw new Error('unreachable');
+  throw new FailureError(failure.error);
+}
+
+/** A field as it may stand in a message: quoted, short, without control characters. */
+export function shown(text: string): string {
+  const short = text.length <= 40 ? text : `${text.slice(0, 37)}…`;
+  return JSON.stringify(short);
+}
+
+/** A decimal number, not `0x10`, `Infinity` or an empty field, which `Number` would take. */
+export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
