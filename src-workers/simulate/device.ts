@@ -1,0 +1,283 @@
+import type { Random } from './random.ts';
+import type { BlockSource } from './samplers.ts';
+
+/** One launch on one device, in the simulator's terms. See README.md for the exact semantics. */
+export interface Launch {
+  /** M: multiprocessors, integer ≥ 1. */
+  readonly multiprocessors: number;
+  /** R: blocks resident on a multiprocessor at once, integer ≥ 1. */
+  readonly residentBlocks: number;
+  /** W_b: thread groups of a block, integer ≥ 1. */
+  readonly groupsPerBlock: number;
+  /** G: blocks launched, integer ≥ 0. */
+  readonly gridBlocks: number;
+  /** t(w): cycles of one iteration of every active thread group; index w = 0 … R·W_b, t(0) unused. */
+  readonly cyclesPerIteration: Float64Array;
+  /** Cycles between a block's dispatch and its first iteration; it holds its slot meanwhile. */
+  readonly launchOverheadCycles: number;
+}
+
+/** What happened on the device, for a Gantt chart. Struct of arrays. */
+export interface Timeline {
+  /** One entry per block, index = block. */
+  readonly blockMultiprocessor: Int32Array;
+  readonly blockStartCycles: Float64Array;
+  readonly blockEndCycles: Float64Array;
+  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
+  readonly stepMultiprocessor: number[];
+  readonly stepCycles: number[];
+  readonly stepActiveGroups: number[];
+}
+
+/** A device that can be run again and again without allocating. */
+export interface DeviceRun {
+  /** Simulates one launch with a fresh stream of blocks; returns its time in cycles, NaN where cancelled. */
+  run(random: Random, timeline?: Timeline): number;
+  /** Cycles at which the last block was dispatched in the latest run. */
+  readonly lastDispatchCycles: number;
+}
+
+export function allocateTimeline(gridBlocks: number): Timeline {
+  return {
+    blockMultiprocessor: new Int32Array(gridBlocks).fill(-1),
+    blockStartCycles: new Float64Array(gridBlocks).fill(NaN),
+    blockEndCycles: new Float64Array(gridBlocks).fill(NaN),
+    stepMultiprocessor: [],
+    stepCycles: [],
+    stepActiveGroups: [],
+  };
+}
+
+/** Blocks between two looks at `cancelled`. */
+const CANCEL_CHECK_BLOCKS = 4096;
+
+/**
+ * Prepares the discrete-event simulation of one launch.
+ *
+ * All resident active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in
+ * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two ends
+ * of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time of its
+ * next block end.
+ */
+export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): DeviceRun {
+  const M = launch.multiprocessors;
+  const R = launch.residentBlocks;
+  const W = launch.groupsPerBlock;
+  const G = launch.gridBlocks;
+  const overhead = launch.launchOverheadCycles;
+  const rate = launch.cyclesPerIteration;
+  const heapCapacity = R * W;
+
+  const time = new Float64Array(M);
+  const virtual = new Float64Array(M);
+  // Heap of groups per multiprocessor, keyed by virtual end.
+  const heapEnd = new Float64Array(M * heapCapacity);
+  const heapSlot = new Int32Array(M * heapCapacity);
+  const active = new Int32Array(M);
+  const groupsLeft = new Int32Array(M * R);
+  const slotBlock = new Int32Array(M * R);
+  const freeSlots = new Int32Array(M * R);
+  const freeCount = new Int32Array(M);
+  // Blocks that were dispatched and wait for their launch overhead: a ring per multiprocessor, in order of time.
+  const pendingSlot = new Int32Array(M * R);
+  const pendingTime = new Float64Array(M * R);
+  const pendingHead = new Int32Array(M);
+  const pendingCount = new Int32Array(M);
+  // Heap of multiprocessors, keyed by (time of the next block end, index).
+  const queue = new Int32Array(M);
+  let queueSize = 0;
+  const depths = new Float64Array(W);
+  const freed = new Int32Array(M);
+  let lastDispatchCycles = 0;
+
+  function pushGroup(s: number, end: number, slot: number): void {
+    const base = s * heapCapacity;
+    let i = active[s]++;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      const parentEnd = heapEnd[base + parent];
+      if (parentEnd <= end) break;
+      heapEnd[base + i] = parentEnd;
+      heapSlot[base + i] = heapSlot[base + parent];
+      i = parent;
+    }
+    heapEnd[base + i] = end;
+    heapSlot[base + i] = slot;
+  }
+
+  /** Removes the group that ends first and returns its slot. */
+  function popGroup(s: number): number {
+    const base = s * heapCapacity;
+    const slot = heapSlot[base];
+    const size = --active[s];
+    const end = heapEnd[base + size];
+    const moved = heapSlot[base + size];
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= size) break;
+      if (child + 1 < size && heapEnd[base + child + 1] < heapEnd[base + child]) child++;
+      const childEnd = heapEnd[base + child];
+      if (childEnd >= end) break;
+      heapEnd[base + i] = childEnd;
+      heapSlot[base + i] = heapSlot[base + child];
+      i = child;
+    }
+    heapEnd[base + i] = end;
+    heapSlot[base + i] = moved;
+    return slot;
+  }
+
+  function before(a: number, b: number): boolean {
+    return time[a] < time[b] || (time[a] === time[b] && a < b);
+  }
+
+  function pushQueue(s: number): void {
+    let i = queueSize++;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(s, queue[parent])) break;
+      queue[i] = queue[parent];
+      i = parent;
+    }
+    queue[i] = s;
+  }
+
+  function popQueue(): number {
+    const first = queue[0];
+    const moved = queue[--queueSize];
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= queueSize) break;
+      if (child + 1 < queueSize && before(queue[child + 1], queue[child])) child++;
+      if (!before(queue[child], moved)) break;
+      queue[i] = queue[child];
+      i = child;
+    }
+    queue[i] = moved;
+    return first;
+  }
+
+  return {
+    get lastDispatchCycles() {
+      return lastDispatchCycles;
+    },
+    run(random, timeline) {
+      const nextBlock = source(random);
+      time.fill(0);
+      virtual.fill(0);
+      active.fill(0);
+      pendingHead.fill(0);
+      pendingCount.fill(0);
+      queueSize = 0;
+      lastDispatchCycles = 0;
+      for (let s = 0; s < M; s++) {
+        freeCount[s] = R;
+        for (let slot = 0; slot < R; slot++) freeSlots[s * R + slot] = R - 1 - slot;
+      }
+
+      function recordActive(s: number): void {
+        timeline!.stepMultiprocessor.push(s);
+        timeline!.stepCycles.push(time[s]);
+        timeline!.stepActiveGroups.push(active[s]);
+      }
+
+      function startBlock(s: number, slot: number): void {
+        nextBlock(depths);
+        const start = virtual[s];
+        groupsLeft[s * R + slot] = W;
+        for (let i = 0; i < W; i++) pushGroup(s, start + depths[i], slot);
+        if (timeline) recordActive(s);
+      }
+
+      function dispatch(s: number, block: number): void {
+        const slot = freeSlots[s * R + --freeCount[s]];
+        slotBlock[s * R + slot] = block;
+        if (timeline) {
+          timeline.blockMultiprocessor[block] = s;
+          timeline.blockStartCycles[block] = time[s];
+        }
+        if (overhead === 0) {
+          startBlock(s, slot);
+        } else {
+          const at = s * R + ((pendingHead[s] + pendingCount[s]++) % R);
+          pendingSlot[at] = slot;
+          pendingTime[at] = time[s] + overhead;
+        }
+      }
+
+      /** Runs a multiprocessor to its next block end; false where nothing is left on it. */
+      function advance(s: number): boolean {
+        for (;;) {
+          if (pendingCount[s] > 0) {
+            const at = s * R + pendingHead[s];
+            const idle = active[s] === 0;
+            const next = idle ? Infinity : time[s] + (heapEnd[s * heapCapacity] - virtual[s]) * rate[active[s]];
+            if (pendingTime[at] <= next) {
+              if (!idle) virtual[s] += (pendingTime[at] - time[s]) / rate[active[s]];
+              time[s] = pendingTime[at];
+              pendingHead[s] = (pendingHead[s] + 1) % R;
+              pendingCount[s]--;
+              startBlock(s, pendingSlot[at]);
+              continue;
+            }
+          }
+          if (active[s] === 0) return false;
+          const base = s * heapCapacity;
+          const end = heapEnd[base];
+          if (end > virtual[s]) {
+            time[s] += (end - virtual[s]) * rate[active[s]];
+            virtual[s] = end;
+          }
+          let ended = false;
+          do {
+            const slot = popGroup(s);
+            if (--groupsLeft[s * R + slot] === 0) {
+              freeSlots[s * R + freeCount[s]++] = slot;
+              if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
+              ended = true;
+            }
+          } while (active[s] > 0 && heapEnd[base] <= end);
+          if (timeline) recordActive(s);
+          if (ended) return true;
+        }
+      }
+
+      // The first wave: one block per multiprocessor at a time.
+      let block = 0;
+      for (let round = 0; round < R && block < G; round++) {
+        for (let s = 0; s < M && block < G; s++) dispatch(s, block++);
+      }
+      for (let s = 0; s < M; s++) if (advance(s)) pushQueue(s);
+
+      let nextCheck = CANCEL_CHECK_BLOCKS;
+      while (block < G) {
+        if (block >= nextCheck) {
+          if (cancelled?.()) return NaN;
+          nextCheck = block + CANCEL_CHECK_BLOCKS;
+        }
+        // Everything that ends at this instant ends before anything is dispatched, so that ties are dealt out evenly.
+        const now = time[queue[0]];
+        let freedCount = 0;
+        while (queueSize > 0 && time[queue[0]] === now) freed[freedCount++] = popQueue();
+        lastDispatchCycles = now;
+        let slotsLeft = true;
+        while (slotsLeft && block < G) {
+          slotsLeft = false;
+          for (let i = 0; i < freedCount && block < G; i++) {
+            const s = freed[i];
+            if (freeCount[s] === 0) continue;
+            dispatch(s, block++);
+            slotsLeft = true;
+          }
+        }
+        for (let i = 0; i < freedCount; i++) if (advance(freed[i])) pushQueue(freed[i]);
+      }
+      for (let s = 0; s < M; s++) while (advance(s));
+      let last = 0;
+      for (let s = 0; s < M; s++) last = Math.max(last, time[s]);
+      return last;
+    },
+  };
+}

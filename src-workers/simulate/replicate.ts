@@ -1,0 +1,108 @@
+import { fail, ok, type Result } from '../domain/result.ts';
+import { prepareDevice, type Launch } from './device.ts';
+import { seededRandom } from './random.ts';
+import type { BlockSource } from './samplers.ts';
+
+export interface ReplicationOptions {
+  readonly seed: number;
+  /** Fewest replications before an early stop, ≥ 2. */
+  readonly atLeast: number;
+  /** Most replications, ≥ atLeast. */
+  readonly atMost: number;
+  /** Stops once the standard error of the mean is at most this fraction of the mean. */
+  readonly relativeStandardError: number;
+  readonly cancelled?: () => boolean;
+}
+
+/** Distribution of a launch's time over replications. */
+export interface TimeDistribution {
+  /** Time of every replication, cycles, in order of simulation. */
+  readonly cycles: Float64Array;
+  readonly meanCycles: number;
+  readonly standardDeviationCycles: number;
+  readonly standardErrorCycles: number;
+  /** 95 % confidence interval of the mean (Student). */
+  readonly confidenceLowCycles: number;
+  readonly confidenceHighCycles: number;
+}
+
+/** Refuses a launch that means nothing; `null` where it is sound. */
+function launchFault(launch: Launch): string | null {
+  for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
+    if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
+      return `${field} is ${launch[field]}; expected an integer of at least 1`;
+    }
+  }
+  if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
+    return `gridBlocks is ${launch.gridBlocks}; expected an integer of at least 0`;
+  }
+  const groups = launch.residentBlocks * launch.groupsPerBlock;
+  if (launch.cyclesPerIteration.length <= groups) {
+    return `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries; expected ${groups + 1} (0 to R·W_b groups)`;
+  }
+  if (!(launch.launchOverheadCycles >= 0 && launch.launchOverheadCycles < Infinity)) {
+    return `launchOverheadCycles is ${launch.launchOverheadCycles}; expected a finite number of at least 0`;
+  }
+  return null;
+}
+
+/**
+ * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so a
+ * longer run extends a shorter one.
+ * Fails with `bad-input` on a launch or options that mean nothing and with `cancelled` when `cancelled` says so.
+ */
+export function replicate(launch: Launch, source: BlockSource, options: ReplicationOptions): Result<TimeDistribution> {
+  const fault = launchFault(launch);
+  if (fault !== null) return fail('bad-input', fault);
+  const { atLeast, atMost, relativeStandardError, cancelled } = options;
+  if (!(atLeast >= 2 && atMost >= atLeast)) {
+    return fail(
+      'bad-input',
+      `${atLeast} to ${atMost} replications; expected at least 2, and no more at least than at most`,
+    );
+  }
+  const device = prepareDevice(launch, source, cancelled);
+  const cycles: number[] = [];
+  let mean = 0;
+  let squares = 0;
+  while (cycles.length < atMost) {
+    if (cancelled?.()) return fail('cancelled', `cancelled after ${cycles.length} replications`);
+    const value = device.run(
+      seededRandom(Math.imul(options.seed, 0x9e3779b1) ^ Math.imul(cycles.length + 1, 0x85ebca77)),
+    );
+    if (Number.isNaN(value)) return fail('cancelled', `cancelled after ${cycles.length} replications`);
+    cycles.push(value);
+    const delta = value - mean;
+    mean += delta / cycles.length;
+    squares += delta * (value - mean);
+    const error = Math.sqrt(squares / (cycles.length - 1) / cycles.length);
+    if (cycles.length >= atLeast && error <= relativeStandardError * mean) break;
+  }
+  const n = cycles.length;
+  const deviation = Math.sqrt(squares / (n - 1));
+  const error = deviation / Math.sqrt(n);
+  const halfWidth = error * studentQuantile975(n - 1);
+  return ok({
+    cycles: Float64Array.from(cycles),
+    meanCycles: mean,
+    standardDeviationCycles: deviation,
+    standardErrorCycles: error,
+    confidenceLowCycles: mean - halfWidth,
+    confidenceHighCycles: mean + halfWidth,
+  });
+}
+
+/**
+ * 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion (Abramowitz and
+ * Stegun 26.7.5); the first two degrees, where the expansion is poor, in closed form.
+ */
+function studentQuantile975(freedom: number): number {
+  if (freedom === 1) return Math.tan(0.475 * Math.PI);
+  if (freedom === 2) return 2 * 0.475 * Math.sqrt(2 / (1 - 4 * 0.475 * 0.475));
+  const x = 1.959963984540054;
+  const x2 = x * x;
+  const g1 = (x * (x2 + 1)) / 4;
+  const g2 = (x * (5 * x2 * x2 + 16 * x2 + 3)) / 96;
+  const g3 = (x * (3 * x2 * x2 * x2 + 19 * x2 * x2 + 17 * x2 - 15)) / 384;
+  return x + g1 / freedom + g2 / (freedom * freedom) + g3 / (freedom * freedom * freedom);
+}

@@ -1,0 +1,138 @@
+import type { GroupDepth } from '../../src-workers/domain/depth.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import {
+  binomialLaw,
+  categoricalLaw,
+  constantLaw,
+  geometricLaw,
+  lognormalLaw,
+  moments,
+  negativeBinomialLaw,
+  poissonLaw,
+  uniformLaw,
+  zipfLaw,
+} from '../../src-workers/models/workload/laws.ts';
+import type { Random } from '../../src-workers/simulate/random.ts';
+
+/** Depth of a work group of n units of unsorted work, one unit per lane: the plainest `GroupDepth`. */
+export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
+  const values = law.support;
+  const below = new Float64Array(values.length);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) {
+    sum += law.probability[i];
+    below[i] = i === values.length - 1 ? 1 : Math.min(1, sum);
+  }
+  const survivalInto = (out: Float64Array, groupsPerBlock: number): void => {
+    for (let i = 0; i < out.length; i++) out[i] = 1 - Math.pow(below[i], n * groupsPerBlock);
+  };
+  const survival = new Float64Array(values.length);
+  survivalInto(survival, 1);
+  let meanDepth = values[0];
+  for (let i = 0; i + 1 < values.length; i++) meanDepth += (values[i + 1] - values[i]) * survival[i];
+  const meanWork = moments(law).mean;
+  const aggregateLoss = meanWork > 0 ? meanDepth / meanWork : 1;
+  return { values, meanDepth, meanWork, aggregateLoss, meanLoss: aggregateLoss, survivalInto };
+}
+
+/** t(w) = (τᵖ + (c·q⌈w/q⌉)ᵖ)^(1/p), cycles; index 0…groups. */
+export function kneeRate(
+  latency: number,
+  issue: number,
+  softness: number,
+  schedulers: number,
+  groups: number,
+): Float64Array {
+  const rate = new Float64Array(groups + 1);
+  for (let w = 1; w <= groups; w++) {
+    const served = issue * schedulers * Math.ceil(w / schedulers);
+    const high = Math.max(latency, served);
+    const low = Math.min(latency, served);
+    rate[w] = high * Math.pow(1 + Math.pow(low / high, softness), 1 / softness);
+  }
+  return rate;
+}
+
+export interface RandomDesign {
+  readonly label: string;
+  readonly depth: GroupDepth;
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly multiprocessors: number;
+  readonly gridBlocks: number;
+  readonly rate: Float64Array;
+}
+
+function pick<T>(random: Random, items: readonly T[]): T {
+  return items[Math.floor(random() * items.length)];
+}
+
+function between(random: Random, low: number, high: number): number {
+  return low + (high - low) * random();
+}
+
+function logBetween(random: Random, low: number, high: number): number {
+  return low * Math.pow(high / low, random());
+}
+
+function randomLaw(random: Random): LengthLaw {
+  const integer = (low: number, high: number): number => Math.round(logBetween(random, low, high));
+  const kinds: readonly (() => LengthLaw)[] = [
+    () => unwrap(geometricLaw(logBetween(random, 0.003, 0.5))),
+    () => {
+      const low = integer(1, 50);
+      return unwrap(uniformLaw(low, low + integer(1, 200)));
+    },
+    () => unwrap(zipfLaw(between(random, 0.8, 2.5), integer(20, 20000))),
+    () => unwrap(lognormalLaw(between(random, 1, 5), between(random, 0.2, 1.5))),
+    () => {
+      const heavy = logBetween(random, 0.0005, 0.5);
+      const low = integer(1, 20);
+      return unwrap(
+        categoricalLaw([
+          { length: low, probability: 1 - heavy },
+          { length: low * integer(2, 300), probability: heavy },
+        ]),
+      );
+    },
+    () => unwrap(poissonLaw(logBetween(random, 2, 300))),
+    () => unwrap(binomialLaw(integer(10, 400), between(random, 0.1, 0.9))),
+    () => unwrap(negativeBinomialLaw(logBetween(random, 0.5, 20), between(random, 0.02, 0.5))),
+    () => unwrap(constantLaw(integer(1, 300))),
+  ];
+  return pick(random, kinds)();
+}
+
+const MULTIPROCESSORS = [8, 16, 20, 46, 80, 108, 132];
+
+/** A design drawn from the whole space the composite must cover; grids below one wave in a quarter of the cases. */
+export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
+  for (;;) {
+    const law = randomLaw(random);
+    const n = pick(random, [1, 2, 4, 8, 16, 32]);
+    const width = Math.floor(logBetween(random, 1, 32.999));
+    const most = Math.max(1, Math.min(32, Math.floor(64 / width)));
+    const residentBlocks = Math.max(1, Math.min(most, Math.round(logBetween(random, 1, most))));
+    const multiprocessors = pick(random, MULTIPROCESSORS);
+    const slots = multiprocessors * residentBlocks;
+    const waves = random() < 0.25 ? random() : logBetween(random, 1, 100);
+    const gridBlocks = Math.max(1, Math.round(waves * slots));
+    if (gridBlocks * width > maxGroupEnds) continue;
+    const schedulers = pick(random, [1, 2, 4]);
+    const softness = between(random, 1, 8);
+    const groups = residentBlocks * width;
+    const latency = logBetween(random, 10, 800);
+    // The knee sits anywhere from deep latency-bound to deep issue-bound for this many groups.
+    const issue = (latency / groups) * logBetween(random, 0.1, 10);
+    return {
+      label: `${law.label} n=${n} Wb=${width} R=${residentBlocks} M=${multiprocessors} G=${gridBlocks} waves=${waves.toFixed(2)} τ=${latency.toFixed(0)} c=${issue.toFixed(2)} p=${softness.toFixed(1)} q=${schedulers}`,
+      depth: unsortedDepth(law, n),
+      groupsPerBlock: width,
+      residentBlocks,
+      multiprocessors,
+      gridBlocks,
+      rate: kneeRate(latency, issue, softness, schedulers, groups),
+    };
+  }
+}
