@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { programPlaces } from '../hosts/places.ts';
+import { defaultDatabaseFile, openEngine } from '../services/engine.ts';
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { serve } from './serve.ts';
+
+export interface BrowserHostOptions {
+  readonly databaseFile?: string;
+  readonly port: number;
+  readonly token?: string;
+  /** Takes the lines meant for the person. */
+  readonly print: (line: string) => void;
+}
+
+/** Opens the engine and serves it until the process is told to stop. Resolves once everything is closed. */
+export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
+  const places = programPlaces();
+  if (!existsSync(join(places.rendererFolder, 'index.html')))
+    return fail('not-found', `no page in ${places.rendererFolder}; expected the built renderer (npm run build)`);
+  const engine = await openEngine({
+    databaseFile: options.databaseFile ?? defaultDatabaseFile(),
+    resourceFolder: places.root,
+    host: 'serve',
+    workerFile: places.workerFile,
+    storeThreadFile: places.storeThreadFile,
+  });
+  if (!engine.ok) return engine;
+  const host = await serve({
+    engine: engine.value,
+    rendererFolder: places.rendererFolder,
+    port: options.port,
+    ...(options.token === undefined ? {} : { token: options.token }),
+  });
+  if (!host.ok) {
+    await engine.value.close();
+    return host;
+  }
+  const { address, port, close } = host.value;
+  if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
+  options.print(`Lockstep is at ${address}`);
+  options.print(
+    `From another machine: ssh -L ${port}:127.0.0.1:${port} THIS-HOST, then open the same address there. Ctrl-C stops.`,
+  );
+
+  await stopSignal();
+  await close();
+  await engine.value.close();
+  return { ok: true, value: null };
+}
+
+/** Resolves at the first request to stop; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const stop = () => {
+      if (asked) process.exit(130);
+      asked = true;
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  });
+}

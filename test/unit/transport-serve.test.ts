@@ -1,0 +1,247 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import {
+  createClient,
+  webSocketChannel,
+  type EngineDoor,
+  type WebSocketLike,
+} from '../../src-main/contract/transport.ts';
+import { serve, type BrowserHost } from '../../src-main/serve/serve.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const TOKEN = 'a-token-for-the-tests';
+let folder: string;
+let host: BrowserHost;
+let cookie: string;
+let tell: Parameters<EngineDoor['subscribe']>[0] = () => {};
+let pages = 0;
+
+const engine: EngineDoor = {
+  call: async (name, input) => ({ ok: true, value: { name, input, column: Float64Array.of(NaN, 2) } }),
+  subscribe(listener) {
+    tell = listener;
+    pages += 1;
+    return () => void (pages -= 1);
+  },
+};
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** By node:http rather than fetch, which refuses to send a Host header and tidies paths. */
+function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    httpRequest({ host: '127.0.0.1', port: host.port, path, method, headers, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => (body += text));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lockstep-serve-'));
+  const page = join(folder, 'renderer');
+  await mkdir(join(page, 'assets'), { recursive: true });
+  await writeFile(join(page, 'index.html'), '<!doctype html><title>Lockstep</title>');
+  await writeFile(join(page, 'assets', 'index-Abcd1234.js'), 'export {};');
+  await writeFile(join(page, '.env'), 'secret');
+  await writeFile(join(page, 'notes.txt'), 'secret');
+  await writeFile(join(folder, 'outside.js'), 'secret');
+  await symlink(join(folder, 'outside.js'), join(page, 'link.js'));
+  host = unwrap(await serve({ engine, rendererFolder: page, port: 0, token: TOKEN }));
+  const first = await ask(`/?token=${TOKEN}`);
+  cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
+});
+
+afterAll(async () => {
+  await host.close();
+  await rm(folder, { recursive: true });
+});
+
+describe('the token', () => {
+  test('is in the address, and is exchanged for a cookie that scripts and other sites cannot use', async () => {
+    expect(host.address).toBe(`http://127.0.0.1:${host.port}/?token=${TOKEN}`);
+    const first = await ask(`/?token=${TOKEN}`);
+    expect(first.status).toBe(200);
+    expect(first.headers['set-cookie']?.[0]).toMatch(/; HttpOnly; SameSite=Strict$/);
+    expect(first.headers.refresh).toBe('0; url=/');
+    expect(await ask('/', { cookie })).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
+  });
+
+  test.each(['/', '/assets/index-Abcd1234.js', '/?token=wrong', '/?token=', `/index.html?token=${TOKEN}`])(
+    'nothing is served without it: %s',
+    async (path) => {
+      expect(await ask(path)).toMatchObject({ status: 403 });
+      expect((await ask(path)).headers['set-cookie']).toBeUndefined();
+    },
+  );
+
+  test('a weak one is refused', async () => {
+    expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toMatchObject({
+      error: { code: 'bad-input' },
+    });
+  });
+});
+
+describe('requests', () => {
+  test.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.evil.example:1', '10.0.0.1', 'x@localhost'])(
+    'the Host %j is refused, with the cookie and with the token',
+    async (name) => {
+      expect(await ask('/', { cookie, host: name })).toMatchObject({ status: 403 });
+      expect(await ask(`/?token=${TOKEN}`, { host: name })).toMatchObject({ status: 403 });
+    },
+  );
+
+  test.each(['localhost', 'localhost:9', '127.0.0.1:4321', '[::1]:80', 'LOCALHOST:1'])(
+    'a tunnel’s Host %s is accepted',
+    async (name) => expect(await ask('/', { cookie, host: name })).toMatchObject({ status: 200 }),
+  );
+
+  test.each([
+    '/../outside.js',
+    '/%2e%2e/outside.js',
+    '/..%2foutside.js',
+    '/assets/..%2f..%2foutside.js',
+    '/..%5coutside.js',
+    '//outside.js',
+    '/link.js',
+    '/.env',
+    '/notes.txt',
+    '/assets',
+    '/%00index.html',
+    '/%E0%A4%A',
+    '/C:/outside.js',
+    '/index.html/',
+  ])('%s leads nowhere', async (path) => {
+    const answer = await ask(path, { cookie });
+    expect(answer.status).toBe(404);
+    expect(answer.body).not.toContain('secret');
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is refused', async (method) => {
+    expect(await ask('/', { cookie }, method)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  test('an absolute target is refused', async () => {
+    expect(await ask('http://evil.example/', { cookie })).toMatchObject({ status: 400 });
+  });
+
+  test('every answer is locked down; hashed files are kept, the page is not', async () => {
+    const script = await ask('/assets/index-Abcd1234.js', { cookie });
+    expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect((await ask('/', { cookie })).headers['cache-control']).toBe('no-cache');
+    for (const answer of [script, await ask('/nothing', { cookie }), await ask('/')]) {
+      expect(answer.headers['content-security-policy']).toMatch(
+        /^default-src 'none'; script-src 'self'; style-src 'self';/,
+      );
+      expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    }
+  });
+
+  test('HEAD has the headers and no body', async () => {
+    const answer = await ask('/', { cookie }, 'HEAD');
+    expect(answer).toMatchObject({ status: 200, body: '' });
+    expect(Number(answer.headers['content-length'])).toBeGreaterThan(0);
+  });
+});
+
+describe('the WebSocket', () => {
+  const address = () => `ws://127.0.0.1:${host.port}/engine`;
+  const origin = () => `http://127.0.0.1:${host.port}`;
+  const open = (headers: Record<string, string>, url = address()) =>
+    new Promise<WebSocket | string>((resolve) => {
+      const socket = new WebSocket(url, { headers });
+      socket.on('open', () => resolve(socket));
+      socket.on('error', (error) => resolve(error.message));
+    });
+
+  test.each<[string, () => Record<string, string>]>([
+    ['no cookie', () => ({ origin: origin() })],
+    ['a wrong cookie', () => ({ origin: origin(), cookie: `${cookie}x` })],
+    ['no origin', () => ({ cookie })],
+    ['another origin', () => ({ cookie, origin: 'http://evil.example' })],
+    ['another local server’s origin', () => ({ cookie, origin: 'http://127.0.0.1:1' })],
+    ['the opaque origin', () => ({ cookie, origin: 'null' })],
+    ['a rebound name', () => ({ cookie, origin: 'http://evil.example:80', host: 'evil.example:80' })],
+  ])('is refused with %s', async (_, headers) => {
+    expect(await open(headers())).toMatch(/403/);
+  });
+
+  test('is at one path only', async () => {
+    expect(await open({ cookie, origin: origin() }, `ws://127.0.0.1:${host.port}/`)).toMatch(/404/);
+  });
+
+  test('carries calls, typed arrays and events', async () => {
+    const socket = await open({ cookie, origin: origin() });
+    if (typeof socket === 'string') throw new Error(socket);
+    const client = createClient(webSocketChannel(socket as unknown as WebSocketLike));
+    const heard = vi.fn();
+    client.on('store.changed', heard);
+    expect(await client.call('runs.get', { id: 3 })).toStrictEqual({
+      ok: true,
+      value: { name: 'runs.get', input: { id: 3 }, column: Float64Array.of(NaN, 2) },
+    });
+    tell('store.changed', { what: 'runs' });
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledExactlyOnceWith({ what: 'runs' }));
+    client.close();
+    await vi.waitFor(() => expect(pages).toBe(0));
+  });
+
+  test.each<[string, string | Uint8Array]>([
+    ['text', '{"id":1,"name":"app.info","input":{}}'],
+    ['rubbish', Uint8Array.of(255, 255, 255, 255, 0)],
+  ])('closes a page that sends %s, and serves the others', async (_, data) => {
+    const socket = await open({ cookie, origin: origin() });
+    if (typeof socket === 'string') throw new Error(socket);
+    const code = new Promise((resolve) => socket.on('close', resolve));
+    socket.send(data);
+    expect(await code).toBe(1007);
+    expect(await ask('/', { cookie })).toMatchObject({ status: 200 });
+  });
+
+  test('a broken upgrade does not stop the server', async () => {
+    await new Promise((resolve) => {
+      const raw = connect(host.port, '127.0.0.1', () => {
+        raw.write(`GET /engine HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+        raw.resetAndDestroy();
+      });
+      raw.on('close', resolve);
+    });
+    expect(await ask('/', { cookie })).toMatchObject({ status: 200 });
+  });
+});
+
+test('a taken port is left alone and a free one used', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const taken = (other.address() as { port: number }).port;
+  const second = unwrap(await serve({ engine, rendererFolder: folder, port: taken }));
+  expect(second.port).not.toBe(taken);
+  expect(second.address).toMatch(/\?token=[\w-]{32}$/);
+  await second.close();
+  other.close();
+});
+
+test('closing drops the pages that are connected', async () => {
+  const other = unwrap(await serve({ engine, rendererFolder: join(folder, 'renderer'), port: 0, token: TOKEN }));
+  const socket = new WebSocket(`ws://127.0.0.1:${other.port}/engine`, {
+    headers: { cookie, origin: `http://127.0.0.1:${other.port}` },
+  });
+  await new Promise((resolve) => socket.on('open', resolve));
+  const lost = vi.fn();
+  createClient(webSocketChannel(socket as unknown as WebSocketLike)).on('engine.lost', lost);
+  await other.close();
+  await vi.waitFor(() => expect(lost).toHaveBeenCalledExactlyOnceWith({ message: 'the server stopped' }));
+});

@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { MessageChannel } from 'node:worker_threads';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  createClient,
+  decodeMessage,
+  encodeMessage,
+  portChannel,
+  serveConnection,
+  type Channel,
+  type EngineDoor,
+  type PortLike,
+} from '../../src-main/contract/transport.ts';
+import { fail, unwrap } from '../../src-workers/domain/result.ts';
+
+const roundTrip = (message: unknown) => unwrap(decodeMessage(encodeMessage(message)));
+
+describe('codec', () => {
+  test('keeps typed arrays, their kind and their content, whatever their offset', () => {
+    const backing = Float64Array.of(9, 1, NaN, -0, Infinity);
+    const message = {
+      a: backing.subarray(1),
+      b: [Uint8Array.of(1, 2, 3), new Float32Array(0), Uint16Array.of(65535)],
+      c: { d: Int32Array.of(-1), e: Uint32Array.of(2 ** 32 - 1) },
+    };
+    expect(roundTrip(message)).toStrictEqual(message);
+    expect(roundTrip(Buffer.from('abc'))).toStrictEqual(Uint8Array.from([97, 98, 99]));
+  });
+
+  test('decodes a frame that starts at an odd byte of a larger buffer', () => {
+    const frame = encodeMessage({ x: Float64Array.of(1, 2) });
+    const larger = new Uint8Array(frame.length + 3);
+    larger.set(frame, 3);
+    expect(unwrap(decodeMessage(larger.subarray(3)))).toStrictEqual({ x: Float64Array.of(1, 2) });
+  });
+
+  test('any plain value and any double arrives as it was', () => {
+    const value = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 5 },
+        fc.string(),
+        fc.double(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.float64Array(),
+        fc.uint8Array(),
+        fc.array(tie('node'), { maxLength: 4 }),
+        fc.dictionary(
+          fc.oneof(
+            fc.string().filter((key) => key !== '__proto__'),
+            fc.constant('$'),
+          ),
+          tie('node'),
+          { maxKeys: 4, noNullPrototype: true },
+        ),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(value, (message) => {
+        expect(roundTrip(message)).toStrictEqual(message);
+      }),
+    );
+  });
+
+  test('leaves out undefined fields, turns undefined elements into null', () => {
+    expect(roundTrip({ a: undefined, b: [undefined] })).toStrictEqual({ b: [null] });
+    expect(roundTrip(undefined)).toBeNull();
+  });
+
+  test('refuses to send what is not plain data', () => {
+    for (const bad of [() => 1, 1n, new Map(), new Date(0), new BigInt64Array(1), Symbol('s')])
+      expect(() => encodeMessage({ bad })).toThrow(TypeError);
+    const endless: Record<string, unknown> = {};
+    endless['self'] = endless;
+    expect(() => encodeMessage(endless)).toThrow(/nested/);
+  });
+
+  const frameOf = (header: string, segments = 0) => {
+    const text = new TextEncoder().encode(header);
+    const start = Math.ceil((4 + text.length) / 8) * 8;
+    const frame = new Uint8Array(start + segments);
+    new DataView(frame.buffer).setUint32(0, text.length, true);
+    frame.set(text, 4);
+    return frame;
+  };
+
+  test.each<[string, RegExp]>([
+    ['{"__proto__":{"admin":true}}', /__proto__/],
+    ['{"$":["o",{"__proto__":1}]}', /__proto__/],
+    ['{"$":["f64",2]}', /past the end/],
+    ['{"$":["f64",-1]}', /length/],
+    ['{"$":["f64",1e300]}', /length/],
+    ['{"$":["u8",1.5]}', /length/],
+    ['{"$":["constructor",1]}', /tag/],
+    ['{"$":["n","1"]}', /tag/],
+    ['{"$":7}', /tag/],
+    ['[{"$":["u8",8]},{"$":["u8",8]}]', /past the end/], // the same bytes cannot be had twice
+    ['{', /JSON/],
+    ['['.repeat(200) + ']'.repeat(200), /deep/],
+  ])('refuses the header %s', (header, reason) => {
+    const decoded = decodeMessage(frameOf(header, 8));
+    expect(decoded).toMatchObject({ ok: false, error: { code: 'bad-input', message: expect.stringMatching(reason) } });
+  });
+
+  test('no bytes make the decoder throw', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof decodeMessage(bytes).ok === 'boolean'));
+    const good = encodeMessage({ a: Float64Array.of(1, 2, 3), b: 'text', c: [NaN] });
+    fc.assert(
+      fc.property(fc.nat(good.length - 1), fc.nat(255), fc.nat(good.length), (at, byte, length) => {
+        const broken = good.slice(0, length);
+        if (at < length) broken[at] = byte;
+        decodeMessage(broken);
+      }),
+    );
+  });
+});
+
+function fakeEngine(call: EngineDoor['call']) {
+  const listeners = new Set<Parameters<EngineDoor['subscribe']>[0]>();
+  const engine: EngineDoor = {
+    call,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  return { engine, listeners };
+}
+
+/** A client and an engine in one process, joined by a real MessagePort. */
+function joined(call: EngineDoor['call']) {
+  const { port1, port2 } = new MessageChannel();
+  const { engine, listeners } = fakeEngine(call);
+  const connection = serveConnection(engine, (message) => port2.postMessage(message));
+  port2.on('message', connection.receive);
+  port2.on('close', connection.close);
+  const client = createClient(portChannel(port1 as unknown as PortLike));
+  return { client, listeners, port1, port2 };
+}
+
+describe('client and engine', () => {
+  test('answers calls in any order, with typed arrays and failures', async () => {
+    const { client } = joined(async (name, input) => {
+      if (name === 'runs.get') {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return fail('not-found', 'no run 7', { id: 7 });
+      }
+      return { ok: true, value: { echo: input, times: Float64Array.of(NaN, 1) } };
+    });
+    const [missing, echoed] = await Promise.all([client.call('runs.get', { id: 7 }), client.call('app.info', {})]);
+    expect(missing).toStrictEqual({ ok: false, error: { code: 'not-found', message: 'no run 7', context: { id: 7 } } });
+    expect(echoed).toStrictEqual({ ok: true, value: { echo: {}, times: Float64Array.of(NaN, 1) } });
+    client.close();
+  });
+
+  test('an exception in a service, or an answer that cannot be sent, is a failure', async () => {
+    const { client } = joined(async (name) => {
+      if (name === 'app.doctor') throw new Error('boom');
+      return { ok: true, value: () => 1 };
+    });
+    expect(await client.call('app.doctor', {})).toMatchObject({
+      error: { code: 'internal', message: 'app.doctor: boom' },
+    });
+    expect(await client.call('app.info', {})).toMatchObject({ error: { code: 'internal' } });
+    client.close();
+  });
+
+  test('an argument that cannot be sent is a failure and leaves the connection usable', async () => {
+    const { client } = joined(async () => ({ ok: true, value: null }));
+    expect(await client.call('settings.set', { key: 'k', value: () => 1 })).toMatchObject({
+      error: { code: 'bad-input' },
+    });
+    expect(await client.call('settings.set', { key: 'k', value: 1 })).toStrictEqual({ ok: true, value: null });
+    client.close();
+  });
+
+  test('delivers events until unsubscribed, and forgets a closed page', async () => {
+    const { client, listeners } = joined(async () => ({ ok: true, value: null }));
+    const heard = vi.fn();
+    const off = client.on('store.changed', heard);
+    for (const listener of listeners) listener('store.changed', { what: 'runs' });
+    await client.call('app.info', {});
+    expect(heard).toHaveBeenCalledExactlyOnceWith({ what: 'runs' });
+    off();
+    for (const listener of listeners) listener('store.changed', { what: 'runs' });
+    await client.call('app.info', {});
+    expect(heard).toHaveBeenCalledTimes(1);
+    client.close();
+    await vi.waitFor(() => expect(listeners.size).toBe(0));
+  });
+
+  test('when the channel closes, waiting and later calls fail and engine.lost is heard once', async () => {
+    const { client, port2 } = joined(() => new Promise(() => {}));
+    const lost = vi.fn();
+    client.on('engine.lost', lost);
+    const waiting = client.call('app.info', {});
+    port2.close();
+    expect(await waiting).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    expect(await client.call('app.info', {})).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    expect(lost).toHaveBeenCalledTimes(1);
+  });
+
+  test('what is no reply is ignored', () => {
+    let deliver: (message: unknown) => void = () => {};
+    const channel: Channel = {
+      send: () => {},
+      onMessage: (listener) => void (deliver = listener),
+      onClose: () => {},
+      close: () => {},
+    };
+    createClient(channel);
+    for (const message of [null, 1, 'x', {}, { id: 99, ok: true }, { event: 5 }, []])
+      expect(() => deliver(message)).not.toThrow();
+  });
+});
+
+describe('the engine’s edge', () => {
+  test('drops what is no request', async () => {
+    const call = vi.fn<EngineDoor['call']>(async () => ({ ok: true, value: null }));
+    const send = vi.fn();
+    const connection = serveConnection(fakeEngine(call).engine, send);
+    for (const message of [
+      null,
+      1,
+      [],
+      {},
+      { id: 'x', name: 'app.info' },
+      { id: 1.5, name: 'a' },
+      { id: 1, name: 'a'.repeat(101) },
+    ])
+      connection.receive(message);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(call).not.toHaveBeenCalled();
+    expect(send).not.toHaveBeenCalled();
+  });
+
+  test('bounds the calls in flight of one connection', async () => {
+    const release: (() => void)[] = [];
+    const sent: unknown[] = [];
+    const { engine } = fakeEngine(
+      () => new Promise((resolve) => release.push(() => resolve({ ok: true, value: null }))),
+    );
+    const connection = serveConnection(engine, (message) => void sent.push(message));
+    for (let id = 1; id <= 300; id++) connection.receive({ id, name: 'app.info', input: {} });
+    await vi.waitFor(() => expect(release).toHaveLength(256));
+    expect(sent).toHaveLength(44);
+    for (const one of release) one();
+    await vi.waitFor(() => expect(sent).toHaveLength(300));
+    connection.receive({ id: 301, name: 'app.info', input: {} });
+    await vi.waitFor(() => expect(release).toHaveLength(257));
+  });
+});
