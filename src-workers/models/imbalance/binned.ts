@@ -1,0 +1,273 @@
+import type { LengthLaw } from '../../domain/workload.ts';
+import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
+import { latticeStep, spreadOnLattice, sumWindow } from '../../numeric/lattice.ts';
+import type { Masses } from '../../numeric/lattice.ts';
+import { lossDistribution, lossDistributionCost } from './distribution.ts';
+import type { LossDistribution } from './distribution.ts';
+
+/** Bins of the logarithm of the loss, which spans 1…n. */
+const LOG_BINS = 2 ** 16;
+/** Probability of sums outside the transform's window, at either end; and of longest units too short to matter. */
+const EXCLUDED = 1e-13;
+/** Rounding noise of the transform; smaller probabilities are taken for 0. */
+const NOISE = 1e-17;
+/** Transform points times lengths one panel may cost, about 30 ns each. */
+const PANEL_BUDGET = 2.5e6;
+/** Points of the lattice on which windows are estimated. */
+const WINDOW_POINTS = 1024;
+
+/** An exact distribution is preferred up to this many operations (about 0.1 s). */
+const EXACT_OPERATIONS = 3e7;
+const EXACT_OUTCOMES = 1e6;
+
+/**
+ * The distribution of the loss of any law and any group size, within about half a second: exact where that is affordable,
+ * binned otherwise; `method` and `resolution` say which.
+ *
+ * @param n integer ≥ 1; a RangeError otherwise.
+ */
+export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
+  const { operations, outcomes } = lossDistributionCost(law, n);
+  if (operations <= EXACT_OPERATIONS && outcomes <= EXACT_OUTCOMES) {
+    const exact = lossDistribution(law, n);
+    if (exact.ok) return exact.value;
+  }
+  return binnedLossDistribution(law, n);
+}
+
+/**
+ * The distribution of the loss in 65,536 logarithmic bins, each standing for the mean of its outcomes.
+ *
+ * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
+ * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that leaves out at most 1e-13 at either end; differences in
+ * a give the joint law of longest and sum (Eq. 10) with an absolute error below 1e-15 each. Lengths too wide for that are
+ * handled an octave at a time, from the longest down, each octave on the finest lattice it can afford; `resolution`
+ * is then the largest lattice step relative to the longest unit, or the bin width if that is larger.
+ *
+ * @param n integer ≥ 1; a RangeError otherwise.
+ */
+export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
+  if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
+  const { support, probability } = law;
+  if (n === 1 || support.length === 1) {
+    return { n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 };
+  }
+
+  const bins = {
+    mass: new Float64Array(LOG_BINS),
+    moment: new Float64Array(LOG_BINS),
+    perLog: (LOG_BINS - 1) / Math.log(n),
+  };
+  const ownStep = latticeStep(support);
+  const cumulative = new Float64Array(support.length);
+  for (let i = 0, sum = 0; i < support.length; i++) cumulative[i] = sum += probability[i];
+  const maximumBelow = (end: number) => (end === 0 ? 0 : cumulative[end - 1] ** n);
+
+  let resolution = 1 / bins.perLog;
+  for (let end = support.length; end > 0 && maximumBelow(end) > EXCLUDED;) {
+    const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
+    const longest = support[end - 1];
+    const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
+    // Everything in one panel on the law's own lattice where it fits; the upper octave on a coarser one otherwise.
+    let start = 0;
+    while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
+    let step = ownStep;
+    if (panelCost(shorter.support, start, window, step) > PANEL_BUDGET) {
+      while (start < end && support[start] <= longest / 2) start++;
+      while (panelCost(shorter.support, start, window, step) > PANEL_BUDGET) step *= 2;
+      if (step > ownStep) resolution = Math.max(resolution, step / longest);
+    }
+    const expected = maximumBelow(end) - maximumBelow(start);
+    addPanel(bins, step === ownStep ? shorter : spreadOnLattice(shorter, support[0], step), {
+      n,
+      above: start === 0 ? -1 : support[start - 1],
+      step,
+      window,
+      expected,
+    });
+    end = start;
+  }
+
+  const kept: number[] = [];
+  let total = 0;
+  for (let i = 0; i < LOG_BINS; i++) {
+    if (bins.mass[i] === 0) continue;
+    kept.push(i);
+    total += bins.mass[i];
+  }
+  return {
+    n,
+    loss: Float64Array.from(kept, (i) => bins.moment[i] / bins.mass[i]),
+    probability: Float64Array.from(kept, (i) => bins.mass[i] / total),
+    method: 'binned',
+    resolution,
+  };
+}
+
+interface LogBins {
+  readonly mass: Float64Array;
+  readonly moment: Float64Array;
+  readonly perLog: number;
+}
+
+interface Panel {
+  readonly n: number;
+  /** Only groups whose longest unit is longer than this are counted. */
+  readonly above: number;
+  readonly step: number;
+  readonly window: { readonly low: number; readonly high: number };
+  /** Exact probability of the panel; what the lattice makes of it is scaled to this. */
+  readonly expected: number;
+}
+
+/** A law on few points whose Chernoff windows hold for the original too: spreading only raises its moment function. */
+function coarsened(masses: Masses, step: number): Masses {
+  const { support } = masses;
+  const cells = (support[support.length - 1] - support[0]) / step;
+  if (cells <= WINDOW_POINTS || support.length <= WINDOW_POINTS) return masses;
+  return spreadOnLattice(masses, support[0], step * Math.ceil(cells / WINDOW_POINTS));
+}
+
+function panelCost(support: Float64Array, start: number, window: Panel['window'], step: number): number {
+  const lengths = Math.min(support.length - start, (support[support.length - 1] - support[start]) / step + 1);
+  return (lengths * powerOfTwoAtLeast((window.high - window.low) / step + 2)) / 2;
+}
+
+/** Adds the groups of one panel to the bins. `masses` lie on support[0] + step·(0, 1, …). */
+function addPanel(bins: LogBins, masses: Masses, panel: Panel): void {
+  const { n, step, above, window } = panel;
+  const { support, probability } = masses;
+  const origin = support[0];
+  const firstSum = Math.floor((window.low - n * origin) / step);
+  const lastSum = Math.ceil((window.high - n * origin) / step);
+  const size = powerOfTwoAtLeast(lastSum - firstSum + 1);
+  const half = size / 2;
+  const transform = fourier(size);
+  const cosines = new Float64Array(size);
+  const sines = new Float64Array(size);
+  for (let k = 0; k < size; k++) {
+    cosines[k] = Math.cos((2 * Math.PI * k) / size);
+    sines[k] = -Math.sin((2 * Math.PI * k) / size);
+  }
+  const logSums = Float64Array.from({ length: lastSum - firstSum + 1 }, (_, c) =>
+    Math.log(n * origin + (firstSum + c) * step),
+  );
+
+  const re = new Float64Array(half + 1);
+  const im = new Float64Array(half + 1);
+  const powerRe = new Float64Array(half + 1);
+  const powerIm = new Float64Array(half + 1);
+  // Two longest lengths share one transform: one as the real part of the sums, one as the imaginary part.
+  const packed = new Float64Array(2 * size);
+  const sums = new Float64Array(2 * size);
+  const panelMass = new Float64Array(LOG_BINS);
+  const panelMoment = new Float64Array(LOG_BINS);
+  const waiting: number[] = [];
+  let started = false;
+
+  const join = (i: number): void => {
+    const turn = Math.round((support[i] - origin) / step) % size;
+    const mass = probability[i];
+    for (let k = 0, angle = 0; k <= half; k++, angle = (angle + turn) & (size - 1)) {
+      re[k] += mass * cosines[angle];
+      im[k] += mass * sines[angle];
+    }
+  };
+  const collect = (longest: number, part: 0 | 1): void => {
+    const logLongest = Math.log(n * longest);
+    const lowest = Math.max(firstSum, Math.floor((longest - origin) / step));
+    const highest = Math.min(lastSum, Math.round((n * (longest - origin)) / step));
+    for (let sum = lowest; sum <= highest; sum++) {
+      const mass = sums[2 * (sum & (size - 1)) + part];
+      if (mass < NOISE) continue;
+      const logLoss = longest === 0 ? 0 : Math.max(0, logLongest - logSums[sum - firstSum]);
+      const bin = Math.round(logLoss * bins.perLog);
+      panelMass[bin] += mass;
+      panelMoment[bin] += mass * (longest === 0 ? 1 : (n * longest) / (n * origin + sum * step));
+    }
+  };
+  const flush = (): void => {
+    if (waiting.length === 0) return;
+    transform.inverseTransform(sums, packed);
+    collect(support[waiting[0]], 0);
+    if (waiting.length > 1) collect(support[waiting[1]], 1);
+    packed.fill(0);
+    waiting.length = 0;
+  };
+
+  for (let i = 0; i < support.length; i++) {
+    if (support[i] > above && !started) {
+      raise(re, im, powerRe, powerIm, n, null, 0);
+      started = true;
+    }
+    if (probability[i] === 0) continue;
+    join(i);
+    if (!started) continue;
+    raise(re, im, powerRe, powerIm, n, packed, waiting.length as 0 | 1);
+    waiting.push(i);
+    if (waiting.length === 2) flush();
+  }
+  flush();
+
+  let total = 0;
+  for (const mass of panelMass) total += mass;
+  if (total === 0) return;
+  const scale = panel.expected / total;
+  for (let bin = 0; bin < LOG_BINS; bin++) {
+    bins.mass[bin] += scale * panelMass[bin];
+    bins.moment[bin] += scale * panelMoment[bin];
+  }
+}
+
+/**
+ * (re + i·im)ⁿ at every frequency into the power arrays; its difference to what they held goes into the spectrum `packed`,
+ * times i where `part` is 1, with the conjugate frequencies filled in.
+ */
+function raise(
+  re: Float64Array,
+  im: Float64Array,
+  powerRe: Float64Array,
+  powerIm: Float64Array,
+  n: number,
+  packed: Float64Array | null,
+  part: number,
+): void {
+  const half = re.length - 1;
+  for (let k = 0; k <= half; k++) {
+    let baseRe = re[k];
+    let baseIm = im[k];
+    let outRe = 1;
+    let outIm = 0;
+    for (let rest = n; rest > 0; rest >>>= 1) {
+      if (rest & 1) {
+        const t = outRe * baseRe - outIm * baseIm;
+        outIm = outRe * baseIm + outIm * baseRe;
+        outRe = t;
+      }
+      const t = baseRe * baseRe - baseIm * baseIm;
+      baseIm = 2 * baseRe * baseIm;
+      baseRe = t;
+    }
+    const dRe = outRe - powerRe[k];
+    const dIm = outIm - powerIm[k];
+    powerRe[k] = outRe;
+    powerIm[k] = outIm;
+    if (!packed) continue;
+    const mirror = k === 0 || k === half ? -1 : 2 * half - k;
+    if (part === 0) {
+      packed[2 * k] += dRe;
+      packed[2 * k + 1] += dIm;
+      if (mirror > 0) {
+        packed[2 * mirror] += dRe;
+        packed[2 * mirror + 1] -= dIm;
+      }
+    } else {
+      packed[2 * k] -= dIm;
+      packed[2 * k + 1] += dRe;
+      if (mirror > 0) {
+        packed[2 * mirror] += dIm;
+        packed[2 * mirror + 1] += dRe;
+      }
+    }
+  }
+}

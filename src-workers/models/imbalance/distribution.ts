@@ -1,0 +1,188 @@
+import { fail, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { latticeStep } from '../../numeric/lattice.ts';
+
+/** Law of the performance loss X_W(n) of one work group. */
+export interface LossDistribution {
+  readonly n: number;
+  /** Possible losses, strictly increasing, ≥ 1: exact ones are n·(longest unit)/(sum of the group). */
+  readonly loss: Float64Array;
+  /** P(X = loss[i]) > 0; sums to 1 within rounding. */
+  readonly probability: Float64Array;
+  /** `exact`: one outcome per irreducible fraction; `binned`: outcomes closer than `resolution` share their mean. */
+  readonly method: 'exact' | 'binned';
+  /** Largest relative error of a single loss; 0 where exact. */
+  readonly resolution: number;
+}
+
+/** Work of `lossDistribution`, in fused multiply-adds, beyond which it refuses: about two seconds. */
+const MAX_OPERATIONS = 2e9;
+/** Pairs (longest, sum) beyond which it refuses: 16 bytes each, several times over. */
+const MAX_OUTCOMES = 1.6e7;
+/** Binomial coefficients of larger groups overflow a double. */
+const MAX_EXACT_UNITS = 1024;
+
+/** Cost of the exact distribution before computing it. */
+export function lossDistributionCost(
+  law: LengthLaw,
+  n: number,
+): { readonly operations: number; readonly outcomes: number } {
+  const { support } = law;
+  const step = latticeStep(support);
+  let cells = 0;
+  for (const v of support) cells += (v - support[0]) / step + 1;
+  return { operations: (cells * n ** 3) / 6, outcomes: cells * n };
+}
+
+/**
+ * The full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
+ *
+ * Instead of differences of convolution powers (Eq. 10), which cancel, support points join one at a time in increasing
+ * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), k the units exactly a long. The terms k ≥ 1 of i = n are the
+ * groups whose longest unit is a. Only positive terms are added, so every probability, however small, is accurate to a few n·EPS.
+ *
+ * Equal fractions meet as equal doubles: below 2^26 the quotients of two different fractions always differ.
+ *
+ * @returns `unsupported` where it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for those.
+ */
+export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
+  if (!Number.isInteger(n) || n < 1) return fail('bad-input', `group of ${n} units; expected an integer of 1 or more`);
+  if (n === 1 || law.support.length === 1) {
+    return ok({ n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 });
+  }
+  const { support, probability } = law;
+  const { operations, outcomes } = lossDistributionCost(law, n);
+  const longest = support[support.length - 1];
+  if (operations > MAX_OPERATIONS || outcomes > MAX_OUTCOMES || n * longest > 2 ** 26 || n > MAX_EXACT_UNITS) {
+    return fail(
+      'unsupported',
+      `exact loss distribution of ${law.label} for n = ${n} needs ${operations.toExponential(1)} operations and ` +
+        `${outcomes.toExponential(1)} outcomes; at most ${MAX_OPERATIONS.toExponential(0)}, ` +
+        `${MAX_OUTCOMES.toExponential(1)} and n = ${MAX_EXACT_UNITS} are allowed`,
+    );
+  }
+
+  const step = latticeStep(support);
+  const first = support[0];
+  const binomials = pascalTriangle(n);
+  // sums[i][c] = g(i·first + c·step; i, a), over the support points a met so far.
+  const topCell = (longest - first) / step;
+  const sums = Array.from({ length: n }, (_, i) => new Float64Array(i * topCell + 1));
+  sums[0][0] = 1;
+
+  const losses: Float64Array[] = [];
+  const masses: Float64Array[] = [];
+  let reached = -1;
+  for (let a = 0; a < support.length; a++) {
+    const cell = (support[a] - first) / step;
+    const powers = Float64Array.from({ length: n + 1 }, (_, k) => probability[a] ** k);
+    const withLongest = new Float64Array(n * cell + 1);
+    // From the largest group down, so that smaller groups still hold the sums without this length.
+    for (let i = n; i >= 1; i--) {
+      const target = i === n ? withLongest : sums[i];
+      for (let k = 1; k <= i; k++) {
+        // Before the first length, only the empty group has a sum.
+        const end = i === k ? 0 : reached < 0 ? -1 : (i - k) * reached;
+        addScaled(target, k * cell, sums[i - k], end, binomials[i][k] * powers[k]);
+      }
+    }
+    reached = cell;
+
+    const lossHere: number[] = [];
+    const massHere: number[] = [];
+    for (let c = withLongest.length - 1; c >= 0; c--) {
+      if (withLongest[c] === 0) continue;
+      const sum = n * first + c * step;
+      lossHere.push(sum === 0 ? 1 : (n * support[a]) / sum);
+      massHere.push(withLongest[c]);
+    }
+    losses.push(Float64Array.from(lossHere));
+    masses.push(Float64Array.from(massHere));
+  }
+  return ok({ n, ...mergedOutcomes(losses, masses), method: 'exact', resolution: 0 });
+}
+
+/** target[shift + c] += factor·source[c] for c = 0…end. */
+function addScaled(target: Float64Array, shift: number, source: Float64Array, end: number, factor: number): void {
+  for (let c = 0; c <= end; c++) target[shift + c] += factor * source[c];
+}
+
+/** Rows 0…n of binomial coefficients. */
+function pascalTriangle(n: number): readonly Float64Array[] {
+  const rows = [Float64Array.of(1)];
+  for (let i = 1; i <= n; i++) {
+    const above = rows[i - 1];
+    rows.push(Float64Array.from({ length: i + 1 }, (_, k) => (k > 0 ? above[k - 1] : 0) + (k < i ? above[k] : 0)));
+  }
+  return rows;
+}
+
+/** Merges increasing lists of losses: equal losses become one outcome with the sum of their probabilities. */
+function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float64Array[]) {
+  const total = losses.reduce((sum, list) => sum + list.length, 0);
+  const sorted = new Float64Array(total);
+  let at = 0;
+  for (const list of losses) {
+    sorted.set(list, at);
+    at += list.length;
+  }
+  sorted.sort();
+  let distinct = 0;
+  for (let i = 0; i < total; i++) if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[distinct++] = sorted[i];
+  const loss = sorted.slice(0, distinct);
+  const probability = new Float64Array(distinct);
+
+  // A grid over the losses says where to start looking; every list then walks forward.
+  const low = loss[0];
+  const scale = loss.length / (loss[distinct - 1] - low || 1);
+  const grid = new Int32Array(distinct + 2);
+  for (let i = distinct - 1; i >= 0; i--) grid[Math.floor((loss[i] - low) * scale)] = i;
+  for (let cell = distinct, next = distinct - 1; cell >= 0; cell--) {
+    if (grid[cell] === 0 && cell > 0) grid[cell] = next;
+    else next = grid[cell];
+  }
+  for (let l = 0; l < losses.length; l++) {
+    let i = 0;
+    for (let j = 0; j < losses[l].length; j++) {
+      const value = losses[l][j];
+      i = Math.max(i, grid[Math.floor((value - low) * scale)]);
+      while (loss[i] !== value) i++;
+      probability[i] += masses[l][j];
+    }
+  }
+  return { loss, probability };
+}
+
+/** Smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
+export function quantile(distribution: LossDistribution, q: number): number {
+  const { loss, probability } = distribution;
+  // The probabilities sum to 1 within rounding only: do not run past a target that rounding hides.
+  const target = q * (1 - 1e-12);
+  let below = 0;
+  for (let i = 0; i < loss.length; i++) {
+    below += probability[i];
+    if (below >= target) return loss[i];
+  }
+  return loss[loss.length - 1];
+}
+
+/** Equal-width bins of a loss distribution, for plots. */
+export interface LossHistogram {
+  /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses beyond its edge, at most 1e-5 of them. */
+  readonly edges: Float64Array;
+  /** P(edges[i] ≤ X < edges[i+1]). */
+  readonly probability: Float64Array;
+}
+
+/** Bins of equal width from 1 up to the loss that all but 1e-5 of the groups stay below. */
+export function lossHistogram(distribution: LossDistribution, bins: number): LossHistogram {
+  const top = quantile(distribution, 1 - 1e-5);
+  // A law with one outcome still needs bins of some width.
+  const width = (top > 1 ? top - 1 : 1) / bins;
+  const probability = new Float64Array(bins);
+  for (let i = 0; i < distribution.loss.length; i++) {
+    probability[Math.min(bins - 1, Math.floor((distribution.loss[i] - 1) / width))] += distribution.probability[i];
+  }
+  return { edges: Float64Array.from({ length: bins + 1 }, (_, i) => 1 + i * width), probability };
+}
