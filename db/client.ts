@@ -1,17 +1,120 @@
-import type { Result } from '../src-workers/domain/result.ts';
-import { fail } from '../src-workers/domain/result.ts';
-import type { StoreClient } from './store-api.ts';
+import { Worker } from 'node:worker_threads';
 
-export interface StoreClientOptions {
-  /** The database file; created where it does not exist. Its folder must exist. */
-  readonly file: string;
-  /** Folder of the numbered .sql files. */
-  readonly migrationsFolder: string;
+import type { Result } from '../src-workers/domain/result.ts';
+import { fail, ok } from '../src-workers/domain/result.ts';
+import { handOver } from './columns.ts';
+import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
+import type { PredictionChunk } from './records.ts';
+import type { AsyncStore, Store, StoreClient } from './store-api.ts';
+import { STORE_METHODS } from './store-api.ts';
+
+export interface StoreClientOptions extends ThreadOptions {
   /** Path of the thread's script, for a bundle that moves it. Default: `thread.ts` beside this file. */
-  readonly threadFile?: string;
+  readonly threadFile?: string | URL;
 }
 
-/** Opens the store in a thread of its own. Fails with `storage` where the file is refused, and leaves it untouched. */
+/**
+ * Opens the store in a thread of its own. Fails with `storage` where the file is refused, and leaves it untouched. The
+ * thread keeps its process alive until `close`.
+ */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
-  return fail('unsupported', `store client for ${options.file} is not built yet`);
+  const { file, migrationsFolder, threadFile = new URL('./thread.ts', import.meta.url) } = options;
+  const workerData: ThreadOptions = { file, migrationsFolder };
+  const worker = new Worker(threadFile, { workerData, name: 'lockstep-store' });
+
+  const pending = new Map<number, (result: Result<unknown>) => void>();
+  const listeners = new Set<() => void>();
+  /** Why there will be no more answers; set when the thread ends or is asked to. */
+  let ended: Result<never> | undefined;
+  let lastId = 0;
+
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', (exitCode) => {
+      ended ??= fail(
+        'storage',
+        `the store's thread ended unexpectedly (exit code ${exitCode}); what it had reported as saved is saved`,
+      );
+      for (const answer of pending.values()) answer(ended);
+      pending.clear();
+      resolve();
+    });
+  });
+  worker.once('error', (error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    ended ??= fail('storage', `the store's thread failed: ${message}; what it had reported as saved is saved`);
+  });
+
+  const post = (message: ToThread, transfer: ArrayBuffer[] = []): void => worker.postMessage(message, transfer);
+
+  function call(method: keyof Store, args: readonly unknown[]): Promise<Result<unknown>> {
+    return new Promise((resolve) => {
+      if (ended) return resolve(ended);
+      const id = ++lastId;
+      try {
+        const { message, transfer } =
+          method === 'savePredictionChunk' ? chunkCall(args) : { message: args, transfer: [] };
+        post({ kind: 'call', id, method, args: message }, transfer);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        return resolve(fail('bad-input', `${method}: an argument cannot be sent to the store: ${reason}`));
+      }
+      pending.set(id, resolve);
+    });
+  }
+
+  const opening = new Promise<Result<null>>((resolve) => {
+    worker.on('message', (message: FromThread) => {
+      switch (message.kind) {
+        case 'opened':
+          return resolve(ok(null));
+        case 'refused':
+          return resolve({ ok: false, error: message.error });
+        case 'answer': {
+          const answer = pending.get(message.id);
+          pending.delete(message.id);
+          return answer?.(message.result);
+        }
+        case 'external-change':
+          return listeners.forEach((listener) => listener());
+      }
+    });
+    void exited.then(() => resolve(ended ?? ok(null)));
+  });
+
+  const result = await opening;
+  if (!result.ok) {
+    await exited;
+    return result;
+  }
+
+  const methods = Object.fromEntries(
+    Object.keys(STORE_METHODS).map((method) => [
+      method,
+      (...args: readonly unknown[]) => call(method as keyof Store, args),
+    ]),
+  ) as unknown as AsyncStore; // complete by the type of STORE_METHODS; answers typed by the thread, which calls a `Store`
+
+  return ok({
+    ...methods,
+    onExternalChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      if (!ended) {
+        ended = fail('storage', 'the store is closed');
+        post({ kind: 'close' });
+      }
+      await exited;
+    },
+  });
+}
+
+function chunkCall(args: readonly unknown[]): {
+  readonly message: readonly unknown[];
+  readonly transfer: ArrayBuffer[];
+} {
+  const [runId, chunk] = args as Parameters<Store['savePredictionChunk']>;
+  const { message, transfer } = handOver<PredictionChunk>(chunk);
+  return { message: [runId, message], transfer };
 }

@@ -92,6 +92,45 @@ export interface Store {
   checkIntegrity(): Result<readonly string[]>;
 }
 
+/** Names of all methods, for the client that passes them on. */
+export const STORE_METHODS = {
+  createStudy: true,
+  updateStudy: true,
+  getStudy: true,
+  listStudies: true,
+  deleteStudy: true,
+  restoreStudy: true,
+  createRun: true,
+  savePredictionChunk: true,
+  saveSimulations: true,
+  saveMeasurements: true,
+  finishRun: true,
+  resumeRun: true,
+  listChunks: true,
+  getRun: true,
+  listRuns: true,
+  listTags: true,
+  renameRun: true,
+  noteRun: true,
+  tagRun: true,
+  deleteRuns: true,
+  restoreRuns: true,
+  purgeDeleted: true,
+  loadRunColumns: true,
+  listSimulations: true,
+  listMeasurements: true,
+  saveDevice: true,
+  deleteDevice: true,
+  listDevices: true,
+  saveWorkload: true,
+  getWorkload: true,
+  saveSetting: true,
+  listSettings: true,
+  diskUse: true,
+  vacuum: true,
+  checkIntegrity: true,
+} as const satisfies Readonly<Record<keyof Store, true>>;
+
 /** The store from another thread: the same table, answered by promises that never reject. */
 export type AsyncStore = {
   readonly [Method in keyof Store]: (...args: Parameters<Store[Method]>) => Promise<ReturnType<Store[Method]>>;

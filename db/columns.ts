@@ -1,0 +1,115 @@
+import { INVALID_REASONS } from '../src-workers/domain/design.ts';
+import { refuse } from './failure.ts';
+import type { PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
+import { NOT_SAVED } from './records.ts';
+
+export type ColumnName = keyof PredictionColumns;
+
+/** Names and array types of the prediction columns; also the names under which `run_columns` keeps them. */
+export const COLUMNS = {
+  timeMs: Float64Array,
+  meanLoss: Float32Array,
+  aggregateLoss: Float32Array,
+  occupancyFraction: Float32Array,
+  residentBlocks: Uint16Array,
+  limitedBy: Uint8Array,
+  invalidReason: Uint8Array,
+  unitsPerThread: Float64Array,
+  gridBlocks: Float64Array,
+} as const satisfies { readonly [Name in ColumnName]: new (length: number) => PredictionColumns[Name] };
+
+export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
+
+/** Columns for `count` designs, none of them saved yet. */
+export function emptyColumns(count: number): RunColumns {
+  return {
+    count,
+    timeMs: new Float64Array(count).fill(NaN),
+    meanLoss: new Float32Array(count).fill(NaN),
+    aggregateLoss: new Float32Array(count).fill(NaN),
+    occupancyFraction: new Float32Array(count).fill(NaN),
+    residentBlocks: new Uint16Array(count),
+    limitedBy: new Uint8Array(count),
+    invalidReason: new Uint8Array(count).fill(NOT_SAVED),
+    unitsPerThread: new Float64Array(count).fill(NaN),
+    gridBlocks: new Float64Array(count).fill(NaN),
+  };
+}
+
+/** The bytes of designs `first` … `first + count − 1` of a column, as a view. */
+export function columnBytes(columns: PredictionColumns, name: ColumnName, first: number, count: number): Uint8Array {
+  const column = columns[name];
+  const width = column.BYTES_PER_ELEMENT;
+  return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
+}
+
+/** Throws a `bad-input` failure where a chunk breaks its contract; returns its number of valid designs. */
+export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
+  const { firstDesign, count, timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
+  if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
+    refuse('bad-input', `chunk of ${count} designs from ${firstDesign}; expected at least one, from 0 on`);
+  }
+  if (firstDesign + count > enumeratedCount) {
+    refuse(
+      'bad-input',
+      `chunk of designs ${firstDesign}…${firstDesign + count - 1}; the run has ${enumeratedCount} designs`,
+    );
+  }
+  for (const name of COLUMN_NAMES) {
+    if (!(chunk[name] instanceof COLUMNS[name])) refuse('bad-input', `column ${name} is not a ${COLUMNS[name].name}`);
+    if (chunk[name].length !== count) {
+      refuse('bad-input', `column ${name} has ${chunk[name].length} entries; the chunk has ${count} designs`);
+    }
+  }
+  let validCount = 0;
+  for (let i = 0; i < count; i++) {
+    const reason = invalidReason[i];
+    const time = timeMs[i];
+    if (reason === 0 ? !(time >= 0 && time < Infinity) : !Number.isNaN(time)) {
+      const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
+      refuse(
+        'bad-input',
+        `design ${firstDesign + i} has time ${time} ms and invalid reason ${reason}; expected ${expected}`,
+      );
+    }
+    if (reason >= INVALID_REASONS.length) {
+      refuse(
+        'bad-input',
+        `design ${firstDesign + i} has invalid reason ${reason}; the last known is ${INVALID_REASONS.length - 1}`,
+      );
+    }
+    if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {
+      refuse(
+        'bad-input',
+        `design ${firstDesign + i} has ${unitsPerThread[i]} units per thread and ${gridBlocks[i]} blocks; expected whole numbers or NaN`,
+      );
+    }
+    if (reason === 0) validCount++;
+  }
+  return validCount;
+}
+
+function isCount(value: number): boolean {
+  return Number.isNaN(value) || Number.isSafeInteger(value);
+}
+
+/**
+ * The same columns, ready to be posted to another thread, and the buffers to hand over with them. A column that fills
+ * its buffer is handed over; a view into a larger one is copied first, since posting it would copy the whole buffer.
+ */
+export function handOver<T extends PredictionColumns>(
+  columns: T,
+): { readonly message: T; readonly transfer: ArrayBuffer[] } {
+  const message = { ...columns };
+  const transfer: ArrayBuffer[] = [];
+  for (const name of COLUMN_NAMES) {
+    const column = columns[name];
+    const { buffer } = column;
+    if (!(buffer instanceof ArrayBuffer)) continue; // shared memory: both threads see it
+    const whole = column.byteLength === buffer.byteLength;
+    const posted = whole ? column : column.slice();
+    Object.assign(message, { [name]: posted });
+    transfer.push(posted.buffer as ArrayBuffer);
+  }
+  return { message, transfer };
+}

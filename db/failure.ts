@@ -1,0 +1,42 @@
+import Database from 'better-sqlite3';
+
+import type { Failure, Result } from '../src-workers/domain/result.ts';
+import { fail, FailureError, ok } from '../src-workers/domain/result.ts';
+
+/** What SQLite's error means to a person; `undefined` for anything that is not an error of the database. */
+export function storageFailure(error: unknown, file: string): Failure | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  const { code, message } = error;
+  const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
+  if (code.startsWith('SQLITE_FULL'))
+    return failure(`no space left to write ${file}; nothing of this request was saved`);
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return failure(`${file} is locked by another program; expected it to be free within a few seconds`);
+  }
+  if (code.startsWith('SQLITE_NOTADB')) return failure(`${file} is not a SQLite database`);
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return failure(`${file} is damaged (${message}); expected a sound database. Restore a copy, or start a new file`);
+  }
+  if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message})`);
+  if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message})`);
+  return failure(`${file}: ${message} (${code})`);
+}
+
+/** Runs `body`, which throws `FailureError`s and database errors, and returns what it gave or threw. Bugs still throw. */
+export function attempt<T>(file: string, body: () => T): Result<T> {
+  try {
+    return ok(body());
+  } catch (error) {
+    if (error instanceof FailureError) return { ok: false, error: error.failure };
+    const failure = storageFailure(error, file);
+    if (failure) return { ok: false, error: failure };
+    throw error;
+  }
+}
+
+/** Throws an expected failure, so that an open transaction is rolled back on the way out to `attempt`. */
+export function refuse(code: Failure['code'], message: string, context?: Failure['context']): never {
+  const result = fail(code, message, context);
+  if (result.ok) throw new Error('fail() succeeded');
+  throw new FailureError(result.error);
+}

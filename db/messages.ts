@@ -1,0 +1,19 @@
+import type { Failure } from '../src-workers/domain/result.ts';
+import type { Result } from '../src-workers/domain/result.ts';
+import type { Store } from './store-api.ts';
+
+/** What the client and the thread say to each other. */
+export interface ThreadOptions {
+  readonly file: string;
+  readonly migrationsFolder: string;
+}
+
+export type ToThread =
+  | { readonly kind: 'call'; readonly id: number; readonly method: keyof Store; readonly args: readonly unknown[] }
+  | { readonly kind: 'close' };
+
+export type FromThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly error: Failure }
+  | { readonly kind: 'answer'; readonly id: number; readonly result: Result<unknown> }
+  | { readonly kind: 'external-change' };

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Database } from 'better-sqlite3';
+
+import { refuse } from './failure.ts';
+
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+/** Reads `0001-name.sql`, `0002-name.sql`, … A gap or a wrong name is a mistake of whoever built the program: it throws. */
+export function readMigrations(folder: string): readonly Migration[] {
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  if (names.length === 0) throw new Error(`no migrations in ${folder}`);
+  return names.map((name, index) => {
+    const version = Number(/^(\d{4})-/.exec(name)?.[1]);
+    if (version !== index + 1) throw new Error(`migration ${name} in ${folder}: expected number ${index + 1}`);
+    return { version, sql: readFileSync(join(folder, name), 'utf8') };
+  });
+}
+
+export function userVersion(db: Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
+}
+
+/**
+ * Brings a database to the newest version in one transaction. A file that holds an older version is first copied to
+ * `FILE.vN.backup`. Foreign keys must be off: a migration may rebuild a table that others refer to.
+ */
+export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
+  const newest = migrations.length;
+  const found = userVersion(db);
+  if (found >= newest) return;
+  if (found > 0) backUp(db, `${file}.v${found}.backup`);
+  db.transaction(() => {
+    // Another process may have migrated between the look above and this lock.
+    for (const { version, sql } of migrations.slice(userVersion(db))) {
+      db.exec(sql);
+      db.pragma(`user_version = ${version}`);
+    }
+    const broken = db.pragma('foreign_key_check') as readonly unknown[];
+    if (broken.length > 0) {
+      refuse(
+        'storage',
+        `${file}: ${broken.length} rows refer to missing ones after migrating; the file was left as it was`,
+      );
+    }
+  }).immediate();
+}
+
+/** A copy of the database as SQLite sees it, log included; it appears under its name only when it is whole. */
+function backUp(db: Database, target: string): void {
+  const partial = `${target}.partial`;
+  rmSync(partial, { force: true });
+  db.prepare('VACUUM INTO ?').run(partial);
+  renameSync(partial, target);
+}

@@ -1,0 +1,169 @@
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import Database from 'better-sqlite3';
+
+import { INVALID_REASONS } from '../src-workers/domain/design.ts';
+import type { Result } from '../src-workers/domain/result.ts';
+import { attempt, refuse } from './failure.ts';
+import type { Migration } from './migrate.ts';
+import { migrate, readMigrations, userVersion } from './migrate.ts';
+
+/** `LKST`: says in the header of a file that it is ours. */
+export const APPLICATION_ID = 0x4c4b5354;
+
+/** Files up to this size are read through when opened (tens of milliseconds); larger ones have only their ends checked. */
+const QUICK_CHECK_BYTES = 16 * 2 ** 20;
+
+export interface OpenOptions {
+  readonly file: string;
+  readonly migrationsFolder: string;
+  /** How long to wait for another connection's lock. Default 5000. */
+  readonly busyTimeoutMs?: number;
+}
+
+/**
+ * Opens a database for writing, creates it where there is none, and brings it to the newest version. The only place
+ * that opens one. Whatever is refused is left byte for byte as it was.
+ */
+export function openDatabase(options: OpenOptions): Result<Database.Database> {
+  const { file } = options;
+  const migrations = readMigrations(options.migrationsFolder);
+  return attempt(file, () => {
+    const fresh = inspectFile(file, migrations);
+    const db = new Database(file, { timeout: options.busyTimeoutMs ?? 5000 });
+    try {
+      if (fresh) {
+        // Both are written to the file itself before there is a log, so that `inspectFile` always finds them there.
+        db.pragma('page_size = 8192');
+        db.pragma(`application_id = ${APPLICATION_ID}`);
+      }
+      db.pragma('journal_mode = WAL');
+      // FULL: a commit also survives a power cut. Chunks are large, so it costs one sync per tens of thousands of rows.
+      db.pragma('synchronous = FULL');
+      db.pragma('wal_autocheckpoint = 4000');
+      db.pragma('cache_size = -32768');
+      db.pragma('foreign_keys = OFF');
+      migrate(db, file, migrations);
+      db.pragma('foreign_keys = ON');
+      nameInvalidReasons(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  });
+}
+
+/** Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet. */
+function inspectFile(file: string, migrations: readonly Migration[]): boolean {
+  const folder = dirname(file);
+  const folderStat = statSync(folder, { throwIfNoEntry: false });
+  if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder`, { file });
+  // SQLite keeps its log beside the file, so that the folder must be writable too.
+  if (!writable(folder)) refuse('storage', `${file} cannot be opened: the folder ${folder} is read-only`, { file });
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) return true;
+  if (!stat.isFile()) {
+    const got = stat.isDirectory() ? 'a folder' : 'not a regular file';
+    refuse('storage', `${file} is ${got}; expected a database file`, { file });
+  }
+  if (!writable(file)) refuse('storage', `${file} is read-only; expected a file that can be written`, { file });
+  if (stat.size === 0) return true;
+
+  const header = readHeader(file);
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
+    refuse('storage', `${file} is not a SQLite database; expected one written by Lockstep`, { file });
+  }
+  const applicationId = header.readInt32BE(68);
+  if (applicationId !== APPLICATION_ID) {
+    refuse(
+      'storage',
+      `${file} belongs to another program (application id ${applicationId}, expected ${APPLICATION_ID})`,
+      { file },
+    );
+  }
+  refuseNewer(file, header.readInt32BE(60), migrations);
+  // With a log left by a killed process the file may rightly be shorter than its header says.
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
+  if (stat.size < expectedBytes && !log?.size) {
+    refuse('storage', `${file} is damaged: it has ${stat.size} bytes where its header says ${expectedBytes}`, { file });
+  }
+  probe(file, stat.size, migrations);
+  return false;
+}
+
+/** Looks through SQLite's eyes, log included, by a connection that cannot write. */
+function probe(file: string, bytes: number, migrations: readonly Migration[]): void {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    refuseNewer(file, userVersion(db), migrations);
+    // Reads the schema in any case: a damaged one fails here.
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    if (bytes <= QUICK_CHECK_BYTES) {
+      const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
+      if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict}`, { file });
+    }
+  } finally {
+    db.close();
+  }
+}
+
+function refuseNewer(file: string, version: number, migrations: readonly Migration[]): void {
+  if (version <= migrations.length) return;
+  refuse(
+    'storage',
+    `${file} has version ${version}; this program knows versions up to ${migrations.length}. Open it with a newer Lockstep`,
+    { file, version },
+  );
+}
+
+// https://www.sqlite.org/fileformat.html#the_database_header
+const HEADER_BYTES = 100;
+
+function readHeader(file: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const descriptor = openSync(file, 'r');
+  try {
+    return header.subarray(0, readSync(descriptor, header, 0, HEADER_BYTES, 0));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function pageBytes(header: Buffer): number {
+  const stored = header.readUInt16BE(16);
+  return stored === 1 ? 65536 : stored;
+}
+
+function writable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Readers with other tools see the names of this program's reasons; names a newer program added stay. */
+function nameInvalidReasons(db: Database.Database): void {
+  const stored = db
+    .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')
+    .all();
+  const byCode = new Map(stored.map((row) => [row.code, row]));
+  const changed = INVALID_REASONS.flatMap(({ code: name, text }, code) => {
+    const row = byCode.get(code);
+    return row?.name === name && row.description === text ? [] : [{ code, name, text }];
+  });
+  if (changed.length === 0) return;
+  const insert = db.prepare(
+    'INSERT OR REPLACE INTO invalid_reasons (code, name, description) VALUES (:code, :name, :text)',
+  );
+  db.transaction(() => changed.forEach((row) => insert.run(row))).immediate();
+}
+
+/** Bytes of the file and its log on disk. */
+export function storedBytes(file: string): number {
+  return [file, `${file}-wal`].reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0);
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+
+import type { Statements } from './statements.ts';
+import { now } from './statements.ts';
+
+/** How often a store that has running runs says that it lives, and how long its silence may last, milliseconds. */
+export const HEARTBEAT_MS = 5_000;
+const SILENCE_MS = 45_000;
+
+interface OwnerRow {
+  readonly token: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly heartbeat_at: string;
+}
+
+/**
+ * Tells a running run from an interrupted one when several processes share a database. The owner of a run is one opening
+ * of the store, known by a token. It is gone when its process is, or when it has been silent for long: then the process
+ * id has gone to another process. Taking a run from a live owner by mistake (a machine that slept) harms nothing: each
+ * chunk is saved only while its store owns the run.
+ */
+export interface Ownership {
+  readonly token: string;
+  /** Makes the row that runs refer to. */
+  claim(): void;
+  /** Says that this store lives, if it has running runs. */
+  beat(): void;
+  /** Marks the running runs of owners that are gone. Returns how many. */
+  markInterrupted(): number;
+  /** Marks own running runs as interrupted: nobody works on them from here on. */
+  release(): void;
+}
+
+export function ownershipOf(statements: Statements): Ownership {
+  const { all, get, run, write } = statements;
+  const token = randomUUID();
+  const host = hostname();
+
+  function interrupt(owner: string, finishedAt: string): number {
+    return run(
+      `UPDATE runs SET state = 'interrupted', finished_at = ?, owner_token = NULL WHERE owner_token = ? AND state = 'running'`,
+      finishedAt,
+      owner,
+    );
+  }
+
+  function isGone(owner: OwnerRow): boolean {
+    if (Date.now() - Date.parse(owner.heartbeat_at) > SILENCE_MS) return true;
+    return owner.host === host && owner.pid !== process.pid && !processLives(owner.pid);
+  }
+
+  return {
+    token,
+    claim() {
+      run(
+        `INSERT INTO owners (token, host, pid, heartbeat_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (token) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`,
+        token,
+        host,
+        process.pid,
+        now(),
+      );
+    },
+    beat() {
+      if (!get(`SELECT 1 FROM runs WHERE owner_token = ? AND state = 'running'`, token)) return;
+      run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
+    },
+    markInterrupted() {
+      // Looks before it locks: nearly always there is nothing to do.
+      const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
+      if (others().length === 0) return 0;
+      return write(() => {
+        let marked = 0;
+        for (const owner of others()) {
+          marked += interrupt(owner.token, owner.heartbeat_at);
+          run('DELETE FROM owners WHERE token = ?', owner.token);
+        }
+        return marked;
+      });
+    },
+    release() {
+      if (!get('SELECT 1 FROM owners WHERE token = ?', token)) return;
+      write(() => {
+        interrupt(token, now());
+        run('DELETE FROM owners WHERE token = ?', token);
+      });
+    },
+  };
+}
+
+/** Whether a process with this id exists on this machine. */
+function processLives(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it exists and is somebody else's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,148 @@
+import { refuse } from './failure.ts';
+import type { DesignReference, MeasurementRecord, SimulationRecord } from './records.ts';
+import type { Statements } from './statements.ts';
+import { fromJson, toJson } from './statements.ts';
+
+interface ReferenceRow {
+  readonly position: number;
+  readonly source_run_id: number | null;
+  readonly design_index: number | null;
+  readonly device_id: string;
+  readonly design: string;
+  readonly predicted_ms: number | null;
+  readonly detail: string;
+}
+
+interface SimulationRow extends ReferenceRow {
+  readonly mean_ms: number;
+  readonly standard_deviation_ms: number;
+  readonly min_ms: number;
+  readonly median_ms: number;
+  readonly max_ms: number;
+  readonly times_ms: string;
+}
+
+interface MeasuredRow extends ReferenceRow {
+  readonly backend: string;
+  readonly correct: 0 | 1 | null;
+  readonly failure: string | null;
+}
+
+function referenceOf(row: ReferenceRow): DesignReference {
+  return {
+    sourceRunId: row.source_run_id,
+    designIndex: row.design_index,
+    deviceId: row.device_id,
+    design: fromJson(row.design),
+    predictedMs: row.predicted_ms,
+  };
+}
+
+function checkTimes(timesMs: readonly number[], position: number): void {
+  const wrong = timesMs.find((time) => !(time >= 0 && time < Infinity));
+  if (wrong !== undefined)
+    refuse('bad-input', `record ${position} has a time of ${wrong} ms; expected finite times ≥ 0`);
+}
+
+/** Simulated and measured designs of a run, in the order in which they were saved. */
+export function resultsOf({ all, get, run }: Statements) {
+  function nextPosition(table: 'simulations' | 'measured_designs', runId: number): number {
+    const row = get<{ next: number }>(
+      `SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`,
+      runId,
+    );
+    return row?.next ?? 0;
+  }
+
+  function insertSimulations(runId: number, records: readonly SimulationRecord[]): void {
+    const first = nextPosition('simulations', runId);
+    records.forEach((record, index) => {
+      if (record.timesMs.length === 0) refuse('bad-input', `record ${index} has no replication; expected at least one`);
+      checkTimes(record.timesMs, index);
+      run(
+        `INSERT INTO simulations (run_id, position, source_run_id, design_index, device_id, design, predicted_ms,
+           replications, mean_ms, standard_deviation_ms, min_ms, median_ms, max_ms, times_ms, detail)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        runId,
+        first + index,
+        record.sourceRunId,
+        record.designIndex,
+        record.deviceId,
+        toJson('design', record.design),
+        record.predictedMs,
+        record.timesMs.length,
+        record.meanMs,
+        record.standardDeviationMs,
+        record.minMs,
+        record.medianMs,
+        record.maxMs,
+        toJson('timesMs', record.timesMs),
+        toJson('detail', record.detail),
+      );
+    });
+  }
+
+  function insertMeasurements(runId: number, records: readonly MeasurementRecord[]): void {
+    const first = nextPosition('measured_designs', runId);
+    records.forEach((record, index) => {
+      checkTimes(record.timesMs, index);
+      const position = first + index;
+      run(
+        `INSERT INTO measured_designs (run_id, position, source_run_id, design_index, device_id, design, backend,
+           predicted_ms, correct, failure, detail)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        runId,
+        position,
+        record.sourceRunId,
+        record.designIndex,
+        record.deviceId,
+        toJson('design', record.design),
+        record.backend,
+        record.predictedMs,
+        record.correct === null ? null : Number(record.correct),
+        record.failure,
+        toJson('detail', record.detail),
+      );
+      record.timesMs.forEach((timeMs, repeat) =>
+        run(
+          'INSERT INTO measurements (run_id, position, repeat_index, time_ms) VALUES (?, ?, ?, ?)',
+          runId,
+          position,
+          repeat,
+          timeMs,
+        ),
+      );
+    });
+  }
+
+  function listSimulations(runId: number): readonly SimulationRecord[] {
+    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map((row) => ({
+      ...referenceOf(row),
+      meanMs: row.mean_ms,
+      standardDeviationMs: row.standard_deviation_ms,
+      minMs: row.min_ms,
+      medianMs: row.median_ms,
+      maxMs: row.max_ms,
+      timesMs: fromJson(row.times_ms) as readonly number[],
+      detail: fromJson(row.detail),
+    }));
+  }
+
+  function listMeasurements(runId: number): readonly MeasurementRecord[] {
+    const repeats = all<{ position: number; time_ms: number }>(
+      'SELECT position, time_ms FROM measurements WHERE run_id = ? ORDER BY position, repeat_index',
+      runId,
+    );
+    const timesOf = Map.groupBy(repeats, ({ position }) => position);
+    return all<MeasuredRow>('SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position', runId).map((row) => ({
+      ...referenceOf(row),
+      backend: row.backend,
+      timesMs: (timesOf.get(row.position) ?? []).map(({ time_ms: timeMs }) => timeMs),
+      correct: row.correct === null ? null : row.correct === 1,
+      failure: row.failure,
+      detail: fromJson(row.detail),
+    }));
+  }
+
+  return { insertSimulations, insertMeasurements, listSimulations, listMeasurements };
+}

@@ -1,0 +1,412 @@
+import type { Device } from '../src-workers/domain/device.ts';
+import type { Failure } from '../src-workers/domain/result.ts';
+import { checkChunk } from './columns.ts';
+import { refuse } from './failure.ts';
+import type { Ownership } from './ownership.ts';
+import { predictionTable } from './predictions.ts';
+import type {
+  AxisValue,
+  CommittedChunk,
+  DesignAxis,
+  PredictionChunk,
+  RunAxes,
+  RunColumns,
+  RunDraft,
+  RunEnd,
+  RunKind,
+  RunPage,
+  RunQuery,
+  RunRecord,
+  RunSort,
+  RunState,
+  RunSummary,
+} from './records.ts';
+import { DESIGN_AXES } from './records.ts';
+import type { SqlValue, Statements } from './statements.ts';
+import { fromJson, now, toJson } from './statements.ts';
+
+interface SummaryRow {
+  readonly id: number;
+  readonly study_id: number | null;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly name: string;
+  readonly note: string;
+  readonly tags: string;
+  readonly app_version: string;
+  readonly started_at: string;
+  readonly finished_at: string | null;
+  readonly elapsed_ms: number;
+  readonly enumerated_count: number;
+  readonly valid_count: number;
+  readonly invalid_count: number;
+  readonly deleted_at: string | null;
+}
+
+interface RunRow extends SummaryRow {
+  readonly study: string;
+  readonly model_versions: string;
+  readonly seed: number | null;
+  readonly machine: string;
+  readonly failure: string | null;
+  readonly owner_token: string | null;
+}
+
+const TAGS =
+  '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run_id = runs.id ORDER BY tag)) AS tags';
+const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms,
+  enumerated_count, valid_count, invalid_count, deleted_at`;
+
+const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
+  id: 'id',
+  name: 'name COLLATE NOCASE',
+  kind: 'kind',
+  state: 'state',
+  startedAt: 'started_at',
+  elapsedMs: 'elapsed_ms',
+  enumeratedCount: 'enumerated_count',
+};
+
+const DEFAULT_PAGE_ROWS = 100;
+const MAX_PAGE_ROWS = 1000;
+
+function summaryOf(row: SummaryRow): RunSummary {
+  return {
+    id: row.id,
+    studyId: row.study_id,
+    kind: row.kind,
+    state: row.state,
+    name: row.name,
+    note: row.note,
+    tags: fromJson(row.tags) as readonly string[],
+    appVersion: row.app_version,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    elapsedMs: row.elapsed_ms,
+    enumeratedCount: row.enumerated_count,
+    validCount: row.valid_count,
+    invalidCount: row.invalid_count,
+    deletedAt: row.deleted_at,
+  };
+}
+
+/** Runs and their predictions. Functions throw `FailureError`s; the store turns them into results. */
+export function runsOf(statements: Statements, ownership: Ownership) {
+  const { all, get, run, insert, write } = statements;
+  const predictions = predictionTable(statements.db);
+
+  function rowOf(runId: number): RunRow {
+    const row = get<RunRow>(`SELECT *, ${TAGS} FROM runs WHERE id = ?`, runId);
+    return row ?? refuse('not-found', `no run ${runId}`, { runId });
+  }
+
+  /** The run, if this store may write its results. */
+  function ownRow(runId: number): RunRow {
+    const row = rowOf(runId);
+    if (row.state !== 'running') refuse('conflict', `run ${runId} is ${row.state}; expected a running one`, { runId });
+    if (row.owner_token !== ownership.token)
+      refuse('conflict', `run ${runId} is being executed by another program`, { runId });
+    return row;
+  }
+
+  function insertAxes(runId: number, axes: RunAxes): void {
+    let stride = 1;
+    for (const axis of DESIGN_AXES.toReversed()) {
+      const values = axes[axis];
+      run('INSERT INTO run_axes (run_id, axis, size, stride) VALUES (?, ?, ?, ?)', runId, axis, values.length, stride);
+      values.forEach((value, position) => {
+        const stored = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+        run(
+          'INSERT INTO run_axis_values (run_id, axis, position, value) VALUES (?, ?, ?, ?)',
+          runId,
+          axis,
+          position,
+          stored,
+        );
+      });
+      stride *= values.length;
+    }
+  }
+
+  function axesOf(runId: number): RunAxes | null {
+    const rows = all<{ axis: DesignAxis; value: AxisValue }>(
+      'SELECT axis, value FROM run_axis_values WHERE run_id = ? ORDER BY axis, position',
+      runId,
+    );
+    if (rows.length === 0) return null;
+    const values = (axis: DesignAxis): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
+    return {
+      device: values('device'),
+      threadsPerUnit: values('threadsPerUnit'),
+      loop: values('loop'),
+      balancing: values('balancing'),
+      launch: values('launch'),
+      registerCap: values('registerCap'),
+      blockThreads: values('blockThreads'),
+    };
+  }
+
+  function getRun(runId: number): RunRecord {
+    const row = rowOf(runId);
+    const devices = all<{ device: string }>('SELECT device FROM run_devices WHERE run_id = ? ORDER BY position', runId);
+    return {
+      ...summaryOf(row),
+      study: fromJson(row.study),
+      modelVersions: fromJson(row.model_versions) as RunRecord['modelVersions'],
+      seed: row.seed,
+      machine: fromJson(row.machine),
+      failure: row.failure === null ? null : (fromJson(row.failure) as Failure),
+      devices: devices.map(({ device }) => fromJson(device) as Device),
+      axes: axesOf(runId),
+    };
+  }
+
+  function createRun(draft: RunDraft): RunRecord {
+    checkDraft(draft);
+    const runId = write(() => {
+      if (draft.studyId !== null && !get('SELECT 1 FROM studies WHERE id = ?', draft.studyId)) {
+        refuse('not-found', `no study ${draft.studyId}`, { studyId: draft.studyId });
+      }
+      ownership.claim();
+      const id = insert(
+        `INSERT INTO runs (study_id, study, kind, state, name, app_version, model_versions, seed, machine, started_at,
+           enumerated_count, owner_token)
+         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)`,
+        draft.studyId,
+        toJson('study', draft.study),
+        draft.kind,
+        draft.name,
+        draft.appVersion,
+        toJson('modelVersions', draft.modelVersions),
+        draft.seed,
+        toJson('machine', draft.machine),
+        now(),
+        draft.enumeratedCount,
+        ownership.token,
+      );
+      draft.devices.forEach((device, position) =>
+        run(
+          'INSERT INTO run_devices (run_id, position, device_id, device) VALUES (?, ?, ?, ?)',
+          id,
+          position,
+          device.id,
+          toJson('device', device),
+        ),
+      );
+      if (draft.axes) insertAxes(id, draft.axes);
+      return id;
+    });
+    return getRun(runId);
+  }
+
+  function savePredictionChunk(runId: number, chunk: PredictionChunk): null {
+    write(() => {
+      const row = ownRow(runId);
+      const validCount = checkChunk(chunk, row.enumerated_count);
+      const { firstDesign, count } = chunk;
+      const overlapping = get<CommittedChunk>(
+        `SELECT first_design AS firstDesign, count FROM run_chunks
+         WHERE run_id = ? AND first_design < ? AND first_design + count > ?`,
+        runId,
+        firstDesign + count,
+        firstDesign,
+      );
+      if (overlapping) {
+        const saved = `${overlapping.firstDesign}…${overlapping.firstDesign + overlapping.count - 1}`;
+        refuse(
+          'conflict',
+          `designs ${firstDesign}…${firstDesign + count - 1} of run ${runId}: ${saved} are already saved`,
+          {
+            runId,
+            firstDesign,
+          },
+        );
+      }
+      run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);
+      predictions.insert(runId, chunk);
+      run(
+        'UPDATE runs SET valid_count = valid_count + ?, invalid_count = invalid_count + ? WHERE id = ?',
+        validCount,
+        count - validCount,
+        runId,
+      );
+    });
+    return null;
+  }
+
+  function listChunks(runId: number): readonly CommittedChunk[] {
+    rowOf(runId);
+    return all<CommittedChunk>(
+      'SELECT first_design AS firstDesign, count FROM run_chunks WHERE run_id = ? ORDER BY first_design',
+      runId,
+    );
+  }
+
+  function finishRun(runId: number, end: RunEnd): RunRecord {
+    if ((end.state === 'failed') !== (end.failure !== undefined)) {
+      refuse('bad-input', `run ${runId} ends as ${end.state} ${end.failure ? 'with' : 'without'} a failure`);
+    }
+    write(() => {
+      const row = ownRow(runId);
+      const saved = row.valid_count + row.invalid_count;
+      if (end.state === 'complete' && row.kind === 'sweep' && saved !== row.enumerated_count) {
+        refuse('conflict', `run ${runId} has ${saved} of ${row.enumerated_count} designs; expected all of them`, {
+          runId,
+        });
+      }
+      run(
+        'UPDATE runs SET state = ?, finished_at = ?, elapsed_ms = ?, failure = ?, owner_token = NULL WHERE id = ?',
+        end.state,
+        now(),
+        end.elapsedMs,
+        end.failure ? toJson('failure', end.failure) : null,
+        runId,
+      );
+    });
+    return getRun(runId);
+  }
+
+  function resumeRun(runId: number): RunRecord {
+    write(() => {
+      const row = rowOf(runId);
+      if (row.state === 'running' || row.state === 'complete') {
+        refuse('conflict', `run ${runId} is ${row.state}; expected one that stopped before its end`, { runId });
+      }
+      if (row.deleted_at !== null) refuse('conflict', `run ${runId} is deleted; restore it first`, { runId });
+      ownership.claim();
+      run(
+        `UPDATE runs SET state = 'running', finished_at = NULL, failure = NULL, owner_token = ? WHERE id = ?`,
+        ownership.token,
+        runId,
+      );
+    });
+    return getRun(runId);
+  }
+
+  function listRuns(query: RunQuery): RunPage {
+    const limit = query.limit ?? DEFAULT_PAGE_ROWS;
+    const offset = query.offset ?? 0;
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE_ROWS) {
+      refuse('bad-input', `limit of ${limit} runs; expected 1 to ${MAX_PAGE_ROWS}`);
+    }
+    if (!Number.isSafeInteger(offset) || offset < 0)
+      refuse('bad-input', `offset of ${offset} runs; expected 0 or more`);
+    const conditions = [query.deleted ? 'deleted_at IS NOT NULL' : 'deleted_at IS NULL'];
+    const values: SqlValue[] = [];
+    const where = (condition: string, ...parameters: SqlValue[]): void => {
+      conditions.push(condition);
+      values.push(...parameters);
+    };
+    if (query.studyId !== undefined) where('study_id = ?', query.studyId);
+    if (query.kind !== undefined) where('kind = ?', query.kind);
+    if (query.state !== undefined) where('state = ?', query.state);
+    if (query.tag !== undefined) where('id IN (SELECT run_id FROM run_tags WHERE tag = ?)', query.tag);
+    if (query.text !== undefined) {
+      const pattern = `%${query.text.replace(/[\\%_]/g, '\\$&')}%`;
+      where(`(name LIKE ? ESCAPE '\\' OR note LIKE ? ESCAPE '\\')`, pattern, pattern);
+    }
+    const filter = conditions.join(' AND ');
+    const direction = (query.descending ?? query.sort === undefined) ? 'DESC' : 'ASC';
+    const order = SORT_COLUMNS[query.sort ?? 'id'];
+    const total = get<{ total: number }>(`SELECT count(*) AS total FROM runs WHERE ${filter}`, ...values)?.total ?? 0;
+    const rows = all<SummaryRow>(
+      `SELECT ${SUMMARY} FROM runs WHERE ${filter} ORDER BY ${order} ${direction}, id ${direction} LIMIT ? OFFSET ?`,
+      ...values,
+      limit,
+      offset,
+    );
+    return { total, rows: rows.map(summaryOf) };
+  }
+
+  function listTags(): readonly string[] {
+    return all<{ tag: string }>('SELECT DISTINCT tag FROM run_tags ORDER BY tag').map(({ tag }) => tag);
+  }
+
+  function renameRun(runId: number, name: string): RunRecord {
+    if (name.trim() === '') refuse('bad-input', `run ${runId}: empty name; expected some text`);
+    if (run('UPDATE runs SET name = ? WHERE id = ?', name, runId) === 0) rowOf(runId);
+    return getRun(runId);
+  }
+
+  function noteRun(runId: number, note: string): RunRecord {
+    run('UPDATE runs SET note = ? WHERE id = ?', note, runId);
+    return getRun(runId);
+  }
+
+  function tagRun(runId: number, tags: readonly string[]): RunRecord {
+    write(() => {
+      rowOf(runId);
+      run('DELETE FROM run_tags WHERE run_id = ?', runId);
+      for (const tag of new Set(tags)) {
+        if (tag.trim() === '') refuse('bad-input', `run ${runId}: empty tag; expected some text`);
+        run('INSERT INTO run_tags (run_id, tag) VALUES (?, ?)', runId, tag);
+      }
+    });
+    return getRun(runId);
+  }
+
+  function deleteRuns(runIds: readonly number[]): null {
+    write(() => {
+      for (const runId of runIds) {
+        if (rowOf(runId).state === 'running') refuse('conflict', `run ${runId} is running; cancel it first`, { runId });
+        run('UPDATE runs SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?', now(), runId);
+      }
+    });
+    return null;
+  }
+
+  function restoreRuns(runIds: readonly number[]): null {
+    write(() => {
+      for (const runId of runIds) {
+        rowOf(runId);
+        run('UPDATE runs SET deleted_at = NULL WHERE id = ?', runId);
+      }
+    });
+    return null;
+  }
+
+  function loadRunColumns(runId: number): RunColumns {
+    // One transaction: chunks and their columns are of the same moment, whoever else writes.
+    const { columns, rebuilt } = statements.db.transaction(() => {
+      const row = rowOf(runId);
+      return predictions.load(runId, row.enumerated_count, listChunks(runId));
+    })();
+    if (rebuilt.length > 0) write(() => predictions.pack(runId, columns, rebuilt));
+    return columns;
+  }
+
+  return {
+    ownRow,
+    rowOf,
+    createRun,
+    savePredictionChunk,
+    finishRun,
+    resumeRun,
+    listChunks,
+    getRun,
+    listRuns,
+    listTags,
+    renameRun,
+    noteRun,
+    tagRun,
+    deleteRuns,
+    restoreRuns,
+    loadRunColumns,
+  };
+}
+
+function checkDraft({ name, enumeratedCount, axes, devices }: RunDraft): void {
+  if (name.trim() === '') refuse('bad-input', 'run with an empty name; expected some text');
+  if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
+    refuse('bad-input', `run of ${enumeratedCount} designs; expected a whole number from 0 on`);
+  }
+  if (!axes) return;
+  const product = DESIGN_AXES.reduce((size, axis) => size * axes[axis].length, 1);
+  if (product !== enumeratedCount) {
+    refuse('bad-input', `run of ${enumeratedCount} designs whose axes span ${product}; expected the same number`);
+  }
+  const described = new Set(devices.map((device) => device.id));
+  const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));
+  if (missing !== undefined)
+    refuse('bad-input', `device ${missing} is on an axis and not among the devices of the run`);
+}

@@ -1,0 +1,54 @@
+import type { Database, Statement } from 'better-sqlite3';
+
+import { refuse } from './failure.ts';
+
+export type SqlValue = string | number | bigint | Uint8Array | null;
+
+/** A connection with its prepared statements: each text is compiled once. */
+export interface Statements {
+  readonly db: Database;
+  /** `Row` names the columns the query selects: checked by the tests, not by the compiler. */
+  all<Row>(sql: string, ...values: readonly SqlValue[]): Row[];
+  get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
+  /** Number of rows changed. */
+  run(sql: string, ...values: readonly SqlValue[]): number;
+  /** Inserts and returns the new id. */
+  insert(sql: string, ...values: readonly SqlValue[]): number;
+  /** All or nothing; takes the write lock at once, so that it cannot fail for it halfway. */
+  write<T>(body: () => T): T;
+}
+
+export function statementsOf(db: Database): Statements {
+  const compiled = new Map<string, Statement>();
+  const statement = (sql: string): Statement => {
+    const known = compiled.get(sql);
+    if (known) return known;
+    const fresh = db.prepare(sql);
+    compiled.set(sql, fresh);
+    return fresh;
+  };
+  return {
+    db,
+    all: <Row>(sql: string, ...values: readonly SqlValue[]) => statement(sql).all(...values) as Row[],
+    get: <Row>(sql: string, ...values: readonly SqlValue[]) => statement(sql).get(...values) as Row | undefined,
+    run: (sql, ...values) => statement(sql).run(...values).changes,
+    insert: (sql, ...values) => Number(statement(sql).run(...values).lastInsertRowid),
+    write: (body) => db.transaction(body).immediate(),
+  };
+}
+
+/** Text of a JSON value; a `bad-input` failure for what JSON cannot say. */
+export function toJson(what: string, value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) refuse('bad-input', `${what} is ${typeof value}; expected a value that JSON can hold`);
+  return text;
+}
+
+/** The stored JSON. The schema of the tables holds it to be JSON; its shape is for the caller to check. */
+export function fromJson(text: string): unknown {
+  return JSON.parse(text) as unknown;
+}
+
+export function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,69 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+import type { Result } from '../src-workers/domain/result.ts';
+import { fail } from '../src-workers/domain/result.ts';
+import { handOver } from './columns.ts';
+import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
+import { HEARTBEAT_MS } from './ownership.ts';
+import type { RunColumns } from './records.ts';
+import type { OpenStore } from './store.ts';
+import { openStore } from './store.ts';
+
+/** How soon a change by another process is noticed, milliseconds; looking costs microseconds. */
+const WATCH_MS = 400;
+
+const port = parentPort;
+if (!port) throw new Error('thread.ts runs in a worker thread');
+
+const send = (message: FromThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+
+const opened = openStore(workerData as ThreadOptions);
+if (opened.ok) {
+  serve(opened.value);
+  send({ kind: 'opened' });
+} else {
+  send({ kind: 'refused', error: opened.error });
+}
+
+function serve(open: OpenStore): void {
+  let seen = open.dataVersion();
+  const watch = setInterval(() => {
+    const version = open.dataVersion();
+    if (version === seen) return;
+    seen = version;
+    send({ kind: 'external-change' });
+  }, WATCH_MS);
+  // A missed beat is made up by the next one.
+  const beat = setInterval(() => void open.beat(), HEARTBEAT_MS);
+
+  port?.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'call':
+        answer(open, message);
+        return;
+      case 'close':
+        clearInterval(watch);
+        clearInterval(beat);
+        open.close();
+        port.close();
+        return;
+    }
+  });
+}
+
+function answer({ store }: OpenStore, { id, method, args }: Extract<ToThread, { kind: 'call' }>): void {
+  // Both ends share the type of `Store`, so that method and arguments fit; the message itself cannot say so.
+  const run = store[method] as (...args: readonly unknown[]) => Result<unknown>;
+  let result: Result<unknown>;
+  try {
+    result = run(...args);
+  } catch (error) {
+    result = fail('internal', `store: ${method}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (method === 'loadRunColumns' && result.ok) {
+    const { message, transfer } = handOver(result.value as RunColumns);
+    send({ kind: 'answer', id, result: { ok: true, value: message } }, transfer);
+  } else {
+    send({ kind: 'answer', id, result });
+  }
+}
