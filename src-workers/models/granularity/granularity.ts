@@ -1,0 +1,80 @@
+import type { LoopForm } from '../../domain/kernel.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { sumLaw } from '../../numeric/fold.ts';
+import { lossMoments } from '../imbalance/closed-form.ts';
+
+/** One choice of threads per unit. */
+export interface GranularityRow {
+  /** u: threads that share one unit. */
+  readonly threadsPerUnit: number;
+  /** n = ω/u: units of one work group. */
+  readonly unitsPerGroup: number;
+  /** E[longest unit of a group], iterations of u threads each. */
+  readonly depth: number;
+  readonly meanLoss: number;
+  readonly aggregateLoss: number;
+  /** Lane iterations spent per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep. */
+  readonly laneCostMean: number;
+  readonly laneCostAggregate: number;
+}
+
+/**
+ * φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u threads over that of one thread alone (Amdahl's law plus a
+ * tree of cooperation steps). φ(1) = 1.
+ *
+ * @param serialFraction σ, 0…1: the part of an iteration that does not speed up.
+ * @param cooperationCost κ ≥ 0: cost of one cooperation step, as a fraction of an iteration.
+ */
+export function costFactor(threadsPerUnit: number, serialFraction: number, cooperationCost: number): number {
+  return (1 - serialFraction) / threadsPerUnit + serialFraction + cooperationCost * Math.log2(threadsPerUnit);
+}
+
+/**
+ * Law of what one lane runs between two lockstep points when it owns m units. Nested loops meet after every unit, so the law
+ * stays; a flattened loop meets after all m, so it becomes that of their sum and the loss falls as m grows.
+ *
+ * @param unitsPerThread m, integer ≥ 1.
+ */
+export function laneLaw(law: LengthLaw, unitsPerThread: number, loop: LoopForm): LengthLaw {
+  switch (loop) {
+    case 'nested':
+      return law;
+    case 'flattened':
+      return sumLaw(law, unitsPerThread);
+  }
+}
+
+/**
+ * Lane cost loss(n)·u·φ(u), n = ω/u, of every power-of-two number of threads per unit up to the thread-group width ω.
+ *
+ * @param law of what one lane runs; see `laneLaw`.
+ * @param threadGroupWidth ω, a power of two; a RangeError otherwise.
+ * @returns rows by increasing threads per unit.
+ */
+export function granularityCurve(
+  law: LengthLaw,
+  threadGroupWidth: number,
+  serialFraction: number,
+  cooperationCost: number,
+): GranularityRow[] {
+  if (!Number.isInteger(Math.log2(threadGroupWidth))) {
+    throw new RangeError(`thread group of ${threadGroupWidth} lanes; expected a power of two`);
+  }
+  const sizes: number[] = [];
+  for (let n = threadGroupWidth; n >= 1; n /= 2) sizes.push(n);
+  let meanLength = 0;
+  for (let i = 0; i < law.support.length; i++) meanLength += law.support[i] * law.probability[i];
+  return lossMoments(law, sizes).map(({ n, meanLoss, aggregateLoss }) => {
+    const threadsPerUnit = threadGroupWidth / n;
+    const lanes = threadsPerUnit * costFactor(threadsPerUnit, serialFraction, cooperationCost);
+    return {
+      threadsPerUnit,
+      unitsPerGroup: n,
+      depth: aggregateLoss * meanLength,
+      meanLoss,
+      aggregateLoss,
+      laneCostMean: meanLoss * lanes,
+      laneCostAggregate: aggregateLoss * lanes,
+    };
+  });
+}
