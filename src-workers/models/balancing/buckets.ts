@@ -1,0 +1,173 @@
+import { massesOf, type DiscreteLaw } from './discrete-law.ts';
+
+/** Units of similar length, handed out together. */
+export interface Bucket {
+  /** Share of all units, 0…1; the shares of all buckets add up to 1. */
+  readonly share: number;
+  /** Law of the lengths inside the bucket. */
+  readonly law: DiscreteLaw;
+}
+
+/**
+ * k buckets of equal share: lengths in order, cut where the cumulative probability passes i/k. Units of one length may
+ * fall on both sides of a cut.
+ */
+export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
+  const masses = massesOf(law);
+  const buckets: Bucket[] = [];
+  let values: number[] = [];
+  let parts: number[] = [];
+  let room = 1 / k;
+  const close = () => {
+    const share = parts.reduce((sum, part) => sum + part, 0);
+    if (share > 0) buckets.push({ share, law: conditional(values, parts) });
+    values = [];
+    parts = [];
+    room = 1 / k;
+  };
+  for (let i = 0; i < masses.length; i++) {
+    let left = masses[i];
+    // A remainder below rounding belongs to the bucket before it.
+    while (left > room + 1e-12 && buckets.length < k - 1) {
+      values.push(law.values[i]);
+      parts.push(room);
+      left -= room;
+      close();
+    }
+    if (left > 0) {
+      values.push(law.values[i]);
+      parts.push(left);
+      room -= left;
+    }
+    if (room <= 1e-12 && buckets.length < k - 1) close();
+  }
+  close();
+  return normalised(buckets);
+}
+
+/**
+ * At most k buckets of contiguous lengths with the least Σ share·E[longest of n within the bucket]: exact, by dynamic
+ * programming over the support (O(k·points²) time, O(points²) memory).
+ *
+ * Cutting between lengths is enough: as a function of the part of one length's units that goes to the lower bucket, the
+ * cost is concave, −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper, so it is least at an end.
+ */
+export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
+  const { values } = law;
+  const masses = massesOf(law);
+  const points = values.length;
+  const cost = bucketCosts(values, masses, n);
+  const wanted = Math.min(k, points);
+  // best[j]: least cost of the first j lengths in the buckets so far.
+  let best = new Float64Array(points + 1).fill(Infinity);
+  best[0] = 0;
+  const cuts: Int32Array[] = [];
+  for (let b = 0; b < wanted; b++) {
+    const next = new Float64Array(points + 1).fill(Infinity);
+    const from = new Int32Array(points + 1);
+    for (let i = 0; i < points; i++) {
+      const base = best[i];
+      if (base === Infinity) continue;
+      const row = i * points;
+      for (let j = i; j < points; j++) {
+        const c = base + cost[row + j];
+        if (c < next[j + 1]) {
+          next[j + 1] = c;
+          from[j + 1] = i;
+        }
+      }
+    }
+    cuts.push(from);
+    best = next;
+  }
+  const buckets: Bucket[] = [];
+  for (let b = wanted - 1, end = points; b >= 0; b--) {
+    const start = cuts[b][end];
+    const parts = Array.from(masses.subarray(start, end));
+    buckets.unshift({
+      share: parts.reduce((sum, part) => sum + part, 0),
+      law: conditional(Array.from(values.subarray(start, end)), parts),
+    });
+    end = start;
+  }
+  return normalised(buckets);
+}
+
+/**
+ * share·E[longest of n] of every bucket i…j, row-major: P·(v_j − R_j) with R_j = Σ_x (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ, which
+ * grows from point to point as R_j = (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ: no cancellation, no overflow.
+ */
+function bucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
+  const points = values.length;
+  const cost = new Float64Array(points * points);
+  for (let i = 0; i < points; i++) {
+    let share = masses[i];
+    let below = 0;
+    cost[i * points + i] = share * values[i];
+    for (let j = i + 1; j < points; j++) {
+      const before = share;
+      share += masses[j];
+      below = (below + values[j] - values[j - 1]) * power(before / share, n);
+      cost[i * points + j] = share * (values[j] - below);
+    }
+  }
+  return cost;
+}
+
+function power(base: number, exponent: number): number {
+  let result = 1;
+  let square = base;
+  for (let rest = exponent; ; square *= square) {
+    if (rest % 2 === 1) result *= square;
+    rest = Math.floor(rest / 2);
+    if (rest === 0) return result;
+  }
+}
+
+function conditional(values: readonly number[], parts: readonly number[]): DiscreteLaw {
+  const survival = new Float64Array(values.length);
+  for (let i = values.length - 1; i > 0; i--) survival[i - 1] = survival[i] + parts[i];
+  const total = survival[0] + parts[0];
+  return { values: Float64Array.from(values), survival: survival.map((s) => s / total) };
+}
+
+function normalised(buckets: readonly Bucket[]): Bucket[] {
+  const total = buckets.reduce((sum, bucket) => sum + bucket.share, 0);
+  return buckets.map(({ share, law }) => ({ share: share / total, law }));
+}
+
+/** What one stretch of slots meets over its rounds: so many units of each bucket. */
+export interface RoundPattern {
+  /** Share of the slots, 0…1. */
+  readonly weight: number;
+  /** Units from each bucket; their sum is the number of rounds. */
+  readonly counts: readonly number[];
+}
+
+/**
+ * Units of each bucket that a slot processes when the ordered units are dealt out round by round: the slot at fraction θ
+ * of the launch takes, in round j of m, the unit at fraction (j + θ)/m of the order. The counts change only where θ
+ * passes the fractional part of m times a cumulative share, so there are at most as many patterns as buckets.
+ */
+export function roundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
+  // Rounds before bucket b is over: #{j : (j + θ)/m < c} = ⌈m·c − θ⌉.
+  const ends: number[] = [];
+  let cumulative = 0;
+  for (const share of shares.slice(0, -1)) {
+    cumulative += share;
+    // Sums of equal shares land within rounding of a whole number where they should be one.
+    const end = rounds * cumulative;
+    ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
+  }
+  const breaks = [0, ...ends.map((end) => end - Math.floor(end)), 1].sort((a, b) => a - b);
+  const patterns: RoundPattern[] = [];
+  for (let i = 1; i < breaks.length; i++) {
+    const weight = breaks[i] - breaks[i - 1];
+    if (weight <= 1e-12) continue;
+    const theta = (breaks[i] + breaks[i - 1]) / 2;
+    const done = ends.map((end) => Math.min(rounds, Math.max(0, Math.ceil(end - theta))));
+    done.push(rounds);
+    patterns.push({ weight, counts: done.map((d, b) => d - (b === 0 ? 0 : done[b - 1])) });
+  }
+  return patterns;
+}

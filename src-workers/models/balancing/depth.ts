@@ -1,0 +1,416 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import type { Balancing } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { lossMoments } from '../imbalance/closed-form.ts';
+import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
+import {
+  coarseGrid,
+  commonGrid,
+  cumulantsOf,
+  fromMasses,
+  massesOf,
+  maximumOf,
+  MAX_POINTS,
+  meanOf,
+  onGrid,
+  shifted,
+  sumOf,
+  type Cumulants,
+  type DiscreteLaw,
+} from './discrete-law.ts';
+import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
+
+/** Windows of more units count as a full sort; their loss is below 1.001 for any group that fits a device. */
+const LARGEST_WINDOW_UNITS = 2 ** 20;
+
+/**
+ * Law of the depth of work groups of `n` units, for one balancing.
+ *
+ * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on in
+ * the order that the balancing made (a grid-stride loop).
+ *
+ * - `none`: units are independent draws. Nested: m independent rounds, each as long as its longest unit. Flattened: the
+ *   longest of n sums of m units.
+ * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
+ *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
+ *   (`roundPatterns`).
+ * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each. Within a group the lane
+ *   with the longest unit is the same in every round, so a flattened loop gains nothing over a nested one.
+ *   The window is rounded up to whole groups.
+ * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
+ *   lengths evenly spread over the law.
+ * - `dynamic-fetch`: lanes fetch from a pool of n·m units of their own group; the loop is flattened by its nature, so
+ *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
+ *
+ * Setup lengthens every unit: `values`, `meanDepth` and `meanWork` contain it. `meanLoss` and `aggregateLoss` are those of
+ * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
+ * law of a group's sums (flattened with 16 units or more, windows, dynamic fetch) an approximation.
+ *
+ * @param n units per work group, integer ≥ 1
+ * @param unitsPerThread m, integer ≥ 1; a RangeError otherwise
+ * @param options.setupIterations iterations before the first of each unit, ≥ 0
+ */
+export function groupDepth(
+  law: LengthLaw,
+  n: number,
+  balancing: Balancing,
+  loop: LoopForm,
+  unitsPerThread: number,
+  options: { readonly setupIterations: number },
+): GroupDepth {
+  if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
+  if (!Number.isInteger(unitsPerThread) || unitsPerThread < 1) {
+    throw new RangeError(`${unitsPerThread} units per thread; expected an integer of 1 or more`);
+  }
+  const prepared = preparedLaw(law);
+  const setup = options.setupIterations;
+  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, setup);
+  const pure =
+    setup > 0 && balancing.kind === 'dynamic-fetch'
+      ? depthModel(prepared, n, balancing, loop, unitsPerThread, 0)
+      : model;
+  const pureWork = prepared.cumulants.mean * unitsPerThread;
+  const pureDepth = modelMean(pure);
+  const setupDepth = balancing.kind === 'dynamic-fetch' ? 0 : setup * unitsPerThread;
+  // Rounding only: no order of units makes a group shorter than its mean unit.
+  const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
+  let meanLoss: number | undefined;
+  return {
+    values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
+    meanDepth: (model === pure ? pureDepth : modelMean(model)) + setupDepth,
+    meanWork: pureWork + setup * unitsPerThread,
+    aggregateLoss,
+    get meanLoss() {
+      return (meanLoss ??= meanLossOf(prepared, n, balancing, loop, unitsPerThread, aggregateLoss));
+    },
+    survivalInto: model.survivalInto,
+  };
+}
+
+/** Depths without the setup that every slot shares. */
+interface DepthModel {
+  readonly values: Float64Array;
+  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+}
+
+function modelMean(model: DepthModel): number {
+  const survival = new Float64Array(model.values.length);
+  model.survivalInto(survival, 1);
+  return meanOf(model.values, survival);
+}
+
+/** What is computed once per law and shared by all its designs. */
+interface PreparedLaw {
+  readonly source: LengthLaw;
+  /** At most MAX_POINTS atoms; the law itself where it has no more. */
+  readonly law: DiscreteLaw;
+  readonly cumulants: Cumulants;
+  readonly shared: Map<string, unknown>;
+}
+
+const prepared = new WeakMap<LengthLaw, PreparedLaw>();
+
+function preparedLaw(source: LengthLaw): PreparedLaw {
+  let entry = prepared.get(source);
+  if (!entry) {
+    const whole = fromMasses(source.support, source.probability);
+    const law = onGrid(whole, coarseGrid(whole));
+    entry = { source, law, cumulants: cumulantsOf(law), shared: new Map() };
+    prepared.set(source, entry);
+  }
+  return entry;
+}
+
+/** Value kept under `key` for this law; `key` names everything else that the value depends on. */
+function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
+  if (!law.shared.has(key)) law.shared.set(key, make());
+  return law.shared.get(key) as T;
+}
+
+function depthModel(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: Balancing,
+  loop: LoopForm,
+  rounds: number,
+  setup: number,
+): DepthModel {
+  switch (balancing.kind) {
+    case 'none':
+      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, loop, rounds);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const key = bucketKey(balancing, n);
+      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, n, loop, rounds);
+    }
+    case 'window-sort':
+      return balancing.units > LARGEST_WINDOW_UNITS
+        ? sortedModel(prepared, rounds)
+        : windowModel(prepared, windowOf(balancing.units, n), rounds);
+    case 'full-sort':
+      return sortedModel(prepared, rounds);
+    case 'dynamic-fetch': {
+      if (rounds === 1 || n === 1) {
+        const plain = bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
+        return setup === 0 ? plain : { ...plain, values: plain.values.map((v) => v + setup * rounds) };
+      }
+      const renewals = shared<Renewals | null>(prepared, `renewals ${setup}`, () =>
+        prepareRenewals(shifted(prepared.law, setup)),
+      );
+      const depth = renewals ? dynamicGroupDepth(renewals, n, rounds) : constantLaw(0);
+      return independentGroups([{ weight: 1, law: depth }], 1);
+    }
+  }
+}
+
+type BucketBalancing = Extract<Balancing, { k: number }>;
+
+function bucketKey(balancing: BucketBalancing, n: number): string {
+  return balancing.kind === 'quantile-buckets' ? `quantile ${balancing.k}` : `best ${balancing.k} ${n}`;
+}
+
+function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalancing): Bucket[] {
+  return shared(prepared, `buckets ${bucketKey(balancing, n)}`, () =>
+    balancing.kind === 'quantile-buckets'
+      ? quantileBuckets(prepared.law, balancing.k)
+      : bestBuckets(prepared.law, n, balancing.k),
+  );
+}
+
+/**
+ * Buckets that `balancing` cuts the lengths into, shortest first: for showing where the thresholds lie.
+ *
+ * @returns share of the units, shortest and longest length of each
+ */
+export function bucketRanges(
+  law: LengthLaw,
+  n: number,
+  balancing: BucketBalancing,
+): { readonly share: number; readonly from: number; readonly to: number }[] {
+  return lengthBuckets(preparedLaw(law), n, balancing).map(({ share, law: inside }) => ({
+    share,
+    from: inside.values[0],
+    to: inside.values[inside.values.length - 1],
+  }));
+}
+
+function bucketModel(
+  prepared: PreparedLaw,
+  buckets: readonly Bucket[],
+  key: string,
+  n: number,
+  loop: LoopForm,
+  rounds: number,
+): DepthModel {
+  if (rounds === 1) {
+    return independentGroups(
+      buckets.map(({ share, law }) => ({ weight: share, law })),
+      n,
+    );
+  }
+  const perRound = shared(prepared, `round ${key} ${loop === 'nested' ? n : 1}`, () =>
+    buckets.map(({ law }) => {
+      const longest = loop === 'nested' ? maximumOf(law, n) : law;
+      return { law: longest, cumulants: cumulantsOf(longest) };
+    }),
+  );
+  const patterns = roundPatterns(
+    buckets.map(({ share }) => share),
+    rounds,
+  );
+  const sums = patterns.map(({ weight, counts }) => ({
+    weight,
+    law: sumOf(perRound.map((term, b) => ({ ...term, count: counts[b] }))),
+  }));
+  return independentGroups(sums, loop === 'nested' ? 1 : n);
+}
+
+/**
+ * Groups that are the longest of `draws` independent draws from a law that all groups of a block share, one of `parts`.
+ */
+function independentGroups(parts: readonly { weight: number; law: DiscreteLaw }[], draws: number): DepthModel {
+  const values = commonGrid(parts.map(({ law }) => law));
+  const logCdfs = parts.map(({ weight, law }) => ({
+    weight,
+    logCdf: onGrid(law, values).survival.map((s) => Math.log1p(-s)),
+  }));
+  return {
+    values,
+    survivalInto(out, groupsPerBlock) {
+      const power = draws * groupsPerBlock;
+      out.fill(0);
+      for (const { weight, logCdf } of logCdfs) {
+        for (let i = 0; i < values.length; i++) out[i] -= weight * Math.expm1(power * logCdf[i]);
+      }
+    },
+  };
+}
+
+/** All units of a block are equally long: its depth is what one of its slots meets over its rounds. */
+function sortedModel(prepared: PreparedLaw, rounds: number): DepthModel {
+  const law = rounds === 1 ? prepared.law : spreadLengths(prepared.law, rounds);
+  const values = coarseGrid(law);
+  const { survival } = onGrid(law, values);
+  return { values, survivalInto: (out) => out.set(survival) };
+}
+
+/**
+ * Law, over slots at fraction θ of the launch, of Σ_j Q((j + θ)/m), Q the quantile function: a step of Q at cumulative
+ * probability F is met in one round more by the slots with θ above the fractional part of m·F.
+ */
+function spreadLengths(law: DiscreteLaw, rounds: number): DiscreteLaw {
+  const { values, survival } = law;
+  let base = rounds * values[0];
+  const steps: { readonly at: number; readonly gap: number }[] = [];
+  for (let i = 0; i + 1 < values.length; i++) {
+    const gap = values[i + 1] - values[i];
+    const above = rounds * survival[i];
+    const whole = Math.floor(above);
+    base += gap * whole;
+    // θ > 1 − frac(m·S) is one round more above the step.
+    if (above > whole) steps.push({ at: 1 - (above - whole), gap });
+  }
+  steps.sort((a, b) => a.at - b.at);
+  const sums = [base];
+  const tails: number[] = [];
+  for (const { at, gap } of steps) {
+    // Steps at the same θ are one.
+    if (tails.length > 0 && 1 - at >= tails[tails.length - 1]) sums[sums.length - 1] += gap;
+    else {
+      tails.push(1 - at);
+      sums.push(sums[sums.length - 1] + gap);
+    }
+  }
+  tails.push(0);
+  return { values: Float64Array.from(sums), survival: Float64Array.from(tails) };
+}
+
+function windowOf(units: number, n: number): SortedWindow {
+  return { n, units: n * Math.max(1, Math.ceil(units / n)) };
+}
+
+function windowModel(prepared: PreparedLaw, window: SortedWindow, rounds: number): DepthModel {
+  const { law } = prepared;
+  const round = (groups: number) =>
+    shared(prepared, `window ${window.units} ${window.n} ${groups}`, () => {
+      const longest = { values: law.values, survival: windowSurvival(law, window, groups) };
+      return { law: longest, cumulants: cumulantsOf(longest) };
+    });
+  if (rounds === 1) {
+    return { values: law.values, survivalInto: (out, groups) => out.set(round(groups).law.survival) };
+  }
+  const perWindow = window.units / window.n;
+  /** A block's rounds; one that spans whole windows is as long as the longest of their last groups. */
+  const block = (groups: number) =>
+    groups <= perWindow
+      ? sumOf([{ ...round(groups), count: rounds }])
+      : maximumOf(sumOf([{ ...round(perWindow), count: rounds }]), groups / perWindow);
+  const values = windowGrid(
+    [1, 2, 4, 8, 16, 32].filter((groups) => groups < perWindow).map(block),
+    block(Math.min(perWindow, 32)),
+  );
+  return { values, survivalInto: (out, groups) => out.set(onGrid(block(groups), values).survival) };
+}
+
+/**
+ * Values for blocks of any size up to the largest: some spent on each law, for its spread, and some evenly between, for
+ * the sizes in between.
+ */
+function windowGrid(laws: readonly DiscreteLaw[], largest: DiscreteLaw): Float64Array {
+  const all = [...laws, largest];
+  const points = Math.floor((MAX_POINTS * 2) / 3 / all.length);
+  const picked = all.flatMap((law) => [...coarseGrid(law, points)]);
+  const low = Math.min(...picked);
+  const high = Math.max(...picked);
+  const even = MAX_POINTS - points * all.length;
+  for (let i = 0; i < even; i++) picked.push(low + ((high - low) * i) / (even - 1));
+  const sorted = Float64Array.from(picked).sort();
+  return sorted.filter((v, i) => i === 0 || v > sorted[i - 1]);
+}
+
+function constantLaw(value: number): DiscreteLaw {
+  return { values: Float64Array.of(value), survival: Float64Array.of(0) };
+}
+
+/** From so many units per lane on the mean loss of a sum comes from its first two moments. */
+const MOMENT_ROUNDS = 16;
+
+function meanLossOf(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: Balancing,
+  loop: LoopForm,
+  rounds: number,
+  aggregateLoss: number,
+): number {
+  switch (balancing.kind) {
+    case 'none':
+      return loop === 'nested' || rounds === 1
+        ? lossOf(prepared, prepared.law, 'all', n)
+        : sumsMeanLoss(prepared, n, rounds, aggregateLoss);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const buckets = lengthBuckets(prepared, n, balancing);
+      if (loop === 'flattened' && rounds > 1) {
+        const inside = buckets.reduce((sum, { share, law }) => sum + share * cumulantsOf(law).variance, 0);
+        return momentLoss(prepared.cumulants.mean * rounds, (inside * rounds) / n, aggregateLoss);
+      }
+      const key = bucketKey(balancing, n);
+      return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
+    }
+    case 'window-sort': {
+      if (balancing.units > LARGEST_WINDOW_UNITS) return 1;
+      const window = windowOf(balancing.units, n);
+      return window.units === n
+        ? lossOf(prepared, prepared.law, 'all', n)
+        : shared(prepared, `window loss ${window.units} ${n}`, () => windowMeanLoss(prepared.law, window));
+    }
+    case 'full-sort':
+      return 1;
+    case 'dynamic-fetch':
+      return rounds === 1
+        ? lossOf(prepared, prepared.law, 'all', n)
+        : momentLoss(prepared.cumulants.mean * rounds, (prepared.cumulants.variance * rounds) / n, aggregateLoss);
+  }
+}
+
+/** Swatman's mean loss of n draws from `law`; `key` names the law among those of `prepared`. */
+function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
+  return shared(prepared, `loss ${key} ${n}`, () => exactLoss(law, n));
+}
+
+function exactLoss(law: DiscreteLaw, n: number): number {
+  const probability = massesOf(law);
+  const kept = probability.map((p, i) => (p > 0 ? i : -1)).filter((i) => i >= 0);
+  const [{ meanLoss }] = lossMoments(
+    {
+      label: '',
+      support: Float64Array.from(kept, (i) => law.values[i]),
+      probability: Float64Array.from(kept, (i) => probability[i]),
+      truncatedMass: 0,
+    },
+    [n],
+  );
+  return meanLoss;
+}
+
+function sumsMeanLoss(prepared: PreparedLaw, n: number, rounds: number, aggregateLoss: number): number {
+  const { law, cumulants } = prepared;
+  if (rounds >= MOMENT_ROUNDS) {
+    return momentLoss(cumulants.mean * rounds, (cumulants.variance * rounds) / n, aggregateLoss);
+  }
+  const sum = sumOf([{ law, cumulants, count: rounds }]);
+  return exactLoss(onGrid(sum, coarseGrid(sum)), n);
+}
+
+/**
+ * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²) −
+ * v/E[A]², as the covariance of D and A is v too (exactly so for normal lanes).
+ */
+function momentLoss(meanWork: number, variance: number, aggregateLoss: number): number {
+  if (meanWork === 0) return 1;
+  const relative = variance / (meanWork * meanWork);
+  return Math.max(1, aggregateLoss * (1 + relative) - relative);
+}

@@ -1,0 +1,300 @@
+import { fourier } from '../../numeric/fourier.ts';
+import { normalUpperTail } from '../workload/normal.ts';
+
+/**
+ * A law on a few atoms, as the depths are computed with: `values` strictly increasing, `survival[i]` = P(X > values[i]),
+ * so the last entry is 0.
+ */
+export interface DiscreteLaw {
+  readonly values: Float64Array;
+  readonly survival: Float64Array;
+}
+
+/** Atoms kept of a law; enough that a mean depth moves by less than 1e-3 of itself (see the tests). */
+export const MAX_POINTS = 512;
+
+export interface Cumulants {
+  readonly mean: number;
+  readonly variance: number;
+  /** Third central moment. */
+  readonly third: number;
+}
+
+/** Law from its atoms' probabilities; `values` strictly increasing. */
+export function fromMasses(values: Float64Array, masses: Float64Array): DiscreteLaw {
+  const survival = new Float64Array(values.length);
+  // From the top, so that small tails keep their digits.
+  for (let i = values.length - 1; i > 0; i--) survival[i - 1] = Math.min(1, survival[i] + masses[i]);
+  return { values, survival };
+}
+
+/** P(X = values[i]). */
+export function massesOf(law: DiscreteLaw): Float64Array {
+  return law.survival.map((s, i) => (i === 0 ? 1 : law.survival[i - 1]) - s);
+}
+
+/** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
+export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
+  if (count === 1) return law;
+  return { values: law.values, survival: law.survival.map((s) => -Math.expm1(count * Math.log1p(-s))) };
+}
+
+/** Law of X + offset. */
+export function shifted(law: DiscreteLaw, offset: number): DiscreteLaw {
+  return offset === 0 ? law : { values: law.values.map((v) => v + offset), survival: law.survival };
+}
+
+export function cumulantsOf(law: DiscreteLaw): Cumulants {
+  const { values, survival } = law;
+  const mean = meanOf(values, survival);
+  let variance = 0;
+  let third = 0;
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const d = values[i] - mean;
+    variance += mass * d * d;
+    third += mass * d * d * d;
+  }
+  return { mean, variance, third };
+}
+
+/** E[X] = ∫ P(X > v) dv of a law on `values` ≥ 0 or not. */
+export function meanOf(values: Float64Array, survival: Float64Array): number {
+  let mean = values[0];
+  for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
+  return mean;
+}
+
+/**
+ * The law moved onto `grid`, every atom shared by the two grid points around it so that the mean stays.
+ *
+ * @param grid strictly increasing; atoms outside it go to its nearest end
+ */
+export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
+  const masses = new Float64Array(grid.length);
+  const last = grid.length - 1;
+  let cell = 0;
+  let above = 1;
+  for (let i = 0; i < law.values.length; i++) {
+    const mass = above - law.survival[i];
+    above = law.survival[i];
+    const v = law.values[i];
+    while (cell < last && grid[cell + 1] <= v) cell++;
+    if (cell === last || v <= grid[0]) masses[cell] += mass;
+    else {
+      const share = (v - grid[cell]) / (grid[cell + 1] - grid[cell]);
+      masses[cell] += mass * (1 - share);
+      masses[cell + 1] += mass * share;
+    }
+  }
+  return fromMasses(grid, masses);
+}
+
+/**
+ * At most `maxPoints` of the law's own values, both ends included: evenly spaced in a blend of the value, the probability
+ * and the logarithm of the tail, so that the bulk, the range, and the far tail that a maximum of many sees are all
+ * resolved.
+ */
+export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
+  const { values, survival } = law;
+  const count = values.length;
+  if (count <= maxPoints) return values;
+  const range = values[count - 1] - values[0];
+  const tailFloor = Math.max(survival[count - 2], 1e-12);
+  const tail = -Math.log(tailFloor);
+  const coordinate = (i: number) =>
+    (values[i] - values[0]) / range + (1 - survival[i]) + -Math.log(Math.max(survival[i], tailFloor)) / tail;
+  const first = coordinate(0);
+  const step = (coordinate(count - 1) - first) / (maxPoints - 2);
+  const picked = [0];
+  let next = first + step;
+  for (let i = 1; i < count - 1; i++) {
+    const c = coordinate(i);
+    if (c >= next) {
+      picked.push(i);
+      next = c + step;
+    }
+  }
+  picked.push(count - 1);
+  return Float64Array.from(picked, (i) => values[i]);
+}
+
+/** The values of all laws, at most `maxPoints` of them; a mixture with equal weights says which to keep. */
+export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
+  if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
+  const all = Float64Array.from(laws.flatMap((law) => [...law.values])).sort();
+  const union = all.filter((v, i) => i === 0 || v > all[i - 1]);
+  if (union.length <= maxPoints) return union;
+  const survival = new Float64Array(union.length);
+  for (const law of laws) {
+    let at = -1;
+    for (let i = 0; i < union.length; i++) {
+      while (at + 1 < law.values.length && law.values[at + 1] <= union[i]) at++;
+      survival[i] += (at < 0 ? 1 : law.survival[at]) / laws.length;
+    }
+  }
+  return coarseGrid({ values: union, survival }, maxPoints);
+}
+
+/** Independent draws that are added up: `count` of `law`. */
+export interface SumTerm {
+  readonly law: DiscreteLaw;
+  readonly cumulants: Cumulants;
+  readonly count: number;
+}
+
+/** Terms of comparable variance from which on a sum is taken by its first three cumulants. */
+const SMOOTH_TERMS = 16;
+/** Largest skewness for that. */
+const SMOOTH_SKEWNESS = 0.5;
+const TRANSFORM_POINTS = 1024;
+
+/**
+ * Law of the sum of independent draws.
+ *
+ * Sums of many terms are Pearson III laws with the right mean, variance and skewness, by the Wilson–Hilferty cube
+ * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684); others a product of discrete Fourier transforms over 1,024 lattice
+ * points, exact to rounding where the lattice of the sum fits and mean-preserving where it does not.
+ */
+export function sumOf(terms: readonly SumTerm[]): DiscreteLaw {
+  const used = terms.filter((term) => term.count > 0);
+  if (used.length === 1 && used[0].count === 1) return used[0].law;
+  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0 };
+  for (const { cumulants, count } of used) {
+    total.mean += count * cumulants.mean;
+    total.variance += count * cumulants.variance;
+    total.third += count * cumulants.third;
+    total.squaredVariance += count * cumulants.variance * cumulants.variance;
+  }
+  // Spread below 1e-9 of the mean is a constant; below that the grids would no longer increase.
+  if (total.variance <= 1e-18 * total.mean * total.mean) {
+    return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
+  }
+  const skewness = total.third / total.variance ** 1.5;
+  const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
+  return effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS
+    ? smoothLaw(total.mean, Math.sqrt(total.variance), skewness)
+    : transformedSum(used, total.mean, Math.sqrt(total.variance), skewness);
+}
+
+/** Standard normal quantiles on an even grid and the mass around each. */
+const NORMAL_GRID = (() => {
+  const points = 321;
+  const reach = 6.4;
+  const step = (2 * reach) / (points - 1);
+  const z = Float64Array.from({ length: points }, (_, i) => -reach + i * step);
+  const survival = z.map((value, i) => (i === points - 1 ? 0 : normalUpperTail(value + step / 2)));
+  return { z, survival };
+})();
+
+/** Pearson III law by its first three moments, on the normal grid. */
+export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
+  const { z, survival } = NORMAL_GRID;
+  const cubed = (value: number) => (1 + (skewness * value) / 6 - (skewness * skewness) / 36) ** 3;
+  // For a vanishing skewness the cube's quotient is the normal quantile itself.
+  const standard = Math.abs(skewness) < 1e-6 ? z : z.map((value) => (2 / skewness) * (cubed(value) - 1));
+  // The cube is an approximation: its own mean and deviation are put right.
+  const own = cumulantsOf({ values: standard, survival });
+  const scale = standardDeviation / Math.sqrt(own.variance);
+  return { values: standard.map((value) => mean + (value - own.mean) * scale), survival };
+}
+
+function transformedSum(terms: readonly SumTerm[], mean: number, sd: number, skewness: number): DiscreteLaw {
+  let low = 0;
+  let high = 0;
+  for (const { law, count } of terms) {
+    low += count * law.values[0];
+    high += count * law.values[law.values.length - 1];
+  }
+  // Beyond this a Pearson III law of the same skewness has less than 1e-9.
+  high = Math.min(high, mean + sd * (6.5 + 9 * Math.max(0, skewness)));
+  low = Math.max(low, mean - sd * (6.5 + 9 * Math.max(0, -skewness)));
+  const ownStep = commonStep(terms.map(({ law }) => law.values));
+  const exact = ownStep > 0 && (high - low) / ownStep <= TRANSFORM_POINTS - 2;
+  const step = exact ? ownStep : (high - low) / (TRANSFORM_POINTS - 4);
+
+  const size = TRANSFORM_POINTS;
+  const transform = fourier(size);
+  const half = size / 2;
+  const re = new Float64Array(half + 1).fill(1);
+  const im = new Float64Array(half + 1);
+  const data = new Float64Array(size);
+  const spectrum = new Float64Array(2 * size);
+  let origin = 0;
+  for (const { law, count } of terms) {
+    data.fill(0);
+    const first = law.values[0];
+    origin += count * first;
+    let above = 1;
+    for (let i = 0; i < law.values.length; i++) {
+      const mass = above - law.survival[i];
+      above = law.survival[i];
+      const position = (law.values[i] - first) / step;
+      let cell = Math.floor(position);
+      let share = position - cell;
+      if (share < 1e-9 || share > 1 - 1e-9) {
+        cell = Math.round(position);
+        share = 0;
+      }
+      data[cell % size] += mass * (1 - share);
+      if (share > 0) data[(cell + 1) % size] += mass * share;
+    }
+    transform.realTransform(spectrum, data);
+    for (let k = 0; k <= half; k++) {
+      let baseRe = spectrum[2 * k];
+      let baseIm = spectrum[2 * k + 1];
+      let r = re[k];
+      let s = im[k];
+      for (let rest = count; rest > 0; rest = Math.floor(rest / 2)) {
+        if (rest % 2 === 1) [r, s] = [r * baseRe - s * baseIm, r * baseIm + s * baseRe];
+        [baseRe, baseIm] = [baseRe * baseRe - baseIm * baseIm, 2 * baseRe * baseIm];
+      }
+      re[k] = r;
+      im[k] = s;
+    }
+  }
+  for (let k = 0; k <= half; k++) {
+    spectrum[2 * k] = re[k];
+    spectrum[2 * k + 1] = im[k];
+  }
+  transform.completeSpectrum(spectrum);
+  const sums = new Float64Array(2 * size);
+  transform.inverseTransform(sums, spectrum);
+
+  // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
+  const start = Math.floor((low - origin) / step + 1e-9);
+  const values: number[] = [];
+  const masses: number[] = [];
+  let totalMass = 0;
+  for (let j = 0; j < size; j++) {
+    const mass = sums[2 * ((start + j) % size)];
+    // Below this the transform's rounding is all there is.
+    if (mass < 1e-15) continue;
+    values.push(origin + (start + j) * step);
+    masses.push(mass);
+    totalMass += mass;
+  }
+  return fromMasses(
+    Float64Array.from(values),
+    Float64Array.from(masses, (mass) => mass / totalMass),
+  );
+}
+
+/** Largest step that every value of every set is a whole number of, counted from its set's first; 0 where there is none. */
+function commonStep(sets: readonly Float64Array[]): number {
+  let step = 0;
+  for (const values of sets) {
+    for (let i = 1; i < values.length; i++) {
+      const gap = values[i] - values[i - 1];
+      if (!Number.isInteger(gap)) return 0;
+      let a = gap;
+      let b = step;
+      while (b > 0) [a, b] = [b, a % b];
+      step = a;
+      if (step === 1) return 1;
+    }
+  }
+  return step;
+}
