@@ -253,7 +253,7 @@ function readArguments(cursor: Cursor, name: string, parameters: readonly string
   const args = readList(cursor, () => readNumber(cursor, `${parameters[next++] ?? 'a number'} of ${name}`));
   if (args.length !== parameters.length) {
     cursor.position = start;
-    refuseAt(cursor, `(${parameters.join(',')}) after ${name}: ${parameters.length} numbers, not ${args.length}`);
+    refuseAt(cursor, `(${parameters.join(',')}) after ${name}; ${args.length} arguments were given`);
   }
   return args;
 }

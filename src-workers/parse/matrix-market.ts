@@ -223,7 +223,11 @@ function checkFieldCount(fields: readonly string[], expected: number, label: str
 function readIndex(field: string, size: number, what: string, label: string, line: number): number {
   const index = /^\d+$/.test(field) ? Number(field) : NaN;
   if (!(index >= 1 && index <= size)) {
-    refuse(label, { line }, `${what} index ${shown(field)}; expected 1…${size} (indices count from 1)`);
+    refuse(
+      label,
+      { line },
+      `${what} index ${shown(field)}; expected 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
+    );
   }
   return index;
 }

@@ -1,0 +1,178 @@
+import * as v from 'valibot';
+import type { CpuDevice, Device, DeviceLimits, GpuDevice } from '../domain/device.ts';
+import type { Result } from '../domain/result.ts';
+import { fail, ok } from '../domain/result.ts';
+import { limitsByRules } from '../models/occupancy/resident.ts';
+
+// Every message below is the "expected …" half of the failure; the field and the "got …" half are added in one place.
+const SLUG = 'a lower-case slug such as nvidia-a100-sxm4-40gb';
+const slug = v.pipe(v.string(SLUG), v.regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, SLUG), v.maxLength(80, SLUG));
+const text = v.pipe(
+  v.string('text of 1 to 200 characters'),
+  v.nonEmpty('text of 1 to 200 characters'),
+  v.maxLength(200, 'text of 1 to 200 characters'),
+);
+
+function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${least}` : `a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected), v.maxValue(most, expected));
+}
+
+function positive(most: number) {
+  const expected = `a number above 0, at most ${most}`;
+  return v.pipe(v.number(expected), v.finite(expected), v.gtValue(0, expected), v.maxValue(most, expected));
+}
+
+const SOURCES = 'a map of field name to source, 500 characters at most each';
+const sources = v.pipe(
+  v.record(v.string(), v.pipe(v.string(SOURCES), v.maxLength(500, SOURCES)), SOURCES),
+  v.check((map) => Object.keys(map).length <= 40, 'at most 40 sources'),
+);
+
+const limits = v.strictObject({
+  maxThreadsPerBlock: whole(1, 65536),
+  maxGridBlocks: whole(1),
+  maxBlocksPerMultiprocessor: whole(1, 65536),
+  maxThreadGroupsPerMultiprocessor: whole(1, 65536),
+  registersPerMultiprocessor: whole(1),
+  maxRegistersPerBlock: whole(1),
+  maxRegistersPerThread: whole(1, 65536),
+  sharedMemoryBytesPerMultiprocessor: whole(0),
+  maxSharedMemoryBytesPerBlock: whole(0),
+});
+
+const RULES = 'occupancy rules of family nvidia, amd or generic';
+const occupancy = v.variant(
+  'family',
+  [
+    v.strictObject({ family: v.literal('nvidia'), computeCapability: v.string('text such as 8.0') }),
+    v.strictObject({
+      family: v.literal('amd'),
+      isa: v.string('text such as gfx90a'),
+      waveSize: v.picklist([32, 64], '32 or 64'),
+    }),
+    v.strictObject({ family: v.literal('generic') }),
+  ],
+  RULES,
+);
+
+const gpu = v.strictObject({
+  kind: v.literal('gpu'),
+  id: slug,
+  name: text,
+  vendor: v.picklist(
+    ['nvidia', 'amd', 'intel', 'apple', 'software', 'other'],
+    'one of nvidia, amd, intel, apple, software, other',
+  ),
+  architecture: text,
+  occupancy,
+  year: whole(2006, 2100),
+  multiprocessors: whole(1, 65536),
+  clockMhz: positive(20000),
+  threadGroupWidth: whole(1, 1024),
+  schedulersPerMultiprocessor: whole(1, 64),
+  fp32LanesPerMultiprocessor: whole(1, 4096),
+  dependentIssueLatencyCycles: positive(1000),
+  memoryLatencyCycles: positive(100000),
+  memoryBandwidthGbS: positive(1e6),
+  memoryGib: positive(1e5),
+  l2Bytes: whole(0),
+  limits,
+  sources,
+});
+
+const cpu = v.strictObject({
+  kind: v.literal('cpu'),
+  id: slug,
+  name: text,
+  vendor: text,
+  cores: whole(1, 65536),
+  singleCoreBandwidthGbS: positive(1e6),
+  fullBandwidthGbS: positive(1e6),
+  kneeCores: whole(1, 65536),
+  sources,
+});
+
+const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue);
+  // An object schema speaks of a missing or an unknown key by the key's name; every other schema has its own message.
+  const expected =
+    issue.type !== 'strict_object'
+      ? issue.message
+      : issue.expected === 'never'
+        ? 'no such field'
+        : issue.expected === 'Object'
+          ? 'an object'
+          : 'this field to be present';
+  // A check of a text's length would report the length; people look for the text.
+  const got = typeof issue.input === 'string' ? JSON.stringify(issue.input.slice(0, 80)) : issue.received;
+  return `${path ?? 'device'}: got ${got}, expected ${expected}`;
+}
+
+/** What one number of a GPU demands of another. */
+function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
+  const found = limitsByRules(candidate.occupancy);
+  if (!found.ok) return { field: 'occupancy', message: found.error.message };
+  if (found.value) {
+    const { limits: expected, width } = found.value;
+    if (candidate.threadGroupWidth !== width) {
+      return {
+        field: 'threadGroupWidth',
+        message: `got ${candidate.threadGroupWidth}, expected ${width} by its rules`,
+      };
+    }
+    for (const key of Object.keys(expected) as (keyof DeviceLimits)[]) {
+      if (candidate.limits[key] !== expected[key]) {
+        const message = `got ${candidate.limits[key]}, expected ${expected[key]} by its occupancy rules`;
+        return { field: `limits.${key}`, message };
+      }
+    }
+  }
+  const own = candidate.limits;
+  const pairs = [
+    ['maxRegistersPerBlock', 'registersPerMultiprocessor'],
+    ['maxSharedMemoryBytesPerBlock', 'sharedMemoryBytesPerMultiprocessor'],
+  ] as const;
+  for (const [part, whole] of pairs) {
+    if (own[part] > own[whole]) {
+      return { field: `limits.${part}`, message: `got ${own[part]}, expected at most limits.${whole}, ${own[whole]}` };
+    }
+  }
+  const slots = own.maxThreadGroupsPerMultiprocessor * candidate.threadGroupWidth;
+  if (own.maxThreadsPerBlock > slots) {
+    return {
+      field: 'limits.maxThreadsPerBlock',
+      message: `got ${own.maxThreadsPerBlock}, expected at most the ${slots} threads that a multiprocessor holds`,
+    };
+  }
+  return null;
+}
+
+function cpuContradiction(candidate: CpuDevice): { field: string; message: string } | null {
+  if (candidate.fullBandwidthGbS < candidate.singleCoreBandwidthGbS) {
+    const message = `got ${candidate.fullBandwidthGbS}, expected at least singleCoreBandwidthGbS, ${candidate.singleCoreBandwidthGbS}`;
+    return { field: 'fullBandwidthGbS', message };
+  }
+  if (candidate.kneeCores > candidate.cores) {
+    return { field: 'kneeCores', message: `got ${candidate.kneeCores}, expected at most cores, ${candidate.cores}` };
+  }
+  return null;
+}
+
+/**
+ * Checks a device of the catalogue or of the user: every field, no other field, and that its limits are those of its
+ * occupancy rules. A failure names the first field that is wrong, what it held and what was expected.
+ */
+export function validateDevice(json: unknown): Result<Device> {
+  const parsed = v.safeParse(device, json);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    return fail('bad-input', describe(issue), { field: v.getDotPath(issue) ?? '' });
+  }
+  const found = parsed.output.kind === 'gpu' ? contradiction(parsed.output) : cpuContradiction(parsed.output);
+  if (!found) return ok(parsed.output);
+  return fail('bad-input', `${found.field}: ${found.message}`, { field: found.field });
+}

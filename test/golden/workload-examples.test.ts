@@ -1,0 +1,35 @@
+import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { studySchema } from '../../src-main/contract/study.ts';
+import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+
+const folder = new URL('../../db/examples/', import.meta.url);
+const studies = readdirSync(folder).filter((name) => name.endsWith('.json'));
+
+const openFile = async (path: string) => {
+  const url = new URL(path, folder);
+  return existsSync(url) ? ok(createReadStream(url)) : fail('not-found', `${path}: no such file beside the example`);
+};
+
+describe('example studies', () => {
+  it('there are at least six', () => {
+    expect(studies.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it.each(studies)('%s fits the study format, teaches something, and its workload resolves', async (name) => {
+    const study = v.parse(studySchema, JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
+    expect(study.description.length).toBeGreaterThan(100);
+    const law = unwrap(await resolveWorkload(study.workload.lengths, { openFile }));
+    expect(moments(law).mean).toBeGreaterThan(0);
+  });
+
+  it('every data file is listed with its source and licence', () => {
+    const readme = readFileSync(new URL('README.md', folder), 'utf8');
+    for (const file of readdirSync(folder)) {
+      if (file !== 'README.md') expect(readme).toContain(`\`${file}\``);
+    }
+  });
+});

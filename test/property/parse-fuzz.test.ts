@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
+import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
+import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
+
+async function* chunks(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+/** A law of a file that was accepted, or a failure with a message; anything thrown fails the property. */
+function expectSane(result: Result<{ readonly law: { readonly probability: Float64Array } }>): void {
+  if (!result.ok) {
+    expect(result.error.message).toMatch(/^hostile[:,]/);
+    return;
+  }
+  const sum = result.value.law.probability.reduce((a, b) => a + b, 0);
+  expect(Math.abs(sum - 1)).toBeLessThanOrEqual(result.value.law.probability.length * Number.EPSILON);
+}
+
+const anyBytes = fc.uint8Array({ maxLength: 400 });
+/** Text of the tokens that these formats are made of: it gets further into the parsers than random bytes. */
+const nearlyText = (tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
+  fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => new TextEncoder().encode(parts.join('')));
+const csvTokens = [
+  '1',
+  '2',
+  '0.5',
+  '-1',
+  '1e9',
+  'n',
+  'p',
+  'count',
+  'NaN',
+  ',',
+  ';',
+  '\t',
+  '\n',
+  '\r\n',
+  '\r',
+  '"',
+  '#',
+  ' ',
+  '\ufeff',
+  '\0',
+  '__proto__',
+];
+const matrixTokens = [
+  '1',
+  '2',
+  '3',
+  ' ',
+  '\n',
+  '\r\n',
+  '%',
+  '1 1 1\n',
+  '2 2 2\n',
+  '2 1 0.5\n',
+  '1 1\n',
+  '0',
+  '-1',
+  '1e5',
+  'nan',
+  '9'.repeat(15),
+];
+const banner = fc
+  .tuple(
+    fc.constantFrom('coordinate', 'array'),
+    fc.constantFrom('real', 'integer', 'complex', 'pattern'),
+    fc.constantFrom('general', 'symmetric', 'skew-symmetric', 'hermitian'),
+  )
+  .map((words) => `%%MatrixMarket matrix ${words.join(' ')}\n`);
+
+describe('hostile files give failures, not exceptions', () => {
+  it('CSV', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(anyBytes, nearlyText(csvTokens)),
+        fc.integer({ min: 1, max: 64 }),
+        async (bytes, size) => {
+          expectSane(await parseLengthsCsv(chunks(bytes, size), 'hostile'));
+        },
+      ),
+      { numRuns: 1500 },
+    );
+  });
+
+  it('Matrix Market', async () => {
+    const file = fc.oneof(
+      anyBytes,
+      fc
+        .tuple(banner, nearlyText(matrixTokens))
+        .map(([head, body]) => new Uint8Array([...new TextEncoder().encode(head), ...body])),
+    );
+    await fc.assert(
+      fc.asyncProperty(file, fc.integer({ min: 1, max: 64 }), async (bytes, size) => {
+        expectSane(await parseMatrixMarket(chunks(bytes, size), 'hostile'));
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it('workload texts', () => {
+    const tokens = [
+      'geometric',
+      'mixture',
+      'categorical',
+      'file',
+      'mtx',
+      'example',
+      'collatz',
+      ':',
+      '(',
+      ')',
+      ',',
+      '*',
+      '0.5',
+      '1',
+      '-',
+      'e',
+      '"',
+      ' ',
+      '\n',
+      '\0',
+      '\ud800',
+      '__proto__',
+    ];
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.constantFrom(...tokens)).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(text, (hostile) => {
+        const parsed = parseWorkload(hostile);
+        if (!parsed.ok) {
+          expect(parsed.error.message).toContain('expected');
+          return;
+        }
+        const canonical = formatWorkload(parsed.value);
+        expect(parseWorkload(canonical)).toEqual(parsed);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+describe('what is written is read back', () => {
+  const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
+  const path = fc
+    .string({ minLength: 1, maxLength: 30 })
+    // eslint-disable-next-line no-control-regex -- the grammar refuses them
+    .filter((text) => !/[\u0000-\u001f\u007f]/.test(text));
+  const { workload } = fc.letrec<{ workload: WorkloadDescriptor }>((tie) => ({
+    workload: fc.oneof(
+      { maxDepth: 3 },
+      fc.record({
+        kind: fc.constant('distribution' as const),
+        name: fc.constantFrom(
+          'binomial' as const,
+          'uniform' as const,
+          'negative-binomial' as const,
+          'lognormal' as const,
+        ),
+        args: fc.tuple(number, number),
+      }),
+      fc.record({
+        kind: fc.constant('distribution' as const),
+        name: fc.constantFrom('geometric' as const, 'poisson' as const, 'constant' as const),
+        args: fc.tuple(number),
+      }),
+      fc.record({
+        kind: fc.constant('categorical' as const),
+        points: fc.array(fc.record({ length: number, probability: number }), { minLength: 1, maxLength: 5 }),
+      }),
+      fc.record({ kind: fc.constantFrom('file' as const, 'mtx' as const), path }),
+      fc.record({
+        kind: fc.constant('example' as const),
+        example: fc.oneof(
+          fc.record({ kind: fc.constant('collatz' as const), count: number }),
+          fc.record({ kind: fc.constant('mandelbrot' as const), width: number, height: number, maxIterations: number }),
+        ),
+      }),
+      fc.record({
+        kind: fc.constant('mixture' as const),
+        parts: fc.array(fc.record({ weight: number, lengths: tie('workload') }), { minLength: 1, maxLength: 4 }),
+      }),
+    ),
+  }));
+
+  it('workloads', () => {
+    fc.assert(
+      fc.property(workload, (descriptor) => {
+        expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('lengths in CSV, however the file is cut into chunks', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(1000), { minLength: 1, maxLength: 100 }),
+        fc.constantFrom('\n', '\r\n', '\n\n'),
+        fc.integer({ min: 1, max: 40 }),
+        async (lengths, lineEnd, size) => {
+          const bytes = new TextEncoder().encode(lengths.join(lineEnd));
+          const { law, units } = unwrap(await parseLengthsCsv(chunks(bytes, size), 'hostile'));
+          expect(units).toBe(lengths.length);
+          const mean = lengths.reduce((a, b) => a + b, 0) / lengths.length;
+          // A hundred rounded products.
+          expect(Math.abs(moments(law).mean - mean)).toBeLessThanOrEqual(100 * Number.EPSILON * Math.max(1, mean));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('a dense matrix and its coordinate form have the same rows', async () => {
+    const dense = fc
+      .tuple(
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.constantFrom('general', 'symmetric', 'skew-symmetric'),
+      )
+      .chain(([rows, columns, symmetry]) =>
+        fc.record({
+          symmetry: fc.constant(symmetry),
+          rows: fc.constant(rows),
+          columns: fc.constant(symmetry === 'general' ? columns : rows),
+          values: fc.array(fc.integer({ min: -1, max: 1 }), { minLength: 36, maxLength: 36 }),
+        }),
+      );
+    await fc.assert(
+      fc.asyncProperty(dense, async ({ symmetry, rows, columns, values }) => {
+        const stored: (readonly [number, number, number])[] = [];
+        for (let j = 1; j <= columns; j++) {
+          for (let i = 1; i <= rows; i++) {
+            if (symmetry === 'symmetric' && i < j) continue;
+            if (symmetry === 'skew-symmetric' && i <= j) continue;
+            stored.push([i, j, values[i * 6 + j - 7]]);
+          }
+        }
+        const nonZero = stored.filter(([, , value]) => value !== 0);
+        const array = [
+          `%%MatrixMarket matrix array integer ${symmetry}`,
+          `${rows} ${columns}`,
+          ...stored.map((entry) => entry[2]),
+        ];
+        const coordinate = [
+          `%%MatrixMarket matrix coordinate integer ${symmetry}`,
+          `${rows} ${columns} ${nonZero.length}`,
+          ...nonZero.map((entry) => entry.join(' ')),
+        ];
+        const encode = (lines: readonly (string | number)[]): Uint8Array => new TextEncoder().encode(lines.join('\n'));
+        const first = unwrap(await parseMatrixMarket(chunks(encode(array), 7), 'hostile'));
+        const second = unwrap(await parseMatrixMarket(chunks(encode(coordinate), 7), 'hostile'));
+        expect(first.rowLengths).toEqual(second.rowLengths);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+
+/** A file in chunks of `chunkBytes`, so that numbers, line ends and characters are torn apart. */
+async function* file(text: string, chunkBytes = 3): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+async function read(text: string): Promise<readonly [string, number | null, Record<string, number>]> {
+  const { law, form, units } = unwrap(await parseLengthsCsv(file(text), 'file:x.csv'));
+  return [form, units, Object.fromEntries(Array.from(law.support, (length, i) => [length, law.probability[i]]))];
+}
+
+async function failureOf(text: string): Promise<{ message: string; context: unknown }> {
+  const result = await parseLengthsCsv(file(text), 'file:x.csv');
+  if (result.ok) throw new Error('expected a failure');
+  return { message: result.error.message, context: result.error.context };
+}
+
+describe('lengths, one per line', () => {
+  it.each([
+    ['plain', '12\n3\n3\n12'],
+    ['header', 'steps per particle\n12\n3\n3\n12\n'],
+    ['byte-order mark and CRLF', '\ufeffn\r\n12\r\n3\r\n3\r\n12\r\n'],
+    ['mixed line ends', '12\r\n3\n3\r12\n'],
+    ['blank lines, blanks, comments', '# source: a test\n\n 12\n   \n3 \n\n\n+3\n12.0\n\n'],
+    ['quoted', '"12"\n"3"\n3\n1.2e1\n'],
+  ])('%s', async (_name, text) => {
+    expect(await read(text)).toEqual(['lengths', 4, { 3: 0.5, 12: 0.5 }]);
+  });
+
+  it('takes lengths of 0', async () => {
+    expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]);
+  });
+});
+
+describe('pairs', () => {
+  it('probabilities, with and without a header, in any order and with any delimiter', async () => {
+    const expected = ['probabilities', null, { 3: 0.25, 12: 0.75 }];
+    expect(await read('n,p\n3,0.25\n12,0.75\n')).toEqual(expected);
+    expect(await read('3,0.25\n12,0.75\n')).toEqual(expected);
+    expect(await read('Probability;Length\n.25;3\n.75;12\n')).toEqual(expected);
+    expect(await read('n\tp\n3\t0.25\n12\t0.75\n')).toEqual(expected);
+  });
+
+  it('probabilities that are rounded are renormalised; others are refused', async () => {
+    expect((await read('1,0.333\n2,0.333\n3,0.333\n'))[2][1]).toBe(0.333 / (0.333 * 3));
+    expect((await failureOf('1,0.3\n2,0.3\n3,0.3\n')).message).toContain('expected 1 (within 0.001)');
+  });
+
+  it('counts add up to units; weights are only normalised', async () => {
+    expect(await read('length,count\n3,10\n12,20\n3,10\n')).toEqual(['counts', 40, { 3: 0.5, 12: 0.5 }]);
+    expect(await read('length,weight\n3,0.125\n12,0.375\n')).toEqual(['counts', null, { 3: 0.25, 12: 0.75 }]);
+  });
+});
+
+describe('failures name line and column, what was got and what was expected', () => {
+  it.each([
+    ['1\nNaN\n', 2, 1, '"NaN"; expected a length: an integer ≥ 0'],
+    ['nan\n1\n', 1, 1, '"nan"; expected a length'],
+    ['1\n\n-2\n', 3, 1, 'length "-2"; expected an integer from 0'],
+    ['n\n2.5\n', 2, 1, 'length "2.5"; expected an integer from 0'],
+    ['1\n1e400\n', 2, 1, '"1e400"; expected a length'],
+    ['9007199254740993\n', 1, 1, 'expected an integer from 0 to 2^53 − 1'],
+    ['1\n0x10\n', 2, 1, '"0x10"; expected a length'],
+    ['1\nabc\n', 2, 1, '"abc"; expected a length'],
+    ['n,p\n1,\n', 2, 2, 'the field is empty; expected a number ≥ 0'],
+    ['n,p\n1\n', 2, 1, '1 fields; expected 2'],
+    ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'length 1 is given again; expected each length once'],
+    ['n,count\n1,-5\n', 2, 2, 'counts value "-5"; expected a number ≥ 0'],
+    ['1\n2,3\n', 2, 2, '2 fields; expected 1'],
+    ['1,2,3\n', 1, 3, '3 columns; expected one of lengths'],
+    ['speed,price\n1,2\n', 1, undefined, 'header "speed,price"; expected a length (n, length'],
+    ['', 1, undefined, 'ends without a length'],
+    ['n\n', 2, undefined, 'ends without a length'],
+    ['1\n"2\n', 2, undefined, 'Quote Not Closed'],
+    [`1\n${'9'.repeat(100_000)}\n`, 2, undefined, 'Max Record Size'],
+    ['a'.repeat(100_000), 1, undefined, 'Max Record Size'],
+  ])('%#', async (text, line, column, message) => {
+    const failure = await failureOf(text);
+    expect(failure.message).toContain(message);
+    expect(failure.context).toEqual(column === undefined ? { line } : { line, column });
+  });
+
+  it('a long bad field is shortened, control characters are shown', async () => {
+    expect((await failureOf(`1\nx\u0007${'y'.repeat(1000)}\n`)).message).toContain('"x\\u0007yyy');
+    expect((await failureOf(`1\n${'y'.repeat(1000)}\n`)).message.length).toBeLessThan(150);
+  });
+
+  it('a source that fails is a failure', async () => {
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      yield new TextEncoder().encode('1\n');
+      throw new Error('EIO: the disk is gone');
+    };
+    const result = await parseLengthsCsv(source(), 'file:x.csv');
+    expect(result.ok || result.error.message).toBe(
+      'file:x.csv: reading stopped: EIO: the disk is gone; expected a readable file',
+    );
+  });
+
+  it('stops reading at the first failure', async () => {
+    let chunks = 0;
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      for (; chunks < 100_000; chunks++) yield new TextEncoder().encode('bad\nbad\n');
+    };
+    expect((await parseLengthsCsv(source(), 'file:x.csv')).ok).toBe(false);
+    expect(chunks).toBeLessThan(100_000);
+  });
+});

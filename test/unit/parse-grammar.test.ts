@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
+import {
+  formatWorkload,
+  parseWorkload,
+  resolveWorkload,
+  workloadFiles,
+  type WorkloadContext,
+} from '../../src-workers/parse/grammar.ts';
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+const files: Readonly<Record<string, string>> = {
+  'a.csv': '1\n3\n',
+  'odd, (name).csv': 'n,p\n5,1\n',
+  'm.mtx': '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n',
+};
+const context: WorkloadContext = {
+  openFile: async (path) =>
+    Object.hasOwn(files, path)
+      ? ok(bytes(files[path]))
+      : fail('not-found', `no file ${path}; expected one of the test's`),
+};
+
+function failureOf(text: string): { message: string; column: unknown } {
+  const result = parseWorkload(text);
+  if (result.ok) throw new Error(`expected a failure of ${text}`);
+  return { message: result.error.message, column: result.error.context?.['column'] };
+}
+
+describe('parseWorkload', () => {
+  it.each([
+    ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
+    [' geometric(.05) ', 'geometric(0.05)'],
+    ['poisson(3e1)', 'poisson(30)'],
+    ['uniform(20,40)', 'uniform(20,40)'],
+    ['negative-binomial(5,0.3)', 'negative-binomial(5,0.3)'],
+    ['zipf(1.5,1000)', 'zipf(1.5,1000)'],
+    ['lognormal(-3,0.5)', 'lognormal(-3,0.5)'],
+    ['constant(32)', 'constant(32)'],
+    ['categorical(1:0.5, 10 : 0.5)', 'categorical(1:0.5,10:0.5)'],
+    ['mixture(0.3*geometric(0.05), 0.7*poisson(30))', 'mixture(0.3*geometric(0.05),0.7*poisson(30))'],
+    ['file:lengths.csv', 'file:lengths.csv'],
+    ['file: my lengths.csv ', 'file:my lengths.csv'],
+    ['file:a, b (2).csv', 'file:"a, b (2).csv"'],
+    ['mtx:"say ""hi"".mtx"', 'mtx:"say ""hi"".mtx"'],
+    ['mixture(0.5*file:C:\\data\\a.csv,0.5*mtx:"b,c.mtx")', 'mixture(0.5*file:C:\\data\\a.csv,0.5*mtx:"b,c.mtx")'],
+    ['example:collatz', 'example:collatz'],
+    ['example:collatz(131072)', 'example:collatz'],
+    ['example:collatz(1000)', 'example:collatz(1000)'],
+    ['example:mandelbrot', 'example:mandelbrot'],
+    ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
+  ])('%s', (text, canonical) => {
+    expect(formatWorkload(unwrap(parseWorkload(text)))).toBe(canonical);
+  });
+
+  it.each([
+    ['', 1, 'got the end of the text; expected a workload: binomial(trials,p)'],
+    ['gamma(1)', 1, 'got "gamma(1)"; expected a workload'],
+    ['constructor(1)', 1, 'expected a workload'],
+    ['geometric', 10, 'expected "("'],
+    ['geometric()', 11, 'expected a number (p of geometric)'],
+    ['geometric(0.05', 15, 'got the end of the text; expected "," or ")"'],
+    ['geometric(0.05,2)', 10, 'expected (p) after geometric; 2 arguments were given'],
+    ['uniform(1)', 8, 'expected (a,b) after uniform; 1 arguments were given'],
+    ['geometric(0x1)', 12, 'expected "," or ")"'],
+    ['geometric(1e999)', 11, 'expected a number'],
+    ['geometric(NaN)', 11, 'expected a number'],
+    ['geometric(0.05) nonsense', 17, 'expected the end of the workload'],
+    ['categorical(1=0.5)', 14, 'expected ":"'],
+    ['mixture(geometric(0.5))', 9, 'expected a number (a weight)'],
+    ['mixture(1*file:"a.csv)', 16, 'expected a path'],
+    ['file:', 6, 'expected a path'],
+    ['file:a\u0000b', 6, 'expected a path without control characters'],
+    ['example:julia', 9, 'expected an example: collatz'],
+    ['example:mandelbrot(3)', 19, 'expected (width,height,maxIterations)'],
+  ])('%j fails at column %d', (text, column, message) => {
+    const failure = failureOf(text);
+    expect(failure.column).toBe(column);
+    expect(failure.message).toContain(message);
+  });
+
+  it('refuses what only an attack would send', () => {
+    expect(failureOf('mixture(1*'.repeat(5000)).message).toContain('expected mixtures at most 8 deep');
+    expect(failureOf('x'.repeat(70_000)).message).toContain('workload of 70000 characters; expected at most 65536');
+  });
+
+  it('names the files a workload reads', () => {
+    const descriptor = unwrap(parseWorkload('mixture(0.5*file:a.csv,0.2*poisson(3),0.3*mixture(1*mtx:b.mtx))'));
+    expect(workloadFiles(descriptor)).toEqual(['a.csv', 'b.mtx']);
+  });
+});
+
+describe('resolveWorkload', () => {
+  it('labels every law canonically', async () => {
+    for (const text of [
+      'geometric( 0.05 )',
+      'mixture(0.5*poisson(3), 0.5*file:a.csv)',
+      'example:collatz( 9 )',
+      'mtx: m.mtx',
+    ]) {
+      const law = unwrap(await resolveWorkload(text, context));
+      expect(law.label).toBe(formatWorkload(unwrap(parseWorkload(text))));
+    }
+  });
+
+  it('reads files through the context', async () => {
+    expect(moments(unwrap(await resolveWorkload('file:a.csv', context))).mean).toBe(2);
+    expect(moments(unwrap(await resolveWorkload('file:odd, (name).csv', context))).mean).toBe(5);
+    expect([...unwrap(await resolveWorkload('mtx:m.mtx', context)).support]).toEqual([1, 2]);
+    const mixed = unwrap(await resolveWorkload('mixture(0.5*file:a.csv,0.5*file:"odd, (name).csv")', context));
+    expect(moments(mixed).mean).toBe(3.5);
+  });
+
+  it('passes on what the context refuses, and what a law refuses', async () => {
+    const missing = await resolveWorkload('mixture(1*file:../secret)', context);
+    expect(missing.ok || missing.error.code).toBe('not-found');
+    const bad = await resolveWorkload('geometric(2)', context);
+    expect(bad.ok || bad.error.message).toBe('geometric(2): p is 2; expected a probability above 0, up to 1');
+    const huge = await resolveWorkload('example:collatz(1e9)', context);
+    expect(huge.ok || huge.error.message).toContain('expected an integer from 1 to 10000000');
+    const pixels = await resolveWorkload('example:mandelbrot(1e6,1e6,10)', context);
+    expect(pixels.ok || pixels.error.message).toContain('1000000 × 1000000 pixels; expected');
+    const iterations = await resolveWorkload('example:mandelbrot(1000,1000,1e6)', context);
+    expect(iterations.ok || iterations.error.message).toContain('1000000 iterations at most; expected');
+  });
+
+  it('cuts infinite supports where the context says', async () => {
+    const coarse = unwrap(await resolveWorkload('geometric(0.5)', { ...context, truncation: 0.01 }));
+    expect(coarse.support.length).toBe(7);
+    expect(Math.abs(coarse.truncatedMass * 128 - 1)).toBeLessThanOrEqual(8 * Number.EPSILON);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
+
+async function* file(text: string, chunkBytes = 5): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+async function rowsOf(banner: string, ...lines: string[]): Promise<number[]> {
+  const matrix = unwrap(
+    await parseMatrixMarket(file(`%%MatrixMarket matrix ${banner}\n${lines.join('\n')}\n`), 'mtx:x'),
+  );
+  expect(matrix.nonZeros).toBe(matrix.rowLengths.reduce((a, b) => a + b, 0));
+  return [...matrix.rowLengths];
+}
+
+async function failureOf(text: string): Promise<string> {
+  const result = await parseMatrixMarket(file(text), 'mtx:x');
+  if (result.ok) throw new Error('expected a failure');
+  return result.error.message;
+}
+
+describe('coordinate files', () => {
+  it('general, every field', async () => {
+    expect(await rowsOf('coordinate real general', '3 4 3', '1 1 1.5', '1 4 -2e3', '3 2 1.0D+02')).toEqual([2, 0, 1]);
+    expect(await rowsOf('coordinate integer general', '2 2 2', '2 1 5', '2 2 -7')).toEqual([0, 2]);
+    expect(await rowsOf('coordinate complex general', '2 2 1', '2 1 5 0.5')).toEqual([0, 1]);
+    expect(await rowsOf('coordinate pattern general', '2 2 1', '1 2')).toEqual([1, 0]);
+  });
+
+  it('symmetric files count both triangles, the diagonal once', async () => {
+    expect(await rowsOf('coordinate real symmetric', '3 3 3', '1 1 1', '2 1 1', '3 2 1')).toEqual([2, 2, 1]);
+    expect(await rowsOf('coordinate pattern symmetric', '3 3 1', '3 1')).toEqual([1, 0, 1]);
+    expect(await rowsOf('coordinate real skew-symmetric', '3 3 2', '2 1 1', '3 1 1')).toEqual([2, 1, 1]);
+    expect(await rowsOf('coordinate complex hermitian', '2 2 2', '1 1 1 0', '2 1 0 1')).toEqual([2, 1]);
+  });
+
+  it('an entry above the diagonal of a symmetric file is mirrored too', async () => {
+    expect(await rowsOf('coordinate pattern symmetric', '3 3 2', '1 3', '2 1')).toEqual([2, 1, 1]);
+  });
+
+  it('explicit zeros and repeated positions are stored entries', async () => {
+    expect(await rowsOf('coordinate real general', '2 2 3', '1 1 0', '1 1 0.0', '2 1 1')).toEqual([2, 1]);
+  });
+
+  it('comments, blank lines, CRLF, any case, no last line end', async () => {
+    const text =
+      '%%matrixmarket MATRIX Coordinate Pattern General\r\n% über\r\n%\r\n\r\n 2 2\t2\r\n1 1\r\n\r\n% more\r\n  2 1  ';
+    expect([...unwrap(await parseMatrixMarket(file(text), 'mtx:x')).rowLengths]).toEqual([1, 1]);
+  });
+
+  it('rows without entries have length 0', async () => {
+    const { law, rows, columns } = unwrap(
+      await parseMatrixMarket(file('%%MatrixMarket matrix coordinate pattern general\n4 9 1\n2 9\n'), 'mtx:x'),
+    );
+    expect([rows, columns]).toEqual([4, 9]);
+    expect([...law.support]).toEqual([0, 1]);
+    expect([...law.probability]).toEqual([0.75, 0.25]);
+  });
+});
+
+describe('array files', () => {
+  it('general: column by column, zeros do not count', async () => {
+    expect(await rowsOf('array real general', '2 3', '1', '0', '0.0', '-0e5', '3', '4')).toEqual([2, 1]);
+    expect(await rowsOf('array complex general', '1 2', '0 0', '0 1')).toEqual([1]);
+  });
+
+  it('symmetric: the lower triangle, column by column', async () => {
+    // Column 1: rows 1…3, column 2: rows 2…3, column 3: row 3.
+    expect(await rowsOf('array real symmetric', '3 3', '1', '0', '5', '0', '0', '0')).toEqual([2, 0, 1]);
+    expect(await rowsOf('array integer symmetric', '2 2', '0', '0', '1')).toEqual([0, 1]);
+  });
+
+  it('skew-symmetric: below the diagonal only', async () => {
+    expect(await rowsOf('array real skew-symmetric', '3 3', '1', '0', '1')).toEqual([1, 2, 1]);
+    expect(await rowsOf('array real skew-symmetric', '1 1')).toEqual([0]);
+  });
+});
+
+describe('failures', () => {
+  const coordinate = '%%MatrixMarket matrix coordinate real general\n';
+  it.each([
+    ['', 'line 1: the file is empty; expected a %%MatrixMarket banner'],
+    ['1 2 3\n', 'line 1: "1 2 3"; expected a banner'],
+    ['%%MatrixMarket vector coordinate real general\n', 'object "vector"; expected matrix'],
+    ['%%MatrixMarket matrix coordinate real\n', '4 words in the banner'],
+    ['%%MatrixMarket matrix sparse real general\n', 'format "sparse"; expected coordinate, array'],
+    ['%%MatrixMarket matrix coordinate quaternion general\n', 'field "quaternion"; expected real'],
+    ['%%MatrixMarket matrix coordinate real upper\n', 'symmetry "upper"; expected general'],
+    ['%%MatrixMarket matrix array pattern general\n', 'expected an array with values'],
+    ['%%MatrixMarket matrix coordinate pattern skew-symmetric\n', 'pattern skew-symmetric; expected'],
+    ['%%MatrixMarket matrix coordinate real hermitian\n', 'real hermitian; expected complex hermitian'],
+    ['%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n', 'line 2: 2 × 3 and symmetric; expected a square'],
+    [coordinate, 'ends before its size line'],
+    [`${coordinate}2 2\n`, 'line 2: 2 numbers in the size line; expected rows, columns, entries'],
+    [`${coordinate}2 -2 1\n`, 'columns "-2"; expected an integer ≥ 0'],
+    [`${coordinate}0 0 0\n`, 'a matrix without rows'],
+    [`${coordinate}9999999999 2 1\n`, '9999999999 rows; expected at most 33554432'],
+    [`${coordinate}99999999999999999999 2 1\n`, 'rows "99999999999999999999"; expected an integer'],
+    [`${coordinate}2 2 9007199254740991\n1 1 1\n`, 'ends after 1 entries; the header says 9007199254740991'],
+    ['%%MatrixMarket matrix array real general\n33554432 9007199254740991\n', 'entries; expected fewer than 2^53'],
+    [`${coordinate}2 2 2\n1 1 1\n`, 'line 3: the file ends after 1 entries; the header says 2'],
+    [`${coordinate}2 2 1\n1 1 1\n2 2 1\n`, 'line 4: "2 2 1" after the last entry'],
+    [`${coordinate}2 2 1\n1 1 1\n\nhello\n`, 'line 5: "hello" after the last entry'],
+    [`${coordinate}2 2 1\n3 1 1\n`, 'line 3: row index "3"; expected 1…2'],
+    [
+      `${coordinate}2 2 1\n1 0 1\n`,
+      'line 3: column index "0"; expected 1…2 (indices count from 1, this file may count from 0)',
+    ],
+    [`${coordinate}2 2 1\n1.5 1 1\n`, 'row index "1.5"'],
+    [`${coordinate}2 2 1\n1 1\n`, '2 fields; expected 3'],
+    [`${coordinate}2 2 1\n1 1 nan\n`, 'line 3, column 3: "nan"; expected a number'],
+    ['%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n', '"1.5"; expected an integer'],
+    ['%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n', 'entry 1 1 on the diagonal'],
+    [`${coordinate}% ${'x'.repeat(100_000)}\n`, 'line 2: a line of over 65536 characters'],
+    ['x'.repeat(100_000), 'line 1: a line of over 65536 characters'],
+  ])('%#', async (text, message) => {
+    expect(await failureOf(text)).toContain(message);
+  });
+});
