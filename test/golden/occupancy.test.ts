@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
+
+/** Rows of a golden file whose blocks or limiting factors are not ours, as text; see test/data/occupancy/README.md. */
+function differences(fileName: string): { rows: number; different: string[] } {
+  const lines = readFileSync(new URL(`../data/occupancy/${fileName}`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1);
+  const different = lines.filter((line) => {
+    const [computeCapability = '', ...numbers] = line.split(',');
+    const [blockThreads = NaN, registersPerThread = NaN, sharedMemoryBytesPerBlock = NaN, blocks, factors] =
+      numbers.map(Number);
+    const ours = nvidiaResidentBlocks(computeCapability, {
+      blockThreads,
+      registersPerThread,
+      sharedMemoryBytesPerBlock,
+    });
+    return !ours.ok || ours.value.blocksPerMultiprocessor !== blocks || ours.value.limitedBy !== factors;
+  });
+  return { rows: lines.length, different };
+}
+
+describe("resident blocks equal NVIDIA's header, blocks and limiting factors", () => {
+  it.each([
+    ['nvidia-blocks-per-sm.csv', 3000],
+    ['nvidia-edge-cases.csv', 800],
+  ])('%s', (fileName, rows) => {
+    expect(differences(fileName)).toEqual({ rows, different: [] });
+  });
+});

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
+
+const devices = ['nvidia.json', 'amd.json', 'software.json'].flatMap(
+  (fileName) =>
+    JSON.parse(readFileSync(new URL(`../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[],
+);
+
+const launch = fc.record({
+  device: fc.constantFrom(...devices),
+  blockThreads: fc.integer({ min: 1, max: 1100 }),
+  registersPerThread: fc.integer({ min: 0, max: 520 }),
+  sharedMemoryBytesPerBlock: fc.oneof(fc.integer({ min: 0, max: 4096 }), fc.integer({ min: 0, max: 240_000 })),
+});
+
+describe('laws of occupancy, on every device of the catalogue', () => {
+  it('lies in 0…1, and every limit alone allows at least the result', () => {
+    fc.assert(
+      fc.property(launch, ({ device, ...usage }) => {
+        const r = residentBlocks(device, usage);
+        const alone = Object.values(r.limits);
+        expect(Number.isInteger(r.blocksPerMultiprocessor)).toBe(true);
+        expect(r.occupancyFraction).toBeGreaterThanOrEqual(0);
+        expect(r.occupancyFraction).toBeLessThanOrEqual(1);
+        expect(Math.min(...alone)).toBe(r.blocksPerMultiprocessor);
+        const named = alone.filter((_, bit) => r.limitedBy & (1 << bit));
+        expect(named.length).toBeGreaterThan(0);
+        expect(named.every((limit) => limit === r.blocksPerMultiprocessor)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('more registers never raise it', () => {
+    fc.assert(
+      fc.property(launch, fc.nat(300), ({ device, ...usage }, more) => {
+        const greedier = { ...usage, registersPerThread: usage.registersPerThread + more };
+        expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
+          residentBlocks(device, usage).blocksPerMultiprocessor,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('more shared memory never raises it', () => {
+    fc.assert(
+      fc.property(launch, fc.nat(100_000), ({ device, ...usage }, more) => {
+        const greedier = { ...usage, sharedMemoryBytesPerBlock: usage.sharedMemoryBytesPerBlock + more };
+        expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
+          residentBlocks(device, usage).blocksPerMultiprocessor,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('filling up the last thread group is free', () => {
+    fc.assert(
+      fc.property(launch, ({ device, ...usage }) => {
+        const width = device.threadGroupWidth;
+        const whole = Math.ceil(usage.blockThreads / width) * width;
+        fc.pre(whole <= device.limits.maxThreadsPerBlock);
+        expect(residentBlocks(device, { ...usage, blockThreads: whole })).toEqual(residentBlocks(device, usage));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('resident blocks never use more than the multiprocessor has', () => {
+    fc.assert(
+      fc.property(launch, ({ device, ...usage }) => {
+        const { blocksPerMultiprocessor: blocks, threadGroupsPerMultiprocessor: groups } = residentBlocks(
+          device,
+          usage,
+        );
+        const { limits } = device;
+        expect(groups).toBeLessThanOrEqual(limits.maxThreadGroupsPerMultiprocessor);
+        expect(blocks * usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.sharedMemoryBytesPerMultiprocessor);
+        expect(groups * device.threadGroupWidth * usage.registersPerThread).toBeLessThanOrEqual(
+          limits.registersPerMultiprocessor,
+        );
+        if (blocks > 0) {
+          expect(usage.blockThreads).toBeLessThanOrEqual(limits.maxThreadsPerBlock);
+          expect(usage.registersPerThread).toBeLessThanOrEqual(limits.maxRegistersPerThread);
+          expect(usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.maxSharedMemoryBytesPerBlock);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,204 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/comparison.ts';
+import { validateDevice } from '../../src-workers/parse/device.ts';
+
+const folder = new URL('../../db/devices/', import.meta.url);
+const entries = readdirSync(folder)
+  .filter((name) => name.endsWith('.json'))
+  .flatMap((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as unknown[]);
+const devices = entries.map((entry) => unwrap(validateDevice(entry)));
+const gpus = devices.filter((device): device is GpuDevice => device.kind === 'gpu');
+const cpus = devices.filter((device): device is CpuDevice => device.kind === 'cpu');
+const byId = new Map<string, Device>(devices.map((device) => [device.id, device]));
+const gpu = (id: string) => gpus.find((device) => device.id === id)!;
+
+describe('catalogue', () => {
+  it('has at least 40 GPUs, the 10 CPUs of the contention study, and unique ids and names', () => {
+    expect(gpus.length).toBeGreaterThanOrEqual(40);
+    expect(cpus.length).toBe(10);
+    expect(byId.size).toBe(entries.length);
+    expect(new Set(devices.map((device) => `${device.vendor} ${device.name}`)).size).toBe(entries.length);
+  });
+
+  it('has the devices that examples, papers and studies name', () => {
+    const wanted = [
+      'nvidia-a100-sxm4-40gb',
+      'nvidia-a100-pcie-40gb',
+      'nvidia-h100-sxm5-80gb',
+      'nvidia-v100-sxm2-16gb',
+      'nvidia-rtx-4090',
+      'amd-mi250x-gcd',
+      'amd-rx-7900-xtx',
+      'nvidia-h200-sxm',
+      'nvidia-b200-sxm',
+      'nvidia-k20',
+      'nvidia-c1060',
+      'nvidia-gtx-770',
+      'nvidia-gtx-850m',
+      'amd-radeon-pro-v520',
+      'software-swiftshader',
+    ];
+    expect(wanted.filter((id) => !byId.has(id))).toEqual([]);
+  });
+
+  it('has a source for every field of every device, and none for a field that does not exist', () => {
+    const identity = new Set(['kind', 'id', 'name', 'vendor', 'sources']);
+    const unsourced = devices.flatMap((device) =>
+      Object.keys(device)
+        .filter((field) => !identity.has(field) && !device.sources[field] && !device.sources['*'])
+        .map((field) => `${device.id}.${field}`),
+    );
+    expect(unsourced).toEqual([]);
+    const strange = devices.flatMap((device) =>
+      Object.entries(device.sources)
+        .filter(([field, source]) => (field !== '*' && !(field in device)) || source.length < 10)
+        .map(([field]) => `${device.id}.${field}`),
+    );
+    expect(strange).toEqual([]);
+  });
+
+  it('cites latencies one by one: no data sheet states them', () => {
+    const missing = gpus.filter(
+      (device) =>
+        device.vendor !== 'software' &&
+        !(device.sources['dependentIssueLatencyCycles'] && device.sources['memoryLatencyCycles']),
+    );
+    expect(missing.map((device) => device.id)).toEqual([]);
+  });
+
+  it.each(gpus.map((device) => [device.id, device] as const))('%s is in a sane range', (_id, device) => {
+    expect(device.clockMhz).toBeGreaterThanOrEqual(500);
+    expect(device.clockMhz).toBeLessThanOrEqual(3200);
+    expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
+    expect(device.memoryLatencyCycles).toBeGreaterThanOrEqual(200);
+    expect(device.memoryLatencyCycles).toBeLessThanOrEqual(1000);
+    expect(device.dependentIssueLatencyCycles).toBeGreaterThanOrEqual(4);
+    expect(device.dependentIssueLatencyCycles).toBeLessThanOrEqual(24);
+    expect(device.year).toBeLessThanOrEqual(2026);
+  });
+
+  // FP32 peaks as the vendors print them, TFLOP/s, two operations per lane and cycle. Half a unit of the last printed digit
+  // is 1 % at worst; data sheets also round clocks.
+  it.each([
+    ['nvidia-c1060', 0.622],
+    ['nvidia-k20', 3.52],
+    ['nvidia-k40', 5.04],
+    ['nvidia-p100-sxm2-16gb', 10.6],
+    ['nvidia-v100-sxm2-16gb', 15.7],
+    ['nvidia-t4', 8.1],
+    ['nvidia-a100-sxm4-40gb', 19.5],
+    ['nvidia-a10', 31.2],
+    ['nvidia-rtx-3090', 35.6],
+    ['nvidia-rtx-4090', 82.6],
+    ['nvidia-l4', 30.3],
+    ['nvidia-h100-sxm5-80gb', 66.9],
+    ['nvidia-h100-pcie-80gb', 51.2],
+    ['nvidia-rtx-5090', 104.8],
+    ['amd-mi25', 12.3],
+    ['amd-mi50-16gb', 13.3],
+    ['amd-mi100', 23.1],
+    ['amd-mi210', 22.6],
+    ['amd-mi250x-gcd', 23.95],
+    ['amd-rx-5700-xt', 9.75],
+    ['amd-rx-6900-xt', 23.04],
+  ])('%s has the printed FP32 peak of %f TFLOP/s', (id, teraflops) => {
+    const peak = deviceComparison([gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0]!;
+    expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
+  });
+});
+
+describe('validateDevice', () => {
+  const a100 = gpu('nvidia-a100-sxm4-40gb');
+  const epyc = cpus[0]!;
+  const swift = gpu('software-swiftshader');
+
+  it('returns the device as it is', () => {
+    expect(unwrap(validateDevice(structuredClone(a100)))).toEqual(a100);
+    expect(unwrap(validateDevice({ ...epyc, sources: {} }))).toEqual({ ...epyc, sources: {} });
+  });
+
+  const { clockMhz: _clock, ...clockless } = a100;
+  it.each([
+    ['null', null, 'device: got null, expected a device of kind gpu or cpu'],
+    ['a list', [a100], 'expected a device of kind gpu or cpu'],
+    ['another kind', { ...a100, kind: 'fpga' }, 'kind: got "fpga"'],
+    ['a missing field', clockless, 'clockMhz: got undefined, expected this field to be present'],
+    ['an unknown field', { ...a100, warpSize: 32 }, 'warpSize: got "warpSize", expected no such field'],
+    ['text for a number', { ...a100, clockMhz: '1410' }, 'clockMhz: got "1410", expected a number above 0'],
+    ['NaN', { ...a100, clockMhz: NaN }, 'clockMhz: got NaN'],
+    ['infinity', { ...a100, memoryGib: Infinity }, 'memoryGib: got Infinity'],
+    ['a fraction', { ...a100, multiprocessors: 1.5 }, 'multiprocessors: got 1.5, expected a whole number'],
+    ['a bad slug', { ...a100, id: '../A100' }, 'id: got "../A100", expected a lower-case slug'],
+    ['an empty name', { ...a100, name: '' }, 'name: got "", expected text of 1 to 200 characters'],
+    ['an unknown vendor', { ...a100, vendor: 'acme' }, 'vendor: got "acme", expected one of nvidia'],
+    ['unknown rules', { ...a100, occupancy: { family: 'cell' } }, 'occupancy.family: got "cell"'],
+    [
+      'an unknown capability',
+      { ...a100, occupancy: { family: 'nvidia', computeCapability: '8.8' } },
+      'occupancy: compute capability: got 8.8, expected one of',
+    ],
+    ['the width of another family', { ...a100, threadGroupWidth: 64 }, 'threadGroupWidth: got 64, expected 32'],
+    [
+      'limits that its rules deny',
+      { ...a100, limits: { ...a100.limits, maxBlocksPerMultiprocessor: 16 } },
+      'limits.maxBlocksPerMultiprocessor: got 16, expected 32',
+    ],
+    [
+      'a negative limit',
+      { ...swift, limits: { ...swift.limits, sharedMemoryBytesPerMultiprocessor: -1 } },
+      'limits.sharedMemoryBytesPerMultiprocessor: got -1, expected a whole number ≥ 0',
+    ],
+    [
+      'a block larger than the multiprocessor',
+      { ...swift, limits: { ...swift.limits, maxThreadGroupsPerMultiprocessor: 32 } },
+      'limits.maxThreadsPerBlock: got 256, expected at most the 128 threads',
+    ],
+    [
+      'more shared memory per block than there is',
+      { ...swift, limits: { ...swift.limits, maxSharedMemoryBytesPerBlock: 65536 } },
+      'limits.maxSharedMemoryBytesPerBlock: got 65536, expected at most',
+    ],
+    ['a source that is no text', { ...a100, sources: { year: 2020 } }, 'sources.year: got 2020, expected a map'],
+    ['a knee beyond its cores', { ...epyc, kneeCores: 99 }, 'kneeCores: got 99, expected at most cores, 16'],
+    [
+      'a socket slower than its core',
+      { ...epyc, fullBandwidthGbS: 1 },
+      'fullBandwidthGbS: got 1, expected at least singleCoreBandwidthGbS',
+    ],
+  ])('refuses %s', (_what, json, message) => {
+    const result = validateDevice(json);
+    expect(result.ok).toBe(false);
+    if (!result.ok) {
+      expect(result.error.code).toBe('bad-input');
+      expect(result.error.message).toContain(message);
+    }
+  });
+
+  it('keeps prototype keys of a hostile file out', () => {
+    const hostile: unknown = JSON.parse(JSON.stringify(a100).replace('"kind"', '"__proto__":{"polluted":1},"kind"'));
+    const result = validateDevice(hostile);
+    expect(result.ok ? Object.getPrototypeOf(result.value) : Object.prototype).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
+
+describe('deviceComparison', () => {
+  it('has one row per metric, and marks the best', () => {
+    const rows = deviceComparison([gpu('nvidia-k20'), gpu('nvidia-h100-sxm5-80gb'), gpu('amd-mi300x')]);
+    expect(rows.map((row) => row.id)).toEqual(DEVICE_METRICS.map((metric) => metric.id));
+    const row = (id: string) => rows.find((candidate) => candidate.id === id)!;
+    expect(row('memoryBandwidthGbS')).toMatchObject({ unit: 'GB/s', values: [208, 3352, 5300], best: [2] });
+    expect(row('dependentIssueLatencyCycles').best).toEqual([1, 2]);
+    expect(row('threadGroupWidth').best).toEqual([]);
+    // 2,048 threads share 65,536 registers.
+    expect(row('registersPerResidentThread').values[1]).toBe(32);
+    expect(row('maxThreadsPerBlock').best).toEqual([]);
+  });
+
+  it('is finite for every device', () => {
+    expect(deviceComparison(gpus).filter((row) => !row.values.every(Number.isFinite))).toEqual([]);
+  });
+});

@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { limitingFactors } from '../../src-workers/domain/design.ts';
+import type { GpuDevice, OccupancyRules } from '../../src-workers/domain/device.ts';
+import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
+import { AMD_ISAS, amdOccupancyRules, amdResidency } from '../../src-workers/models/occupancy/amd.ts';
+import {
+  NVIDIA_COMPUTE_CAPABILITIES,
+  nvidiaOccupancyRules,
+  nvidiaResidentBlocks,
+} from '../../src-workers/models/occupancy/nvidia.ts';
+import { occupancyCurve, residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
+import type { BlockUsage } from '../../src-workers/models/occupancy/usage.ts';
+
+function usage(blockThreads: number, registersPerThread = 0, sharedMemoryBytesPerBlock = 0): BlockUsage {
+  return { blockThreads, registersPerThread, sharedMemoryBytesPerBlock };
+}
+
+function catalogue(fileName: string): GpuDevice[] {
+  return JSON.parse(readFileSync(new URL(`../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[];
+}
+
+const a100 = catalogue('nvidia.json').find((device) => device.id === 'nvidia-a100-sxm4-40gb')!;
+const software = catalogue('software.json')[0]!;
+
+describe('NVIDIA', () => {
+  it('knows every compute capability the documentation has rules for', () => {
+    expect(NVIDIA_COMPUTE_CAPABILITIES).toEqual(
+      expect.arrayContaining('1.3 2.0 3.0 3.5 3.7 5.0 6.0 7.0 7.2 7.5 8.0 8.9 9.0 10.0 10.3 11.0 12.0 12.1'.split(' ')),
+    );
+  });
+
+  // CUDA C Programming Guide 4.2, "Hardware Multithreading", worked by hand from its formulas.
+  it.each([
+    // 8 warps × 32 × 20 registers = 5120, ten units of 512; three such blocks in 16,384.
+    ['1.3', usage(256, 20, 0), 3, ['registers']],
+    // Four warps; 32 × 16 × 4 = 2048 registers, 8 blocks; 2 KiB and a bit round up to 2560 bytes, 6 blocks of 16 KiB.
+    ['1.3', usage(128, 16, 2049), 6, ['sharedMemory']],
+    // 21 registers: 672 a warp, 704 in units of 64; 23 warps in each of two halves of 16,384; 46 warps, 5 blocks of 8.
+    ['2.0', usage(256, 21, 0), 5, ['registers']],
+    ['2.0', usage(1025), 0, ['warps']],
+    ['3.0', usage(32, 64, 0), 0, ['registers']],
+  ])('%s %o', (computeCapability, launch, blocks, limits) => {
+    const residency = unwrap(nvidiaResidentBlocks(computeCapability, launch));
+    expect(residency.blocksPerMultiprocessor).toBe(blocks);
+    expect(limitingFactors(residency.limitedBy)).toEqual(limits);
+  });
+
+  it('reports thread groups, the fraction of slots and every limit alone', () => {
+    expect(unwrap(nvidiaResidentBlocks('9.0', usage(256, 40)))).toEqual({
+      blocksPerMultiprocessor: 6,
+      threadGroupsPerMultiprocessor: 48,
+      occupancyFraction: 0.75,
+      limitedBy: 2,
+      limits: { warps: 8, registers: 6, sharedMemory: 228, blocks: 32 },
+    });
+    expect(unwrap(nvidiaResidentBlocks('7.0', usage(64))).limits).toEqual({
+      warps: 32,
+      registers: Infinity,
+      sharedMemory: Infinity,
+      blocks: 32,
+    });
+  });
+
+  it.each([
+    ['9.0', usage(0), 'blockThreads: got 0, expected a whole number from 1'],
+    ['9.0', usage(-32), 'blockThreads: got -32'],
+    ['9.0', usage(32, 1.5), 'registersPerThread: got 1.5, expected a whole number from 0'],
+    ['9.0', usage(32, 0, NaN), 'sharedMemoryBytesPerBlock: got NaN'],
+    ['9.0', usage(Infinity), 'blockThreads: got Infinity'],
+    ['9.0', usage(2 ** 31), 'blockThreads: got 2147483648'],
+    ['9.0', { ...usage(32), blockThreads: '32' as unknown as number }, 'blockThreads: got 32'],
+    ['4.0', usage(32), 'compute capability: got 4.0, expected one of 1.3,'],
+    ['9', usage(32), 'compute capability: got 9, expected'],
+    ['__proto__', usage(32), 'compute capability: got __proto__'],
+  ])('refuses %s %o', (computeCapability, launch, message) => {
+    const result = nvidiaResidentBlocks(computeCapability, launch);
+    expect(result.ok).toBe(false);
+    if (!result.ok) expect(result.error.message).toContain(message);
+  });
+});
+
+describe('AMD', () => {
+  const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
+    amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
+
+  // Waves per SIMD for a number of vector registers, as LLVM's own tests print them: agpr-register-count.ll and the
+  // occupancy tests of its AMDGPU target; the RDNA 3 row is GPUOpen's "Occupancy explained".
+  it.each([
+    ['gfx803', 64, 24, 10],
+    ['gfx803', 64, 25, 9],
+    ['gfx906', 64, 128, 2],
+    ['gfx906', 64, 129, 1],
+    ['gfx908', 64, 32, 8],
+    ['gfx908', 64, 40, 6],
+    ['gfx90a', 64, 56, 8],
+    ['gfx90a', 64, 72, 7],
+    ['gfx90a', 64, 512, 1],
+    ['gfx942', 64, 128, 4],
+    ['gfx950', 64, 128, 4],
+    ['gfx1010', 32, 48, 20],
+    ['gfx1010', 32, 56, 18],
+    ['gfx1010', 64, 128, 4],
+    ['gfx1030', 32, 64, 16],
+    ['gfx1030', 32, 65, 12],
+    ['gfx1030', 64, 64, 8],
+    ['gfx1102', 32, 97, 9],
+    ['gfx1100', 32, 96, 16],
+    ['gfx1100', 32, 97, 12],
+    ['gfx1201', 32, 256, 5],
+  ] as const)('%s wave%i with %i vector registers holds %i waves per SIMD', (isa, waveSize, registers, waves) => {
+    const residency = blocks(isa, waveSize, usage(waveSize, registers));
+    expect(residency.threadGroupsPerMultiprocessor / 4).toBe(waves);
+  });
+
+  it('limits blocks of several waves by barriers, and not blocks of one', () => {
+    expect(blocks('gfx803', 64, usage(64)).blocksPerMultiprocessor).toBe(40);
+    const several = blocks('gfx803', 64, usage(128));
+    expect(several.blocksPerMultiprocessor).toBe(16);
+    expect(limitingFactors(several.limitedBy)).toEqual(['blocks']);
+    expect(blocks('gfx1030', 32, usage(64)).blocksPerMultiprocessor).toBe(32);
+    expect(blocks('gfx90a', 64, usage(256)).blocksPerMultiprocessor).toBe(8);
+  });
+
+  it('rounds LDS up to its granule', () => {
+    expect(blocks('gfx90a', 64, usage(64, 0, 512)).limits.sharedMemory).toBe(128);
+    expect(blocks('gfx90a', 64, usage(64, 0, 513)).limits.sharedMemory).toBe(64);
+    expect(blocks('gfx950', 64, usage(64, 0, 1)).limits.sharedMemory).toBe(128);
+    expect(blocks('gfx1030', 32, usage(64, 0, 65536)).limits.sharedMemory).toBe(2);
+    expect(blocks('gfx1030', 32, usage(64, 0, 65537)).limits.sharedMemory).toBe(0);
+  });
+
+  it('counts scalar registers where waves share them, and only there', () => {
+    const scalar = (isa: string, waveSize: 32 | 64, scalarRegistersPerThreadGroup: number) =>
+      blocks(isa, waveSize, { ...usage(64, 24), scalarRegistersPerThreadGroup }).limits.registers;
+    expect(scalar('gfx803', 64, 80)).toBe(40);
+    expect(scalar('gfx803', 64, 96)).toBe(32);
+    expect(scalar('gfx803', 64, 102)).toBe(28);
+    expect(scalar('gfx803', 64, 113)).toBe(0);
+    expect(scalar('gfx1030', 64, 106)).toBe(scalar('gfx1030', 64, 8));
+  });
+
+  it('refuses an unknown instruction set or wave size', () => {
+    expect(AMD_ISAS).toContain('gfx1011');
+    expect(amdOccupancyRules('gfx999', 64).ok).toBe(false);
+    const wrong = amdOccupancyRules('gfx90a', 32);
+    expect(!wrong.ok && wrong.error.message).toContain('got gfx90a with waves of 32');
+  });
+});
+
+describe('any device', () => {
+  it('dispatches by family', () => {
+    expect(residentBlocks(a100, usage(256, 32)).blocksPerMultiprocessor).toBe(8);
+    const generic = residentBlocks(software, usage(256, 0, 32768));
+    expect(generic.blocksPerMultiprocessor).toBe(1);
+    expect(generic.occupancyFraction).toBe(1);
+    expect(limitingFactors(residentBlocks(software, usage(4, 1025)).limitedBy)).toEqual(['registers']);
+    expect(limitingFactors(residentBlocks(software, usage(257)).limitedBy)).toEqual(['warps']);
+    expect(limitingFactors(residentBlocks(software, usage(4, 0, 32769)).limitedBy)).toEqual(['sharedMemory']);
+  });
+
+  it('throws what the edges should have refused', () => {
+    const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.8' };
+    expect(() => residentBlocks({ ...a100, occupancy: lost }, usage(32))).toThrow(FailureError);
+    expect(() => residentBlocks(a100, usage(NaN))).toThrow('blockThreads: got NaN');
+  });
+
+  it('draws what-if curves over everything the device allows', () => {
+    const blocks = occupancyCurve(a100, usage(256, 32), 'blockThreads');
+    expect(blocks.map((point) => point.x)).toEqual(Array.from({ length: 32 }, (_, i) => 32 * (i + 1)));
+    expect(blocks.find((point) => point.x === 768)!.y).toBe(0.75);
+    const registers = occupancyCurve(a100, usage(256), 'registersPerThread');
+    expect(registers.find((point) => point.x === 32)!.y).toBe(1);
+    expect(registers.find((point) => point.x === 33)!.y).toBe(0.75);
+    const shared = occupancyCurve(a100, usage(256, 32), 'sharedMemoryBytesPerBlock');
+    expect(shared.at(-1)).toEqual({ x: 163 * 1024, y: 1 / 8 });
+  });
+});
+
+describe('speed', () => {
+  it('answers 100,000 launches in well under a second', () => {
+    // A sweep asks once per block size, register cap and device: the bound is 20 × the time seen, not a target.
+    const start = performance.now();
+    let blocks = 0;
+    for (let i = 0; i < 100_000; i++)
+      blocks += residentBlocks(a100, usage(1 + (i % 1024), i % 256)).blocksPerMultiprocessor;
+    expect(blocks).toBeGreaterThan(0);
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+
+  it('keeps one object of rules per capability', () => {
+    expect(unwrap(nvidiaOccupancyRules('9.0'))).toBe(unwrap(nvidiaOccupancyRules('9.0')));
+  });
+});
