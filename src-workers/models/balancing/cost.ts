@@ -1,0 +1,82 @@
+import type { Balancing } from '../../domain/design.ts';
+import type { GpuDevice } from '../../domain/device.ts';
+import type { KernelProfile } from '../../domain/kernel.ts';
+
+/**
+ * What ordering the units costs before (or, for dynamic fetch, during) the launch. A lower bound: passes are taken to run
+ * at the full bandwidth of the device memory.
+ */
+export interface BalancingCost {
+  /** Device-memory traffic, bytes read and written. */
+  readonly bytes: number;
+  /** Kernel launches that follow one another. */
+  readonly passes: number;
+  /** Atomic additions, spread over all multiprocessors. */
+  readonly atomics: number;
+}
+
+/** Length of a unit as a sorting key, and its number: 32 bits each. */
+const KEY_BYTES = 4;
+const INDEX_BYTES = 4;
+
+/**
+ * Digit passes of a radix sort of 32-bit keys by 8 bits: each reads and writes every key and index once, after one reading
+ * of the keys for all histograms (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
+ */
+const RADIX_PASSES = 4;
+
+/** Keys and indices of a window have to fit the 48 KiB of shared memory that every CUDA device grants a block. */
+const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
+
+/** Smallest piece of device memory that a random read moves, bytes (CUDA: a 32-byte sector). */
+const SECTOR_BYTES = 32;
+
+/** Start of a dependent kernel in a stream, ms: an assumption, the order of magnitude of current devices. */
+const PASS_OVERHEAD_MS = 0.003;
+
+const NO_COST: BalancingCost = { bytes: 0, passes: 0, atomics: 0 };
+
+/**
+ * Traffic, passes and atomics of one balancing.
+ *
+ * - buckets: a histogram of the lengths, then a scatter of the indices by bucket;
+ * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
+ * - full sort: a radix sort;
+ * - all of these then move the units' own data into the new order, read at random and written in a row;
+ * - dynamic fetch: one atomic addition per unit, on a counter of its thread group.
+ */
+export function balancingCost(
+  balancing: Balancing,
+  units: number,
+  kernel: Pick<KernelProfile, 'bytesPerUnit'>,
+): BalancingCost {
+  const { bytesPerUnit } = kernel;
+  const moved = bytesPerUnit === 0 ? 0 : Math.max(SECTOR_BYTES, bytesPerUnit) + bytesPerUnit;
+  const movePasses = bytesPerUnit === 0 ? 0 : 1;
+  const cost = (bytesPerUnitMoved: number, passes: number): BalancingCost => ({
+    bytes: units * (bytesPerUnitMoved + moved),
+    passes: passes + movePasses,
+    atomics: 0,
+  });
+  const radix = cost(KEY_BYTES + RADIX_PASSES * 2 * (KEY_BYTES + INDEX_BYTES), 1 + RADIX_PASSES);
+  switch (balancing.kind) {
+    case 'none':
+      return NO_COST;
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return balancing.k === 1 ? NO_COST : cost(2 * KEY_BYTES + INDEX_BYTES, 2);
+    case 'window-sort':
+      return balancing.units <= SHARED_WINDOW_UNITS ? cost(KEY_BYTES + INDEX_BYTES, 1) : radix;
+    case 'full-sort':
+      return radix;
+    case 'dynamic-fetch':
+      return { bytes: 0, passes: 0, atomics: units };
+  }
+}
+
+/** Time of that cost on a device, ms: traffic at peak bandwidth, one atomic per multiprocessor and cycle, pass starts. */
+export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
+  const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
+  const atomicsMs = cost.atomics / (device.multiprocessors * device.clockMhz * 1e3);
+  return trafficMs + atomicsMs + cost.passes * PASS_OVERHEAD_MS;
+}

@@ -1,0 +1,88 @@
+/**
+ * Static partitions of sparse rows over p workers (CPU cores, blocks, lanes): who gets which rows and entries.
+ */
+export interface Partition {
+  /** Rows that each worker finishes; they add up to all rows. A row cut in two counts for the worker with its end. */
+  readonly rows: Float64Array;
+  /** Entries (non-zeros) of each worker; they add up to all entries. */
+  readonly nonZeros: Float64Array;
+}
+
+/** Even rows: worker w of p takes rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
+export function evenRows(rowLengths: Float64Array, workers: number): Partition {
+  const ends = rowEnds(rowLengths);
+  return partition(workers, (w) => {
+    const row = Math.floor((w * rowLengths.length) / workers);
+    return { row, nonZero: row === 0 ? 0 : ends[row - 1] };
+  });
+}
+
+/** Even non-zeros: worker w of p takes entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋; empty rows go with the entry before them. */
+export function evenNonZeros(rowLengths: Float64Array, workers: number): Partition {
+  const ends = rowEnds(rowLengths);
+  const total = ends.length === 0 ? 0 : ends[ends.length - 1];
+  return partition(workers, (w) => {
+    const nonZero = Math.floor((w * total) / workers);
+    if (w === 0) return { row: 0, nonZero: 0 };
+    return { row: w === workers ? ends.length : firstIndex(ends.length, (i) => ends[i] > nonZero), nonZero };
+  });
+}
+
+/**
+ * Merge path: rows and entries, merged by where rows end, are dealt out in equal stretches, so no worker gets more than
+ * ⌈(R + N)/p⌉ of the two together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
+ */
+export function mergePath(rowLengths: Float64Array, workers: number): Partition {
+  const ends = rowEnds(rowLengths);
+  const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;
+  return partition(workers, (w) => {
+    const diagonal = Math.floor((w * total) / workers);
+    // The end of row i is item ends[i] + i of the merged list.
+    const row = firstIndex(ends.length, (i) => ends[i] + i >= diagonal);
+    return { row, nonZero: diagonal - row };
+  });
+}
+
+/** Largest over mean of the workers' loads, ≥ 1; 1 when there is no load at all. */
+export function loadImbalance(loads: Float64Array): number {
+  let sum = 0;
+  let largest = 0;
+  for (const load of loads) {
+    sum += load;
+    largest = Math.max(largest, load);
+  }
+  return sum === 0 ? 1 : (largest * loads.length) / sum;
+}
+
+function rowEnds(rowLengths: Float64Array): Float64Array {
+  let end = 0;
+  return rowLengths.map((length) => (end += length));
+}
+
+function partition(
+  workers: number,
+  start: (worker: number) => { readonly row: number; readonly nonZero: number },
+): Partition {
+  const rows = new Float64Array(workers);
+  const nonZeros = new Float64Array(workers);
+  let from = start(0);
+  for (let w = 0; w < workers; w++) {
+    const to = start(w + 1);
+    rows[w] = to.row - from.row;
+    nonZeros[w] = to.nonZero - from.nonZero;
+    from = to;
+  }
+  return { rows, nonZeros };
+}
+
+/** First index for which `holds`, given that it holds from there on; `count` when it never does. */
+function firstIndex(count: number, holds: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
