@@ -96,35 +96,3 @@ export function discreteGaussRule(points: Float64Array, masses: Float64Array, co
   }
   return gaussRule(alpha, beta);
 }
-
-const legendreRules = new Map<number, QuadratureRule>();
-const hermiteRules = new Map<number, QuadratureRule>();
-
-/** Gauss–Legendre rule on [−1, 1] with `count` ≥ 1 nodes: exact for polynomials of degree 2·count − 1. Cached. */
-export function gaussLegendre(count: number): QuadratureRule {
-  return cached(legendreRules, count, (k) => (k === 0 ? 2 : (k * k) / (4 * k * k - 1)));
-}
-
-/**
- * Gauss–Hermite rule for the standard normal law, `count` ≥ 1 nodes: E[f(Z)] ≈ Σ weights[i]·f(nodes[i]), the weights sum
- * to 1. Exact for polynomials of degree 2·count − 1. Cached.
- */
-export function gaussHermite(count: number): QuadratureRule {
-  return cached(hermiteRules, count, (k) => (k === 0 ? 1 : k));
-}
-
-function cached(rules: Map<number, QuadratureRule>, count: number, beta: (k: number) => number): QuadratureRule {
-  if (!Number.isInteger(count) || count < 1) {
-    throw new RangeError(`a quadrature rule of ${count} nodes; expected an integer of 1 or more`);
-  }
-  let rule = rules.get(count);
-  if (!rule) {
-    // Symmetric measures: every alpha is 0.
-    rule = gaussRule(
-      new Float64Array(count),
-      Float64Array.from({ length: count }, (_, k) => beta(k)),
-    );
-    rules.set(count, rule);
-  }
-  return rule;
-}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { costFactor, granularityCurve, laneLaw } from '../../src-workers/models/granularity/granularity.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { categoricalLaw, geometricLaw } from '../../src-workers/models/workload/laws.ts';
+
+/** Steps per particle in the Acts propagation; source in db/examples/README.md. */
+function actsLaw() {
+  const file = new URL('../../db/examples/acts-propagation-steps.csv', import.meta.url);
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n');
+  return unwrap(
+    categoricalLaw(
+      lines.map((line) => {
+        const [length, probability] = line.split(',').map(Number);
+        return { length, probability };
+      }),
+    ),
+  );
+}
+
+describe('granularity', () => {
+  it('costs a lane alone exactly one iteration, and follows Amdahl without cooperation cost', () => {
+    expect(costFactor(1, 0.3, 0.1)).toBe(1);
+    expect(costFactor(8, 0, 0)).toBe(1 / 8);
+    expect(costFactor(8, 1, 0)).toBe(1);
+    expect(costFactor(8, 0.5, 0.1)).toBeCloseTo(0.5 / 8 + 0.5 + 0.3, 15);
+  });
+
+  it('finds 8 units × 4 threads best for the Acts propagation', () => {
+    const rows = granularityCurve(actsLaw(), 32, 1 / 21, 0);
+    expect(rows.map((row) => row.unitsPerGroup)).toEqual([32, 16, 8, 4, 2, 1]);
+    expect(rows.slice(0, 5).map((row) => row.laneCostMean.toFixed(3))).toEqual([
+      '1.647',
+      '1.516',
+      '1.486',
+      '1.591',
+      '1.893',
+    ]);
+    const best = rows.reduce((a, b) => (b.laneCostMean < a.laneCostMean ? b : a));
+    expect(best).toMatchObject({ unitsPerGroup: 8, threadsPerUnit: 4 });
+    // A whole thread group on one unit loses nothing to imbalance and everything to the serial part.
+    expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
+    expect(Math.abs(rows[5].laneCostMean - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
+  });
+
+  it('keeps the loss of nested loops and lowers that of flattened ones', () => {
+    const law = unwrap(geometricLaw(0.05));
+    expect(laneLaw(law, 64, 'nested')).toBe(law);
+    const losses = [1, 4, 16, 64].map((m) => lossMoments(laneLaw(law, m, 'flattened'), [32])[0].aggregateLoss);
+    for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThan(losses[i - 1]);
+    // Central limit: E[max of 32] − mean ≈ 2.07 standard deviations, and the spread of 64 units is 1/8 of their mean.
+    expect(Math.abs(losses[3] - (1 + (2.07 * 0.975) / 8))).toBeLessThan(0.03);
+  });
+
+  it('refuses a thread group that cannot be halved', () => {
+    expect(() => granularityCurve(unwrap(geometricLaw(0.5)), 24, 0, 0)).toThrow('thread group of 24 lanes');
+  });
+});

@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { affordableLossDistribution, binnedLossDistribution } from '../../src-workers/models/imbalance/binned.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import {
+  lossDistribution,
+  lossDistributionCost,
+  lossHistogram,
+  quantile,
+} from '../../src-workers/models/imbalance/distribution.ts';
+import type { LossDistribution } from '../../src-workers/models/imbalance/distribution.ts';
+import { sampledLoss } from '../../src-workers/models/imbalance/monte-carlo.ts';
+import {
+  categoricalLaw,
+  constantLaw,
+  geometricLaw,
+  lognormalLaw,
+  uniformLaw,
+  zipfLaw,
+} from '../../src-workers/models/workload/laws.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+
+const law = (...points: (readonly [length: number, probability: number])[]) =>
+  unwrap(categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
+
+/** Mean and standard deviation of a loss distribution. */
+function momentsOf(distribution: LossDistribution) {
+  const { loss, probability } = distribution;
+  const mean = loss.reduce((sum, x, i) => sum + x * probability[i], 0);
+  const variance = loss.reduce((sum, x, i) => sum + (x - mean) ** 2 * probability[i], 0);
+  return { mean, standardDeviation: Math.sqrt(variance) };
+}
+
+/** Every group of n units, one by one: losses, and E[max]. Only for tiny laws. */
+function enumerated({ support, probability }: LengthLaw, n: number) {
+  const losses = new Map<number, number>();
+  let meanMaximum = 0;
+  const visit = (unit: number, mass: number, sum: number, longest: number): void => {
+    if (unit === n) {
+      const loss = sum === 0 ? 1 : (n * longest) / sum;
+      losses.set(loss, (losses.get(loss) ?? 0) + mass);
+      meanMaximum += mass * longest;
+      return;
+    }
+    support.forEach((v, i) => visit(unit + 1, mass * probability[i], sum + v, Math.max(longest, v)));
+  };
+  visit(0, 1, 0, 0);
+  const entries = [...losses].sort(([a], [b]) => a - b);
+  const mean = entries.reduce((sum, [x, p]) => sum + x * p, 0);
+  const variance = entries.reduce((sum, [x, p]) => sum + (x - mean) ** 2 * p, 0);
+  return { entries, mean, standardDeviation: Math.sqrt(variance), meanMaximum };
+}
+
+const TINY: readonly LengthLaw[] = [
+  law([1, 0.9], [100, 0.1]),
+  law([0, 0.5], [1, 0.5]),
+  law([0, 0.999], [7, 0.0004], [50, 0.0006]),
+  law([3, 0.2], [4, 0.3], [6, 0.5]),
+  law([0, 0.1], [1, 0.2], [2, 0.3], [5, 0.4]),
+  law([1, 1e-9], [2, 1 - 2e-9], [100_000, 1e-9]),
+];
+
+describe('closed form', () => {
+  it('equals the enumeration of every group', () => {
+    for (const tiny of TINY) {
+      const meanLength = tiny.support.reduce((sum, v, i) => sum + v * tiny.probability[i], 0);
+      for (const n of [2, 3, 4, 5, 7]) {
+        const exact = enumerated(tiny, n);
+        const [ours] = lossMoments(tiny, [n]);
+        expect(Math.abs(ours.meanLoss / exact.mean - 1)).toBeLessThan(1e-12);
+        expect(Math.abs(ours.aggregateLoss / (exact.meanMaximum / meanLength) - 1)).toBeLessThan(1e-13);
+        // A variance is the small difference of two second moments with errors of about 1e-11.
+        expect(Math.abs(ours.standardDeviationLoss ** 2 - exact.standardDeviation ** 2)).toBeLessThan(
+          2e-11 * exact.mean ** 2,
+        );
+      }
+    }
+  });
+
+  it('gives the known losses of geometric(0.05), n = 2', () => {
+    const [row] = lossMoments(unwrap(geometricLaw(0.05)), [2]);
+    expect(row.meanLoss.toFixed(4)).toBe('1.4762');
+    expect(row.aggregateLoss.toFixed(4)).toBe('1.4872');
+  });
+
+  it('has a mean loss that need not grow with n, while the aggregate loss does', () => {
+    const [small, large] = lossMoments(law([1, 0.9], [100, 0.1]), [32, 256]);
+    expect(small.meanLoss.toFixed(2)).toBe('10.78');
+    expect(large.meanLoss.toFixed(2)).toBe('9.46');
+    expect(large.aggregateLoss).toBeGreaterThan(small.aggregateLoss);
+  });
+
+  it('loses nothing alone or with constant work, exactly', () => {
+    for (const row of lossMoments(unwrap(geometricLaw(0.05)), [1])) {
+      expect(row).toEqual({ n: 1, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 });
+    }
+    for (const length of [0, 1, 32]) {
+      for (const row of lossMoments(unwrap(constantLaw(length)), [1, 2, 32, 1000])) {
+        expect(row).toMatchObject({ meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 });
+      }
+    }
+  });
+
+  it('gives the same in one pass and alone, in the order asked for', () => {
+    const geometric = unwrap(geometricLaw(0.05));
+    const sizes = [32, 3, 2, 100, 1, 7, 1024, 8];
+    const together = lossMoments(geometric, sizes);
+    expect(together.map((row) => row.n)).toEqual(sizes);
+    for (const row of together) {
+      const [alone] = lossMoments(geometric, [row.n]);
+      expect(Math.abs(alone.meanLoss / row.meanLoss - 1)).toBeLessThan(1e-12);
+      expect(Math.abs(alone.aggregateLoss / row.aggregateLoss - 1)).toBeLessThan(1e-13);
+    }
+  });
+
+  it('refuses a group that is no whole number of units', () => {
+    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2, 0])).toThrow('group of 0 units');
+    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2.5])).toThrow('group of 2.5 units');
+  });
+});
+
+describe('full distribution', () => {
+  it('equals the enumeration of every group, outcome by outcome', () => {
+    for (const tiny of TINY) {
+      for (const n of [1, 2, 3, 6]) {
+        const { entries } = enumerated(tiny, n);
+        const ours = unwrap(lossDistribution(tiny, n));
+        expect([...ours.loss]).toEqual(entries.map(([x]) => x));
+        ours.probability.forEach((p, i) => expect(Math.abs(p / entries[i][1] - 1)).toBeLessThan(1e-12));
+      }
+    }
+  });
+
+  it('agrees with the closed form on 200 random laws', () => {
+    const uniform = mersenneTwister(200);
+    let compared = 0;
+    let largestGroup = 0;
+    while (compared < 200) {
+      const longest = 1 + Math.floor(300 * uniform());
+      const density = uniform() ** 2;
+      const skew = 4 * uniform();
+      const points: [number, number][] = [];
+      for (let v = uniform() < 0.3 ? 0 : 1; v <= longest; v++)
+        if (uniform() < density) points.push([v, uniform() / (v + 1) ** skew]);
+      const sum = points.reduce((total, [, p]) => total + p, 0);
+      if (points.length < 2) continue;
+      const random = law(...points.map(([v, p]) => [v, p / sum] as const));
+      const n = 2 + Math.floor(63 * uniform());
+      if (lossDistributionCost(random, n).operations > 2e7) continue;
+      const exact = momentsOf(unwrap(lossDistribution(random, n)));
+      const [ours] = lossMoments(random, [n]);
+      expect(Math.abs(ours.meanLoss / exact.mean - 1)).toBeLessThan(1e-9);
+      expect(Math.abs(ours.standardDeviationLoss ** 2 - exact.standardDeviation ** 2)).toBeLessThan(
+        1e-9 * exact.mean ** 2,
+      );
+      largestGroup = Math.max(largestGroup, n);
+      compared++;
+    }
+    expect(largestGroup).toBeGreaterThan(60);
+  });
+
+  it('agrees with the closed form on 1,024 units', () => {
+    for (const small of [
+      law([1, 0.5], [2, 0.5]),
+      law([0, 0.7], [1, 0.2], [3, 0.1]),
+      law([1, 0.9999], [1000, 0.0001]),
+    ]) {
+      const exact = momentsOf(unwrap(lossDistribution(small, 1024)));
+      const [ours] = lossMoments(small, [1024]);
+      expect(Math.abs(ours.meanLoss / exact.mean - 1)).toBeLessThan(1e-9);
+    }
+  });
+
+  it('keeps relative accuracy in the far tail', () => {
+    // All 31 others at 1, one at 270: the largest loss a group can have.
+    const geometric = unwrap(geometricLaw(0.05));
+    const { loss, probability } = unwrap(lossDistribution(geometric, 16));
+    const top = geometric.support.length - 1;
+    const exact = 16 * geometric.probability[top] * geometric.probability[0] ** 15;
+    expect(loss[loss.length - 1]).toBe((16 * geometric.support[top]) / (geometric.support[top] + 15));
+    expect(Math.abs(probability[probability.length - 1] / exact - 1)).toBeLessThan(1e-12);
+  });
+
+  it('refuses what would take too long, saying how long', () => {
+    const refused = lossDistribution(unwrap(zipfLaw(1.5, 100_000)), 32);
+    expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(lossDistribution(unwrap(uniformLaw(1, 2)), 0)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+  });
+});
+
+describe('binned distribution', () => {
+  it('has the quantiles of the exact one within its resolution', () => {
+    const cases = [
+      [unwrap(geometricLaw(0.05)), 16],
+      [unwrap(lognormalLaw(3, 0.5)), 8],
+      [unwrap(uniformLaw(20, 40)), 32],
+      [unwrap(uniformLaw(0, 3)), 5],
+      [law([1, 0.9], [100, 0.1]), 8],
+      [unwrap(zipfLaw(1.5, 1000)), 4],
+    ] as const;
+    for (const [source, n] of cases) {
+      const exact = unwrap(lossDistribution(source, n));
+      const binned = binnedLossDistribution(source, n);
+      expect(binned.method).toBe('binned');
+      for (const q of [0.05, 0.5, 0.95, 0.99]) {
+        // Both sides of a jump count: bins are summed in another order.
+        const low = quantile(exact, q - 1e-9) * (1 - binned.resolution);
+        const high = quantile(exact, q + 1e-9) * (1 + binned.resolution);
+        expect(quantile(binned, q)).toBeGreaterThanOrEqual(low);
+        expect(quantile(binned, q)).toBeLessThanOrEqual(high);
+      }
+      expect(Math.abs(momentsOf(binned).mean / momentsOf(exact).mean - 1)).toBeLessThan(1e-10);
+    }
+  });
+
+  it('stays close to the closed form on lengths from 1 to 100,000', () => {
+    const wide = unwrap(zipfLaw(1.5, 100_000));
+    for (const n of [2, 32, 1024]) {
+      const binned = binnedLossDistribution(wide, n);
+      const [exact] = lossMoments(wide, [n]);
+      expect(Math.abs(momentsOf(binned).mean / exact.meanLoss - 1)).toBeLessThan(binned.resolution);
+      expect(Math.abs(momentsOf(binned).standardDeviation / exact.standardDeviationLoss - 1)).toBeLessThan(
+        binned.resolution,
+      );
+    }
+  });
+
+  it('is used only where the exact one costs too much', () => {
+    const geometric = unwrap(geometricLaw(0.05));
+    expect(affordableLossDistribution(geometric, 4)).toMatchObject({ method: 'exact', resolution: 0 });
+    expect(affordableLossDistribution(geometric, 1024).method).toBe('binned');
+    expect(affordableLossDistribution(unwrap(constantLaw(0)), 32)).toMatchObject({ loss: Float64Array.of(1) });
+  });
+
+  it('fills the bins of a plot', () => {
+    const histogram = lossHistogram(affordableLossDistribution(unwrap(geometricLaw(0.05)), 8), 50);
+    expect(histogram.edges.length).toBe(51);
+    expect(histogram.edges[0]).toBe(1);
+    expect(Math.abs(histogram.probability.reduce((sum, p) => sum + p, 0) - 1)).toBeLessThan(1e-12);
+    expect([...lossHistogram(affordableLossDistribution(unwrap(constantLaw(3)), 8), 4).probability]).toEqual([
+      1, 0, 0, 0,
+    ]);
+  });
+});
+
+describe('Monte Carlo', () => {
+  it('has the models inside its confidence interval, and an honest interval', () => {
+    const uniform = mersenneTwister(1);
+    const geometric = unwrap(geometricLaw(0.05));
+    const [model] = lossMoments(geometric, [8]);
+    const scores: number[] = [];
+    for (let repeat = 0; repeat < 40; repeat++) {
+      const sample = sampledLoss(geometric, 8, 2000, uniform);
+      scores.push((sample.meanLoss.value - model.meanLoss) / sample.meanLoss.standardError);
+      scores.push((sample.aggregateLoss.value - model.aggregateLoss) / sample.aggregateLoss.standardError);
+    }
+    // Standard normal scores: none of 80 beyond 4, their mean square near 1 (±4 standard errors, pairs correlated).
+    expect(Math.max(...scores.map(Math.abs))).toBeLessThan(4);
+    const meanSquare = scores.reduce((sum, z) => sum + z * z, 0) / scores.length;
+    expect(meanSquare).toBeGreaterThan(0.4);
+    expect(meanSquare).toBeLessThan(1.9);
+  });
+
+  it('repeats itself for the same seed, and counts empty groups as no loss', () => {
+    const zeros = law([0, 0.9], [5, 0.1]);
+    const run = (seed: number) => sampledLoss(zeros, 2, 20_000, mersenneTwister(seed));
+    expect(run(3)).toEqual(run(3));
+    expect(run(3)).not.toEqual(run(4));
+    const { meanLoss } = run(3);
+    // P(both empty or both 5) = 0.82 with loss 1, the rest 2.
+    expect(Math.abs(meanLoss.value - 1.18)).toBeLessThan(4 * meanLoss.standardError);
+    expect(sampledLoss(unwrap(constantLaw(0)), 4, 10, mersenneTwister(1)).aggregateLoss).toEqual({
+      value: 1,
+      standardError: 0,
+    });
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { binomialLaw, categoricalLaw, geometricLaw, moments, zipfLaw } from '../../src-workers/models/workload/laws.ts';
+import { sumLaw } from '../../src-workers/numeric/fold.ts';
+import { latticeStep, spreadOnLattice, sumWindow } from '../../src-workers/numeric/lattice.ts';
+import { discreteGaussRule, gaussRule } from '../../src-workers/numeric/quadrature.ts';
+import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
+
+const EPS = Number.EPSILON;
+
+describe('Gauss rules', () => {
+  it('integrate polynomials up to degree 2n − 1 exactly (Legendre)', () => {
+    for (const count of [1, 2, 5, 16, 40]) {
+      const beta = Float64Array.from({ length: count }, (_, k) => (k === 0 ? 2 : (k * k) / (4 * k * k - 1)));
+      const { nodes, weights } = gaussRule(new Float64Array(count), beta);
+      for (let degree = 0; degree < 2 * count; degree++) {
+        const integral = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
+        // Rounding of `count` terms of size below 1.
+        expect(Math.abs(integral - (degree % 2 ? 0 : 2 / (degree + 1)))).toBeLessThan(16 * count * EPS);
+      }
+    }
+  });
+
+  it('match the moments of a discrete measure', () => {
+    const points = Float64Array.from({ length: 100 }, (_, k) => 0.7 ** k);
+    const masses = points.map((x) => 0.3 * x);
+    const { nodes, weights } = discreteGaussRule(points, masses, 5);
+    expect(weights.every((w) => w > 0)).toBe(true);
+    for (let degree = 0; degree < 10; degree++) {
+      const exact = points.reduce((sum, x, i) => sum + masses[i] * x ** degree, 0);
+      const rule = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
+      expect(Math.abs(rule / exact - 1)).toBeLessThan(1e-13);
+    }
+  });
+});
+
+describe('random numbers', () => {
+  it('are MT19937: the 10,000th output of seed 5489 is the one the C++ standard prescribes', () => {
+    const uniform = mersenneTwister(5489);
+    // Two 32-bit outputs per double; the 10,000th is the low half of the 5,000th double.
+    let last = 0;
+    for (let i = 0; i < 5000; i++) last = uniform();
+    expect((last * 2 ** 53) % 2 ** 26).toBe(4123659995 >>> 6);
+  });
+
+  it('draw lengths with the frequencies of the law', () => {
+    const law = unwrap(
+      categoricalLaw([0.05, 0.5, 0.2, 0.15, 0.1].map((probability, i) => ({ length: 7 * i, probability }))),
+    );
+    const draw = lengthSampler(law);
+    const uniform = mersenneTwister(7);
+    const draws = 200_000;
+    const counts = new Map<number, number>();
+    for (let i = 0; i < draws; i++) {
+      const length = draw(uniform);
+      counts.set(length, (counts.get(length) ?? 0) + 1);
+    }
+    let chiSquare = 0;
+    law.support.forEach((length, i) => {
+      const expected = draws * law.probability[i];
+      chiSquare += ((counts.get(length) ?? 0) - expected) ** 2 / expected;
+    });
+    expect([...counts.keys()].sort((a, b) => a - b)).toEqual([...law.support]);
+    // 99.9 % quantile of χ² with 4 degrees of freedom.
+    expect(chiSquare).toBeLessThan(18.5);
+  });
+});
+
+describe('lattices', () => {
+  it('find the largest common step', () => {
+    expect(latticeStep(Float64Array.of(5, 11, 20))).toBe(3);
+    expect(latticeStep(Float64Array.of(0, 1000))).toBe(1000);
+    expect(latticeStep(Float64Array.of(4))).toBe(1);
+  });
+
+  it('spread masses without moving the mean', () => {
+    const law = unwrap(geometricLaw(0.05));
+    const spread = spreadOnLattice(law, 1, 7);
+    const mean = spread.support.reduce((sum, v, i) => sum + v * spread.probability[i], 0);
+    expect(Math.abs(mean / moments(law).mean - 1)).toBeLessThan(100 * EPS);
+  });
+
+  it('bound the sums by a window that leaves out no more than promised, and not much less', () => {
+    const window = sumWindow(unwrap(binomialLaw(1, 0.5)), 1000, 1e-9);
+    const { support, probability } = unwrap(binomialLaw(1000, 0.5));
+    const outside = (low: number, high: number) =>
+      support.reduce((sum, v, i) => sum + (v < low || v > high ? probability[i] : 0), 0);
+    expect(outside(window.low, window.high)).toBeLessThan(2e-9);
+    // Chernoff's bound is loose by a factor of the order of √count.
+    expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
+  });
+});
+
+describe('law of a sum', () => {
+  const total = (law: LengthLaw) => law.probability.reduce((sum, p) => sum + p, 0);
+
+  it('is binomial for sums of binomials, directly convolved or transformed', () => {
+    for (const [count, tolerance] of [
+      [25, 1e-14],
+      [100, 1e-13],
+    ] as const) {
+      const sum = sumLaw(unwrap(binomialLaw(40, 0.5)), count);
+      const exact = unwrap(binomialLaw(40 * count, 0.5));
+      const exactAt = new Map(Array.from(exact.support, (v, i) => [v, exact.probability[i]]));
+      sum.support.forEach((v, i) =>
+        expect(Math.abs(sum.probability[i] - (exactAt.get(v) ?? 0))).toBeLessThan(tolerance),
+      );
+    }
+  });
+
+  it('keeps gaps: sums of {1, 100} lie on 2 + 99k', () => {
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.9 },
+        { length: 100, probability: 0.1 },
+      ]),
+    );
+    const sum = sumLaw(law, 2);
+    expect([...sum.support]).toEqual([2, 101, 200]);
+    [0.81, 0.18, 0.01].forEach((p, i) => expect(Math.abs(sum.probability[i] - p)).toBeLessThan(4 * EPS));
+  });
+
+  it('keeps mean and spread on at most maxPoints, however many draws', () => {
+    for (const law of [unwrap(geometricLaw(0.05)), unwrap(zipfLaw(1.5, 1000)), unwrap(zipfLaw(1.5, 100_000))]) {
+      const one = moments(law);
+      for (const count of [2, 33, 4096, 1_000_000]) {
+        for (const maxPoints of [512, 4096]) {
+          const sum = sumLaw(law, count, maxPoints);
+          const many = moments(sum);
+          expect(sum.support.length).toBeLessThanOrEqual(maxPoints);
+          expect(sum.probability.every((p) => p > 0)).toBe(true);
+          expect(sum.support.every((v, i) => Number.isInteger(v) && (i === 0 || v > sum.support[i - 1]))).toBe(true);
+          expect(Math.abs(total(sum) - 1)).toBeLessThan(1e-12);
+          // Left-out ends of 1e-13 reach as far as 1e3 means away.
+          expect(Math.abs(many.mean / one.mean / count - 1)).toBeLessThan(1e-9);
+          const spread = many.standardDeviation / one.standardDeviation / Math.sqrt(count);
+          expect(Math.abs(spread - 1)).toBeLessThan(maxPoints === 4096 ? 1e-3 : 5e-3);
+        }
+      }
+    }
+  });
+
+  it('of one draw is the law itself', () => {
+    const law = unwrap(geometricLaw(0.05));
+    expect(sumLaw(law, 1)).toBe(law);
+    expect(() => sumLaw(law, 0)).toThrow('sum of 0 draws');
+  });
+});
