@@ -84,8 +84,8 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // Waves per SIMD for a number of vector registers, as LLVM's own tests print them: agpr-register-count.ll and the
-  // occupancy tests of its AMDGPU target; the RDNA 3 row is GPUOpen's "Occupancy explained".
+  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, worked by hand. LLVM's
+  // agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers and for gfx90a with 56.
   it.each([
     ['gfx803', 64, 24, 10],
     ['gfx803', 64, 25, 9],
@@ -157,6 +157,12 @@ describe('any device', () => {
     expect(limitingFactors(residentBlocks(software, usage(4, 1025)).limitedBy)).toEqual(['registers']);
     expect(limitingFactors(residentBlocks(software, usage(257)).limitedBy)).toEqual(['warps']);
     expect(limitingFactors(residentBlocks(software, usage(4, 0, 32769)).limitedBy)).toEqual(['sharedMemory']);
+  });
+
+  it('holds a generic device to its limit per block as well as per multiprocessor', () => {
+    const tight = { ...software, limits: { ...software.limits, maxRegistersPerBlock: 1024 } };
+    expect(residentBlocks(tight, usage(4, 256)).blocksPerMultiprocessor).toBe(1);
+    expect(residentBlocks(tight, usage(4, 257)).blocksPerMultiprocessor).toBe(0);
   });
 
   it('throws what the edges should have refused', () => {
