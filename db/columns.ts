@@ -6,7 +6,7 @@ import { NOT_SAVED } from './records.ts';
 export type ColumnName = keyof PredictionColumns;
 
 /** Names and array types of the prediction columns; also the names under which `run_columns` keeps them. */
-export const COLUMNS = {
+const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,
   aggregateLoss: Float32Array,

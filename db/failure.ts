@@ -4,7 +4,7 @@ import type { Failure, Result } from '../src-workers/domain/result.ts';
 import { fail, FailureError, ok } from '../src-workers/domain/result.ts';
 
 /** What SQLite's error means to a person; `undefined` for anything that is not an error of the database. */
-export function storageFailure(error: unknown, file: string): Failure | undefined {
+function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });

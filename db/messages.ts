@@ -1,5 +1,4 @@
-import type { Failure } from '../src-workers/domain/result.ts';
-import type { Result } from '../src-workers/domain/result.ts';
+import type { Failure, Result } from '../src-workers/domain/result.ts';
 import type { Store } from './store-api.ts';
 
 /** What the client and the thread say to each other. */

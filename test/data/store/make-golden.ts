@@ -1,0 +1,33 @@
+// Writes `vN.sqlite` for the present version N: node test/data/store/make-golden.ts
+// Files of older versions stay as their program wrote them and are never written again.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { userVersion } from '../../../db/migrate.ts';
+import { openDatabase } from '../../../db/open.ts';
+import { storeOn } from '../../../db/store.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { MIGRATIONS, sampleChunk, sampleDraft } from '../../db/sample.ts';
+
+const partial = join(import.meta.dirname, 'partial.db');
+rmSync(partial, { force: true });
+const db = unwrap(openDatabase({ file: partial, migrationsFolder: MIGRATIONS }));
+const open = storeOn(db, partial);
+const { store } = open;
+const study = unwrap(store.createStudy({ name: 'golden', spec: { version: 1 } }));
+const run = unwrap(store.createRun({ ...sampleDraft(), studyId: study.id }));
+for (let first = 0; first < run.enumeratedCount; first += 100) {
+  unwrap(store.savePredictionChunk(run.id, sampleChunk(first, Math.min(100, run.enumeratedCount - first))));
+}
+unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 12.5 }));
+unwrap(store.tagRun(run.id, ['golden']));
+unwrap(store.saveSetting('theme', 'dark'));
+// Small pages keep the file small; a database may have any.
+db.pragma('journal_mode = DELETE');
+db.pragma('page_size = 1024');
+db.exec('VACUUM');
+const target = join(import.meta.dirname, `v${userVersion(db)}.sqlite`);
+rmSync(target, { force: true });
+db.prepare('VACUUM INTO ?').run(target);
+open.close();
+rmSync(partial);

@@ -1,0 +1,164 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+
+import { openStoreClient } from '../../db/client.ts';
+import type { PredictionChunk, RunAxes } from '../../db/records.ts';
+import { NOT_SAVED } from '../../db/records.ts';
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+
+const migrationsFolder = MIGRATIONS;
+
+it('answers in order, and closes after the last answer', () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/lockstep.db`;
+    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const { id, enumeratedCount } = unwrap(await client.createRun(sampleDraft()));
+    const saves = [0, 100, 200].map((first) => client.savePredictionChunk(id, sampleChunk(first, 40)));
+    const closed = client.close();
+    expect((await Promise.all(saves)).every((saved) => saved.ok)).toBe(true);
+    await closed;
+    expect(await client.listTags()).toMatchObject({
+      ok: false,
+      error: { code: 'storage', message: 'the store is closed' },
+    });
+    await client.close();
+
+    const again = unwrap(await openStoreClient({ file, migrationsFolder }));
+    expect(unwrap(await again.getRun(id)).state).toBe('interrupted');
+    const columns = unwrap(await again.loadRunColumns(id));
+    expect(columns.count).toBe(enumeratedCount);
+    expect(columns.timeMs.subarray(100, 140)).toEqual(sampleChunk(100, 40).timeMs);
+    expect(new Set(columns.invalidReason.subarray(40, 100))).toEqual(new Set([NOT_SAVED]));
+    await again.close();
+  }));
+
+it('takes over columns that fill their buffer and copies views', () =>
+  inFolder(async (folder) => {
+    const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
+    const { id } = unwrap(await client.createRun(sampleDraft()));
+    const large = sampleChunk(0, 20);
+    const chunk: PredictionChunk = { ...sampleChunk(0, 10), timeMs: large.timeMs.subarray(0, 10) };
+    unwrap(await client.savePredictionChunk(id, chunk));
+    expect(chunk.meanLoss.length).toBe(0);
+    expect(large.timeMs).toEqual(sampleChunk(0, 20).timeMs);
+    await client.close();
+  }));
+
+it('refuses what the store refuses, and what cannot be sent', () =>
+  inFolder(async (folder) => {
+    expect(await openStoreClient({ file: folder, migrationsFolder })).toMatchObject({
+      ok: false,
+      error: { code: 'storage' },
+    });
+    const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
+    expect(await client.getRun(5)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(await client.saveSetting('f', () => 1)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    await client.close();
+  }));
+
+it('is created once when several open a new file together', () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/lockstep.db`;
+    const clients = (await Promise.all([1, 2, 3, 4].map(() => openStoreClient({ file, migrationsFolder })))).map(
+      unwrap,
+    );
+    const ids = await Promise.all(clients.map(async (client) => unwrap(await client.createRun(sampleDraft())).id));
+    expect(new Set(ids).size).toBe(4);
+    await Promise.all(clients.map((client) => client.close()));
+  }));
+
+it('fails pending and later calls when its thread dies', () =>
+  inFolder(async (folder) => {
+    const threadFile = new URL('./failing-thread.ts', import.meta.url);
+    const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder, threadFile }));
+    const failure = {
+      ok: false,
+      error: { code: 'storage', message: expect.stringMatching(/thread failed: on purpose/) as string },
+    };
+    expect(await Promise.all([client.listTags(), client.listStudies()])).toMatchObject([failure, failure]);
+    expect(await client.listTags()).toMatchObject(failure);
+    await client.close();
+  }));
+
+it('tells of changes by others, and only by others', () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/lockstep.db`;
+    const first = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const second = unwrap(await openStoreClient({ file, migrationsFolder }));
+    // Opening the second may have written; let the first one notice that before counting.
+    await delay(1000);
+    let firstHeard = 0;
+    const heard = new Promise<void>((resolve) => second.onExternalChange(resolve));
+    first.onExternalChange(() => firstHeard++);
+    unwrap(await first.saveSetting('theme', 'dark'));
+    await heard;
+    await delay(1000);
+    expect(firstHeard).toBe(0);
+    await first.close();
+    await second.close();
+  }));
+
+/** Any columns that keep the contract of a chunk. */
+function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesign'>> {
+  const whole = fc.oneof(fc.nat(), fc.constantFrom(NaN, Number.MAX_SAFE_INTEGER, 2 ** 40));
+  // SQLite keeps no sign of zero.
+  const losses = fc
+    .float32Array({ minLength: count, maxLength: count })
+    .map((values) => values.map((value) => value + 0));
+  const sized = { minLength: count, maxLength: count };
+  return fc
+    .record({
+      timeMs: fc.float64Array({ ...sized, min: 0, max: Number.MAX_VALUE, noNaN: true }),
+      meanLoss: losses,
+      aggregateLoss: losses,
+      occupancyFraction: losses,
+      residentBlocks: fc.uint16Array(sized),
+      limitedBy: fc.uint8Array(sized),
+      invalidReason: fc.uint8Array({ ...sized, max: INVALID_REASONS.length - 1 }),
+      unitsPerThread: fc.array(whole, sized).map((values) => Float64Array.from(values)),
+      gridBlocks: fc.array(whole, sized).map((values) => Float64Array.from(values)),
+    })
+    .map((columns) => ({
+      ...columns,
+      count,
+      timeMs: columns.timeMs.map((time, i) => (columns.invalidReason[i] === 0 ? time + 0 : NaN)),
+    }));
+}
+
+it('gives back any columns as they were, from the packed copy and from the rows', () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/lockstep.db`;
+    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const one = [null] as const;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 150 }).chain((count) => anyChunk(count)),
+        async (columns) => {
+          const axes: RunAxes = {
+            device: ['slow'],
+            threadsPerUnit: one,
+            loop: one,
+            balancing: one,
+            launch: one,
+            registerCap: one,
+            blockThreads: Array.from({ length: columns.count }, (_, i) => i),
+          };
+          const { id } = unwrap(await client.createRun(sampleDraft(axes)));
+          unwrap(await client.savePredictionChunk(id, structuredClone({ ...columns, firstDesign: 0 })));
+          unwrap(await client.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+          expect(unwrap(await client.loadRunColumns(id))).toEqual(columns);
+          const db = new Database(file);
+          expect(db.prepare('DELETE FROM run_columns WHERE run_id = ?').run(id).changes).toBeGreaterThan(0);
+          db.close();
+          expect(unwrap(await client.loadRunColumns(id))).toEqual(columns);
+        },
+      ),
+      { numRuns: 40 },
+    );
+    await client.close();
+  }));

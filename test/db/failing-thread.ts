@@ -1,0 +1,7 @@
+import { parentPort } from 'node:worker_threads';
+
+// A thread of the store that opens and dies at the first call.
+parentPort?.on('message', () => {
+  throw new Error('on purpose');
+});
+parentPort?.postMessage({ kind: 'opened' });

@@ -1,0 +1,225 @@
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+
+import { readMigrations } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
+import { openStore, storeOn } from '../../db/store.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+
+const GOLDEN = join(import.meta.dirname, '../data/store');
+
+function messageOf(result: Result<unknown>): string {
+  if (result.ok) return 'ok';
+  expect(result.error.code).toBe('storage');
+  return result.error.message;
+}
+
+/** Makes a small sound database, spoils it, and expects it to be refused and left as it was. */
+function expectRefused(spoil: (file: string) => void, message: RegExp): Promise<void> {
+  return inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+    spoil(file);
+    const before = readFileSync(file);
+    expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(message);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+}
+
+function patch(file: string, at: number, bytes: Uint8Array): void {
+  const content = readFileSync(file);
+  content.set(bytes, at);
+  writeFileSync(file, content);
+}
+
+describe('opening', () => {
+  it('refuses a file that is not SQLite', () =>
+    expectRefused((file) => writeFileSync(file, 'name,value\n'.repeat(50)), /not a SQLite database/));
+  it('refuses a file shorter than a header', () =>
+    expectRefused((file) => writeFileSync(file, 'SQLite'), /not a SQLite database/));
+  it('refuses a truncated file', () =>
+    expectRefused(
+      (file) => truncateSync(file, statSync(file).size - 1500),
+      /damaged: it has \d+ bytes where its header says \d+/,
+    ));
+  it('refuses a file whose schema is damaged', () =>
+    expectRefused((file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/));
+  it('refuses a file with a damaged page', () =>
+    expectRefused((file) => patch(file, 1024 * 40, new Uint8Array(1024).fill(0x5a)), /damaged/));
+  it('refuses a database of a newer program', () =>
+    expectRefused((file) => {
+      const db = new Database(file);
+      db.pragma('user_version = 999');
+      db.close();
+    }, /version 999.*newer Lockstep/));
+  it('refuses a newer version that is only in the log', () =>
+    inFolder((folder) => {
+      // A program that was killed after migrating: the file's own header still says the old version.
+      const source = `${folder}/source.db`;
+      copyFileSync(join(GOLDEN, 'v1.sqlite'), source);
+      const db = new Database(source);
+      db.pragma('journal_mode = WAL');
+      db.pragma('user_version = 999');
+      const file = `${folder}/copy.db`;
+      copyFileSync(source, file);
+      copyFileSync(`${source}-wal`, `${file}-wal`);
+      db.close();
+      const before = readFileSync(file);
+      expect(before.readInt32BE(60)).toBe(1);
+      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/version 999/);
+      expect(readFileSync(file).equals(before)).toBe(true);
+    }));
+  it('refuses a database of another program', () =>
+    expectRefused((file) => {
+      const db = new Database(file);
+      db.pragma('application_id = 252006673');
+      db.close();
+    }, /belongs to another program/));
+  it('refuses a folder, a missing folder, and what is no folder', () =>
+    inFolder((folder) => {
+      const refusal = (file: string): string => messageOf(openStore({ file, migrationsFolder: MIGRATIONS }));
+      mkdirSync(`${folder}/a.db`);
+      writeFileSync(`${folder}/plain`, '');
+      expect(refusal(`${folder}/a.db`)).toMatch(/is a folder/);
+      expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
+      expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
+    }));
+  // The superuser may write anywhere, so that this one says nothing under it.
+  it.skipIf(process.getuid?.() === 0)('refuses a read-only file and a read-only folder', () =>
+    inFolder((folder) => {
+      const inner = `${folder}/inner`;
+      const file = `${inner}/lockstep.db`;
+      mkdirSync(inner);
+      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      chmodSync(file, 0o400);
+      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/is read-only/);
+      chmodSync(file, 0o600);
+      chmodSync(inner, 0o500);
+      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/folder .* is read-only/);
+      chmodSync(inner, 0o700);
+    }),
+  );
+  it('takes an empty file for a new database', () =>
+    inFolder((folder) => {
+      writeFileSync(`${folder}/new.db`, '');
+      unwrap(openStore({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS })).close();
+    }));
+});
+
+describe('migrating', () => {
+  /** The migrations of today and one more. */
+  function withNext(folder: string, sql: string): string {
+    const next = `${folder}/migrations`;
+    cpSync(MIGRATIONS, next, { recursive: true });
+    const number = String(readMigrations(next).length + 1).padStart(4, '0');
+    writeFileSync(`${next}/${number}-next.sql`, sql);
+    return next;
+  }
+
+  it.each([1])('opens a file of version %i with all its content', (version) =>
+    inFolder((folder) => {
+      const file = `${folder}/old.db`;
+      copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      const { store } = open;
+      const run = unwrap(store.getRun(1));
+      expect(run).toMatchObject({ ...sampleDraft(), studyId: 1, state: 'complete', tags: ['golden'], elapsedMs: 12.5 });
+      const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
+      expect(unwrap(store.loadRunColumns(1))).toEqual(columns);
+      expect(unwrap(store.listSettings())).toEqual({ theme: 'dark' });
+      expect(unwrap(store.checkIntegrity())).toEqual([]);
+      open.close();
+    }),
+  );
+
+  it('keeps a copy of the old version, and the content', () =>
+    inFolder((folder) => {
+      const file = `${folder}/lockstep.db`;
+      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
+      const current = new Database(file);
+      const version = current.pragma('user_version', { simple: true });
+      current.close();
+      const migrationsFolder = withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;');
+      const open = unwrap(openStore({ file, migrationsFolder }));
+      expect(unwrap(open.store.getRun(1)).name).toBe('sample');
+      open.close();
+      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/newer Lockstep/);
+      const copy = unwrap(openStore({ file: `${file}.v${version}.backup`, migrationsFolder: MIGRATIONS }));
+      expect(unwrap(copy.store.getRun(1)).name).toBe('sample');
+      copy.close();
+    }));
+
+  it('is all or nothing', () =>
+    inFolder((folder) => {
+      const file = `${folder}/lockstep.db`;
+      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
+      const migrationsFolder = withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;');
+      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/syntax error/);
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      expect(unwrap(open.store.listSettings())).toEqual({ theme: 'dark' });
+      open.close();
+    }));
+
+  it('refuses to leave rows that refer to missing ones', () =>
+    inFolder((folder) => {
+      const file = `${folder}/lockstep.db`;
+      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      const migrationsFolder = withNext(folder, 'DELETE FROM runs;');
+      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/refer to missing ones/);
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      expect(unwrap(open.store.listRuns({})).total).toBe(1);
+      open.close();
+    }));
+});
+
+describe('when the database cannot be written', () => {
+  it('reports a full disk, and what was saved stays', () =>
+    inFolder((folder) => {
+      const file = `${folder}/lockstep.db`;
+      const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
+      const open = storeOn(db, file);
+      const { id, enumeratedCount } = unwrap(open.store.createRun(sampleDraft()));
+      unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
+      const pages = db.pragma('page_count', { simple: true }) as number;
+      db.pragma(`max_page_count = ${pages}`);
+      expect(messageOf(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)))).toMatch(
+        /no space left/,
+      );
+      expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
+      expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
+      db.pragma('max_page_count = 1000000');
+      unwrap(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)));
+      open.close();
+    }));
+
+  it('reports a lock by another program, and works again after it', () =>
+    inFolder((folder) => {
+      const file = `${folder}/lockstep.db`;
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
+      const other = new Database(file);
+      other.exec('BEGIN IMMEDIATE');
+      expect(messageOf(open.store.createRun(sampleDraft()))).toMatch(/locked by another program/);
+      // Readers do not wait for a writer.
+      expect(unwrap(open.store.listRuns({})).total).toBe(0);
+      other.exec('ROLLBACK');
+      other.close();
+      unwrap(open.store.createRun(sampleDraft()));
+      open.close();
+    }));
+});

@@ -1,0 +1,283 @@
+import { describe, expect, it } from 'vitest';
+
+import { openStore } from '../../db/store.ts';
+import type { Store } from '../../db/store-api.ts';
+import type { MeasurementRecord, RunSummary, SimulationRecord } from '../../db/records.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+
+function withStore(body: (store: Store) => void): Promise<void> {
+  return inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    try {
+      body(open.store);
+    } finally {
+      open.close();
+    }
+  });
+}
+
+function failureOf(result: Result<unknown>): string {
+  return result.ok ? 'ok' : result.error.code;
+}
+
+describe('runs', () => {
+  it('keeps everything a run was started with', () =>
+    withStore((store) => {
+      const study = unwrap(store.createStudy({ name: 's', spec: { a: [1, null, 'x'] } }));
+      const draft = { ...sampleDraft(), studyId: study.id };
+      const run = unwrap(store.createRun(draft));
+      const {
+        studyId,
+        study: snapshot,
+        kind,
+        name,
+        appVersion,
+        modelVersions,
+        seed,
+        machine,
+        enumeratedCount,
+        devices,
+        axes,
+      } = run;
+      expect({
+        studyId,
+        study: snapshot,
+        kind,
+        name,
+        appVersion,
+        modelVersions,
+        seed,
+        machine,
+        enumeratedCount,
+        devices,
+        axes,
+      }).toEqual(draft);
+      expect(run.state).toBe('running');
+    }));
+
+  it('counts what is saved and completes only when nothing is missing', () =>
+    withStore((store) => {
+      const run = unwrap(store.createRun(sampleDraft()));
+      unwrap(store.savePredictionChunk(run.id, sampleChunk(0, 100)));
+      expect(failureOf(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }))).toBe('conflict');
+      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(99, 10)))).toBe('conflict');
+      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(run.enumeratedCount - 5, 6)))).toBe('bad-input');
+      unwrap(store.savePredictionChunk(run.id, sampleChunk(100, run.enumeratedCount - 100)));
+      const done = unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 7 }));
+      const { invalidReason } = sampleChunk(0, run.enumeratedCount);
+      const invalid = invalidReason.filter((reason) => reason !== 0).length;
+      expect([done.state, done.validCount, done.invalidCount, done.elapsedMs]).toEqual([
+        'complete',
+        run.enumeratedCount - invalid,
+        invalid,
+        7,
+      ]);
+      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(0, 1)))).toBe('conflict');
+    }));
+
+  it('refuses chunks that contradict themselves, and saves nothing of them', () =>
+    withStore((store) => {
+      const run = unwrap(store.createRun(sampleDraft()));
+      const good = sampleChunk(0, 8);
+      const wrong = [
+        { ...good, timeMs: good.timeMs.with(3, 5) }, // design 3 is invalid
+        { ...good, timeMs: good.timeMs.with(0, NaN) },
+        { ...good, timeMs: good.timeMs.with(0, Infinity) },
+        { ...good, timeMs: good.timeMs.subarray(1) },
+        { ...good, invalidReason: good.invalidReason.with(3, 200) },
+        { ...good, gridBlocks: good.gridBlocks.with(0, 1.5) },
+        { ...good, firstDesign: -1 },
+      ];
+      for (const chunk of wrong) expect(failureOf(store.savePredictionChunk(run.id, chunk))).toBe('bad-input');
+      expect(unwrap(store.listChunks(run.id))).toEqual([]);
+      unwrap(store.savePredictionChunk(run.id, good));
+    }));
+
+  it('refuses drafts whose axes do not span the designs or name unknown devices', () =>
+    withStore((store) => {
+      const draft = sampleDraft();
+      expect(failureOf(store.createRun({ ...draft, enumeratedCount: 7 }))).toBe('bad-input');
+      expect(failureOf(store.createRun({ ...draft, devices: draft.devices.slice(1) }))).toBe('bad-input');
+      expect(failureOf(store.createRun({ ...draft, studyId: 99 }))).toBe('not-found');
+      expect(unwrap(store.listRuns({})).total).toBe(0);
+    }));
+
+  it('lists by page, sort and filter', () =>
+    withStore((store) => {
+      const study = unwrap(store.createStudy({ name: 's', spec: {} }));
+      const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0 };
+      const ids = ['beta', 'Alpha', 'gamma_1', 'gammaX1'].map((name, i) => {
+        const kind = i === 3 ? ('bench' as const) : ('sweep' as const);
+        return unwrap(store.createRun({ ...draft, name, kind, studyId: i < 2 ? study.id : null })).id;
+      });
+      for (const id of ids) unwrap(store.finishRun(id, { state: 'cancelled', elapsedMs: 0 }));
+      unwrap(store.tagRun(ids[0], ['b', 'a', 'b']));
+      const names = (rows: readonly RunSummary[]): string[] => rows.map((row) => row.name);
+      const list = (query: Parameters<Store['listRuns']>[0]): string[] => names(unwrap(store.listRuns(query)).rows);
+      expect(list({})).toEqual(['gammaX1', 'gamma_1', 'Alpha', 'beta']);
+      expect(list({ sort: 'name' })).toEqual(['Alpha', 'beta', 'gamma_1', 'gammaX1']);
+      expect(list({ studyId: study.id, sort: 'id' })).toEqual(['beta', 'Alpha']);
+      expect(list({ kind: 'bench' })).toEqual(['gammaX1']);
+      expect(list({ tag: 'a' })).toEqual(['beta']);
+      expect(list({ text: 'A_1' })).toEqual(['gamma_1']);
+      expect(unwrap(store.listRuns({ limit: 1, offset: 1 }))).toMatchObject({ total: 4, rows: [{ name: 'gamma_1' }] });
+      expect(failureOf(store.listRuns({ limit: 0 }))).toBe('bad-input');
+      expect(unwrap(store.getRun(ids[0])).tags).toEqual(['a', 'b']);
+      expect(unwrap(store.listTags())).toEqual(['a', 'b']);
+      expect(unwrap(store.renameRun(ids[0], 'new')).name).toBe('new');
+      expect(unwrap(store.noteRun(ids[0], 'why')).note).toBe('why');
+      expect(list({ text: 'WHY' })).toEqual(['new']);
+    }));
+
+  it('deletes with undo, and for good only when purged', () =>
+    withStore((store) => {
+      const run = unwrap(store.createRun(sampleDraft()));
+      unwrap(store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
+      expect(failureOf(store.deleteRuns([run.id]))).toBe('conflict');
+      unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }));
+      expect(failureOf(store.deleteRuns([run.id, 999]))).toBe('not-found');
+      expect(unwrap(store.listRuns({})).total).toBe(1);
+      unwrap(store.deleteRuns([run.id]));
+      expect(unwrap(store.listRuns({})).total).toBe(0);
+      expect(unwrap(store.listRuns({ deleted: true })).total).toBe(1);
+      expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toBe(0);
+      unwrap(store.restoreRuns([run.id]));
+      expect(unwrap(store.loadRunColumns(run.id)).timeMs).toEqual(sampleChunk(0, run.enumeratedCount).timeMs);
+      unwrap(store.deleteRuns([run.id]));
+      expect(unwrap(store.purgeDeleted())).toBe(1);
+      expect(failureOf(store.getRun(run.id))).toBe('not-found');
+      expect(unwrap(store.diskUse()).runs).toEqual([]);
+      // A new run never gets the id of one that was purged: links to it must not show something else.
+      expect(unwrap(store.createRun(sampleDraft())).id).toBeGreaterThan(run.id);
+      unwrap(store.vacuum());
+      expect(unwrap(store.checkIntegrity())).toEqual([]);
+    }));
+
+  it('says how a failed run failed', () =>
+    withStore((store) => {
+      const { id } = unwrap(store.createRun(sampleDraft()));
+      const failure = { code: 'unsupported', message: 'no model', context: { designIndex: 3 } } as const;
+      expect(failureOf(store.finishRun(id, { state: 'failed', elapsedMs: 1 }))).toBe('bad-input');
+      expect(unwrap(store.finishRun(id, { state: 'failed', elapsedMs: 1, failure })).failure).toEqual(failure);
+      expect(unwrap(store.resumeRun(id))).toMatchObject({ state: 'running', failure: null });
+    }));
+});
+
+describe('two stores on one file', () => {
+  it('leaves the runs of a living store alone, and takes over those of one that is gone', () =>
+    inFolder((folder) => {
+      const options = { file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS };
+      const first = unwrap(openStore(options));
+      const { id } = unwrap(first.store.createRun(sampleDraft()));
+      unwrap(first.store.savePredictionChunk(id, sampleChunk(0, 50)));
+      const second = unwrap(openStore(options));
+      expect(unwrap(second.store.getRun(id)).state).toBe('running');
+      expect(failureOf(second.store.savePredictionChunk(id, sampleChunk(50, 50)))).toBe('conflict');
+      expect(failureOf(second.store.resumeRun(id))).toBe('conflict');
+      const before = second.dataVersion();
+      first.close();
+      expect(second.dataVersion()).not.toBe(before);
+      expect(unwrap(second.store.getRun(id)).state).toBe('interrupted');
+      unwrap(second.store.resumeRun(id));
+      expect(unwrap(second.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 50 }]);
+      unwrap(second.store.savePredictionChunk(id, sampleChunk(50, 50)));
+      second.close();
+    }));
+});
+
+describe('results of simulations and measurements', () => {
+  const reference = { designIndex: 17, deviceId: 'fast', design: { blockThreads: 64 }, predictedMs: 1.25 };
+  const simulation: SimulationRecord = {
+    ...reference,
+    sourceRunId: null,
+    meanMs: 2,
+    standardDeviationMs: 1,
+    minMs: 1,
+    medianMs: 2,
+    maxMs: 3,
+    timesMs: [1, 2, 3],
+    detail: { events: 5 },
+  };
+  const measurement: MeasurementRecord = {
+    ...reference,
+    sourceRunId: null,
+    backend: 'cpu',
+    timesMs: [0.1 + 0.2, 1e-9],
+    correct: true,
+    failure: null,
+    detail: { clockMhz: 1410 },
+  };
+
+  it('come back as they were saved, every repeat of them', () =>
+    withStore((store) => {
+      const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'bench' as const };
+      const { id } = unwrap(store.createRun(draft));
+      const failed = { ...measurement, timesMs: [], correct: null, failure: 'too many registers' };
+      unwrap(store.saveSimulations(id, [simulation]));
+      unwrap(store.saveSimulations(id, [simulation]));
+      unwrap(store.saveMeasurements(id, [measurement, failed]));
+      expect(unwrap(store.listSimulations(id))).toEqual([simulation, simulation]);
+      expect(unwrap(store.listMeasurements(id))).toEqual([measurement, failed]);
+      expect(failureOf(store.saveMeasurements(id, [measurement, { ...measurement, timesMs: [NaN] }]))).toBe(
+        'bad-input',
+      );
+      expect(unwrap(store.listMeasurements(id))).toHaveLength(2);
+    }));
+
+  it('outlive the sweep they came from', () =>
+    withStore((store) => {
+      const sweep = unwrap(store.createRun(sampleDraft()));
+      unwrap(store.finishRun(sweep.id, { state: 'cancelled', elapsedMs: 1 }));
+      const { id } = unwrap(store.createRun({ ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'simulate' }));
+      unwrap(store.saveSimulations(id, [{ ...simulation, sourceRunId: sweep.id }]));
+      unwrap(store.deleteRuns([sweep.id]));
+      unwrap(store.purgeDeleted());
+      expect(unwrap(store.listSimulations(id))).toEqual([simulation]);
+    }));
+});
+
+describe('studies, devices, workloads, settings', () => {
+  it('come back as they were saved', () =>
+    withStore((store) => {
+      const study = unwrap(store.createStudy({ name: 'a', spec: { x: 1 } }));
+      expect(unwrap(store.updateStudy(study.id, { name: 'b', spec: [] }))).toMatchObject({
+        id: study.id,
+        name: 'b',
+        spec: [],
+      });
+      unwrap(store.deleteStudy(study.id));
+      expect(unwrap(store.listStudies())).toEqual([]);
+      unwrap(store.restoreStudy(study.id));
+      expect(unwrap(store.listStudies())).toHaveLength(1);
+      expect(failureOf(store.updateStudy(999, { name: 'b', spec: 1 }))).toBe('not-found');
+      expect(failureOf(store.createStudy({ name: 'a', spec: undefined }))).toBe('bad-input');
+
+      const [device] = sampleDraft().devices;
+      unwrap(store.saveDevice({ ...device, name: 'old' } as typeof device));
+      unwrap(store.saveDevice(device));
+      expect(unwrap(store.listDevices())).toEqual([device]);
+      unwrap(store.deleteDevice(device.id));
+      expect(failureOf(store.deleteDevice(device.id))).toBe('not-found');
+
+      const law = {
+        label: 'x',
+        support: Float64Array.of(9, 1, 2).subarray(1),
+        probability: Float64Array.of(0.1, 0.9),
+        truncatedMass: 1e-7,
+      };
+      const record = { hash: 'h', law, provenance: { file: 'lengths.csv' } };
+      expect(unwrap(store.getWorkload('h'))).toBeNull();
+      unwrap(store.saveWorkload(record));
+      expect(unwrap(store.getWorkload('h'))).toEqual({ ...record, law: { ...law, support: Float64Array.of(1, 2) } });
+
+      unwrap(store.saveSetting('__proto__', { a: 1 }));
+      unwrap(store.saveSetting('theme', 'dark'));
+      expect(Object.entries(unwrap(store.listSettings()))).toEqual([
+        ['__proto__', { a: 1 }],
+        ['theme', 'dark'],
+      ]);
+    }));
+});

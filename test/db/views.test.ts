@@ -1,0 +1,78 @@
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+
+import type { AxisValue } from '../../db/records.ts';
+import { DESIGN_AXES } from '../../db/records.ts';
+import { openStore } from '../../db/store.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from './sample.ts';
+
+const COLUMN_OF = {
+  device: 'device',
+  threadsPerUnit: 'threads_per_unit',
+  loop: 'loop',
+  balancing: 'balancing',
+  launch: 'launch',
+  registerCap: 'register_cap',
+  blockThreads: 'block_threads',
+} as const;
+
+function decode(index: number): Record<string, AxisValue> {
+  let rest = index;
+  const values: Record<string, AxisValue> = {};
+  for (const axis of DESIGN_AXES.toReversed()) {
+    const { length } = SAMPLE_AXES[axis];
+    values[COLUMN_OF[axis]] = SAMPLE_AXES[axis][rest % length];
+    rest = Math.floor(rest / length);
+  }
+  return values;
+}
+
+it('shows designs and their ranking to plain SQL', () =>
+  inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    // Two runs, so that a view which forgets the run would show it.
+    for (let k = 0; k < 2; k++) {
+      const run = unwrap(open.store.createRun(sampleDraft()));
+      unwrap(open.store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
+      unwrap(open.store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }));
+    }
+    open.close();
+
+    const db = new Database(file, { readonly: true });
+    const chunk = sampleChunk(0, sampleDraft().enumeratedCount);
+    const designs = db.prepare('SELECT * FROM designs WHERE run_id = 2 ORDER BY design_index').all();
+    expect(designs).toEqual(
+      Array.from({ length: chunk.count }, (_, i) => ({
+        run_id: 2,
+        design_index: i,
+        ...decode(i),
+        units_per_thread: Number.isNaN(chunk.unitsPerThread[i]) ? null : chunk.unitsPerThread[i],
+        grid_blocks: Number.isNaN(chunk.gridBlocks[i]) ? null : chunk.gridBlocks[i],
+      })),
+    );
+
+    interface Ranked {
+      readonly rank: number | null;
+      readonly design_index: number;
+      readonly time_ms: number | null;
+      readonly block_threads: number;
+      readonly invalid_reason: string;
+    }
+    const ranking = db.prepare<[], Ranked>('SELECT * FROM ranking WHERE run_id = 2').all();
+    expect(ranking).toHaveLength(chunk.count);
+    for (const row of ranking) {
+      const time = chunk.timeMs[row.design_index];
+      expect(row.block_threads).toBe(decode(row.design_index).block_threads);
+      if (Number.isNaN(time)) {
+        expect([row.rank, row.time_ms, row.invalid_reason]).toEqual([null, null, 'registers']);
+      } else {
+        expect(row.rank).toBe(1 + chunk.timeMs.filter((other) => other < time).length);
+        expect([row.time_ms, row.invalid_reason]).toEqual([time, 'valid']);
+      }
+    }
+    const best = db.prepare<[], Ranked>('SELECT * FROM ranking WHERE run_id = 2 AND rank <= 3 ORDER BY rank').all();
+    expect(best[0].time_ms).toBe(Math.min(...chunk.timeMs.filter((time) => !Number.isNaN(time))));
+    db.close();
+  }));
