@@ -1,0 +1,17 @@
+import { defineConfig } from '@playwright/test';
+
+// Whole-program tests, after a build (npm run build). `browser`: the browser host and a real Chromium. `desktop`: the
+// Electron app. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
+export default defineConfig({
+  testDir: 'test/e2e',
+  outputDir: 'test-results',
+  timeout: 60_000,
+  workers: 1,
+  forbidOnly: Boolean(process.env['CI']),
+  reporter: [['list']],
+  use: { trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
+  projects: [
+    { name: 'browser', testIgnore: '**/desktop*.test.ts' },
+    { name: 'desktop', testMatch: '**/desktop*.test.ts' },
+  ],
+});

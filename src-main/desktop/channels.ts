@@ -1,0 +1,12 @@
+/** Names of the messages between the desktop host and its preload script, which knows no other. */
+export const CHANNELS = {
+  connect: 'lockstep:connect',
+  port: 'lockstep:port',
+  engineLost: 'lockstep:engine-lost',
+  openStudy: 'lockstep:open-study',
+  saveDocument: 'lockstep:save-document',
+  setTheme: 'lockstep:set-theme',
+  menu: 'lockstep:menu',
+  filesWanted: 'lockstep:files-wanted',
+  openFile: 'lockstep:open-file',
+} as const;

@@ -1,0 +1,161 @@
+import { MessageChannelMain, utilityProcess, type MessagePortMain } from 'electron';
+import { fork } from 'node:child_process';
+import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
+
+export interface EngineHostOptions {
+  /** The built engine-process.js. */
+  readonly engineProcessFile: string;
+  readonly open: OpenOptions;
+  /** A Node executable to run the engine under, instead of a utility process. */
+  readonly node: string | undefined;
+  /** The engine ended by itself; it is started again unless it did so too often. */
+  readonly onLost: (message: string, restarting: boolean) => void;
+  /** The engine runs but could not open its database; the message says why. */
+  readonly onFailed: (message: string) => void;
+}
+
+export interface EngineHost {
+  /** A port for one page. It works at once: what is sent before the engine is ready waits in it. */
+  connect(): MessagePortMain;
+  /** Starts the engine again after it was given up. */
+  restart(): void;
+  stop(): Promise<void>;
+}
+
+/** One running engine process, seen alike whichever kind it is. */
+interface EngineProcess {
+  send(message: ToEngine): void;
+  addPage(page: number, port: MessagePortMain): void;
+  kill(): void;
+}
+
+const MAX_RESTARTS = 3;
+const RESTART_WINDOW_MS = 60_000;
+const STOP_TIMEOUT_MS = 5_000;
+
+export function createEngineHost(options: EngineHostOptions): EngineHost {
+  let running: EngineProcess | null = null;
+  let ready = false;
+  let stopping: (() => void) | null = null;
+  let pages = 0;
+  let waiting: MessagePortMain[] = [];
+  let starts: number[] = [];
+
+  const start = () => {
+    starts.push(Date.now());
+    ready = false;
+    const launch = options.node === undefined ? startUtility : startNode;
+    const mine: EngineProcess = launch(options, onMessage, (code) => {
+      if (running === mine) onExit(code);
+    });
+    running = mine;
+    mine.send({ kind: 'open', options: options.open });
+  };
+  const onMessage = (message: FromEngine) => {
+    if (message.kind === 'failed') options.onFailed(message.message);
+    if (message.kind !== 'ready') return;
+    ready = true;
+    for (const port of waiting) running?.addPage(++pages, port);
+    waiting = [];
+  };
+  const onExit = (code: number | null) => {
+    running = null;
+    ready = false;
+    if (stopping) {
+      stopping();
+      return;
+    }
+    starts = starts.filter((time) => Date.now() - time < RESTART_WINDOW_MS);
+    const restarting = starts.length <= MAX_RESTARTS;
+    options.onLost(`the engine process ended (${code === null ? 'killed' : `exit code ${code}`})`, restarting);
+    if (restarting) start();
+  };
+
+  start();
+  return {
+    connect() {
+      const { port1, port2 } = new MessageChannelMain();
+      if (ready && running) running.addPage(++pages, port2);
+      else waiting.push(port2);
+      return port1;
+    },
+    restart() {
+      starts = [];
+      if (!running) start();
+    },
+    stop() {
+      const mine = running;
+      if (!mine) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => mine.kill(), STOP_TIMEOUT_MS);
+        stopping = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        mine.send({ kind: 'stop' });
+      });
+    },
+  };
+}
+
+type Launch = (
+  options: EngineHostOptions,
+  onMessage: (message: FromEngine) => void,
+  onExit: (code: number | null) => void,
+) => EngineProcess;
+
+const startUtility: Launch = (options, onMessage, onExit) => {
+  const child = utilityProcess.fork(options.engineProcessFile, [], {
+    serviceName: 'Lockstep engine',
+    stdio: 'inherit',
+  });
+  child.on('message', (message: FromEngine) => onMessage(message));
+  child.on('exit', onExit);
+  return {
+    send: (message) => child.postMessage(message),
+    addPage: (page, port) => child.postMessage({ kind: 'page', page } satisfies ToEngine, [port]),
+    kill: () => void child.kill(),
+  };
+};
+
+/** The engine under a Node of its own; the pages' messages pass through this process. */
+const startNode: Launch = (options, onMessage, onExit) => {
+  const ports = new Map<number, MessagePortMain>();
+  const child = fork(options.engineProcessFile, [], {
+    execPath: options.node ?? process.execPath,
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  let ended = false;
+  const end = (code: number | null) => {
+    if (ended) return;
+    ended = true;
+    for (const port of ports.values()) port.close();
+    onExit(code);
+  };
+  child.on('exit', end);
+  child.on('error', () => end(child.exitCode)); // could not start, or a message could not be sent to it
+  child.on('message', (received) => {
+    const message = received as FromEngine;
+    if (message.kind === 'message') ports.get(message.page)?.postMessage(message.message);
+    else onMessage(message);
+  });
+  const send = (message: ToEngine) => {
+    if (child.connected) child.send(message);
+  };
+  return {
+    send,
+    addPage(page, port) {
+      ports.set(page, port);
+      send({ kind: 'page', page });
+      port.on('message', (event) => send({ kind: 'message', page, message: event.data }));
+      port.on('close', () => {
+        ports.delete(page);
+        send({ kind: 'page-closed', page });
+      });
+      port.start();
+    },
+    kill: () => void child.kill('SIGKILL'),
+  };
+};

@@ -1,0 +1,22 @@
+/** What the desktop host and the engine's process say to each other, besides what pages and the engine say. */
+
+export interface OpenOptions {
+  /** Null for the default under the user's data folder. */
+  readonly databaseFile: string | null;
+  readonly resourceFolder: string;
+  readonly workerFile: string;
+  readonly storeThreadFile: string;
+}
+
+export type ToEngine =
+  | { readonly kind: 'open'; readonly options: OpenOptions }
+  /** A new page. In a utility process its port comes along; in a Node process its messages come as 'message'. */
+  | { readonly kind: 'page'; readonly page: number }
+  | { readonly kind: 'message'; readonly page: number; readonly message: unknown }
+  | { readonly kind: 'page-closed'; readonly page: number }
+  | { readonly kind: 'stop' };
+
+export type FromEngine =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'message'; readonly page: number; readonly message: unknown };

@@ -1,0 +1,75 @@
+import type { MessagePortMain } from 'electron';
+import { serveConnection, type Connection } from '../contract/transport.ts';
+import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
+import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
+
+// The engine's own process: a utility process of Electron, where each page has a port, or a plain Node process
+// (LOCKSTEP_ENGINE_NODE), where the host relays each page's messages. Nothing here may import Electron's values.
+
+const parent = process.parentPort as typeof process.parentPort | undefined;
+
+function tell(message: FromEngine): void {
+  if (parent) parent.postMessage(message);
+  else process.send?.(message);
+}
+
+const connections = new Map<number, Connection>();
+let engine: Engine | null = null;
+
+async function open(options: OpenOptions): Promise<void> {
+  const opened = await openEngine({
+    databaseFile: options.databaseFile ?? defaultDatabaseFile(),
+    resourceFolder: options.resourceFolder,
+    host: 'desktop',
+    workerFile: options.workerFile,
+    storeThreadFile: options.storeThreadFile,
+  });
+  if (opened.ok) engine = opened.value;
+  tell(opened.ok ? { kind: 'ready' } : { kind: 'failed', message: opened.error.message });
+}
+
+function addPage(page: number, port: MessagePortMain | undefined): void {
+  if (!engine) return; // the host sends pages only after 'ready'
+  if (port) {
+    const connection = serveConnection(engine, (message) => port.postMessage(message));
+    port.on('message', (event) => connection.receive(event.data));
+    port.on('close', () => connection.close());
+    port.start();
+  } else {
+    const send = (message: unknown) => tell({ kind: 'message', page, message });
+    connections.set(page, serveConnection(engine, send));
+  }
+}
+
+async function stop(): Promise<void> {
+  await engine?.close();
+  process.exit(0);
+}
+
+function receive(message: ToEngine, port?: MessagePortMain): void {
+  switch (message.kind) {
+    case 'open':
+      open(message.options).catch((error: unknown) => tell({ kind: 'failed', message: String(error) }));
+      return;
+    case 'page':
+      addPage(message.page, port);
+      return;
+    case 'message':
+      connections.get(message.page)?.receive(message.message);
+      return;
+    case 'page-closed':
+      connections.get(message.page)?.close();
+      connections.delete(message.page);
+      return;
+    case 'stop':
+      void stop();
+  }
+}
+
+if (parent) {
+  parent.on('message', (event) => receive(event.data as ToEngine, event.ports[0]));
+} else {
+  process.on('message', (message) => receive(message as ToEngine));
+  process.on('disconnect', () => void stop()); // the window is gone, however it went
+  process.on('SIGINT', () => {}); // Ctrl-C reaches the whole group; the host decides when the engine ends
+}

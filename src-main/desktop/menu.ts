@@ -1,0 +1,59 @@
+import { app, Menu, type MenuItemConstructorOptions } from 'electron';
+import type { MenuCommand } from '../contract/bridge.ts';
+
+/** The application menu: what the page does goes to the page by the name of its command. */
+export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
+  const mac = process.platform === 'darwin';
+  const item = (label: string, command: MenuCommand, accelerator?: string): MenuItemConstructorOptions => ({
+    id: command,
+    label,
+    click: () => send(command),
+    ...(accelerator === undefined ? {} : { accelerator }),
+  });
+  const separator: MenuItemConstructorOptions = { type: 'separator' };
+  const template: MenuItemConstructorOptions[] = [
+    ...(mac ? [{ role: 'appMenu' } as const] : []),
+    {
+      label: '&File',
+      submenu: [
+        item('New Study', 'study.new', 'CmdOrCtrl+N'),
+        { label: 'New Window', accelerator: 'CmdOrCtrl+Shift+N', click: newWindow },
+        item('Open Study…', 'study.open', 'CmdOrCtrl+O'),
+        item('Example Study', 'help.example'),
+        separator,
+        item('Save Study', 'study.save', 'CmdOrCtrl+S'),
+        item('Export…', 'view.export', 'CmdOrCtrl+E'),
+        separator,
+        mac ? { role: 'close' } : { role: 'quit' },
+      ],
+    },
+    { role: 'editMenu' },
+    {
+      label: '&Run',
+      submenu: [item('Start', 'run.start', 'CmdOrCtrl+Enter'), item('Cancel', 'run.cancel', 'CmdOrCtrl+.')],
+    },
+    {
+      label: '&View',
+      submenu: [
+        item('Study', 'view.study', 'CmdOrCtrl+1'),
+        item('Landscape', 'view.landscape', 'CmdOrCtrl+2'),
+        item('Ranking', 'view.ranking', 'CmdOrCtrl+3'),
+        item('Compare', 'view.compare', 'CmdOrCtrl+4'),
+        item('Runs', 'view.runs', 'CmdOrCtrl+5'),
+        item('Models', 'view.models', 'CmdOrCtrl+6'),
+        separator,
+        item('Command Palette…', 'view.palette', 'CmdOrCtrl+K'),
+        separator,
+        { role: 'reload' },
+        { role: 'resetZoom' },
+        { role: 'zoomIn' },
+        { role: 'zoomOut' },
+        { role: 'togglefullscreen' },
+        ...(app.isPackaged ? [] : [{ role: 'toggleDevTools' } as const]),
+      ],
+    },
+    { role: 'windowMenu' },
+    { label: '&Help', role: 'help', submenu: [item('Keyboard Shortcuts', 'help.shortcuts')] },
+  ];
+  Menu.setApplicationMenu(Menu.buildFromTemplate(template));
+}

@@ -1,0 +1,40 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import * as v from 'valibot';
+
+/** Where the window was, kept from one start to the next. */
+
+const coordinate = v.pipe(v.number(), v.integer(), v.minValue(-100_000), v.maxValue(100_000));
+const extent = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(100_000));
+const windowStateSchema = v.object({
+  bounds: v.object({ x: coordinate, y: coordinate, width: extent, height: extent }),
+  maximised: v.boolean(),
+});
+export type WindowState = v.InferOutput<typeof windowStateSchema>;
+export type Rectangle = WindowState['bounds'];
+
+/** The state in the file, or null where there is none that makes sense: losing it is no loss worth a message. */
+export function readWindowState(file: string): WindowState | null {
+  try {
+    const parsed = v.safeParse(windowStateSchema, JSON.parse(readFileSync(file, 'utf8')));
+    return parsed.success ? parsed.output : null;
+  } catch {
+    return null;
+  }
+}
+
+export function writeWindowState(file: string, state: WindowState): void {
+  try {
+    writeFileSync(file, JSON.stringify(state));
+  } catch {
+    // a full or read-only disk must not keep the window from closing
+  }
+}
+
+/** Enough of the title bar must be on some display to take hold of the window by; displays come and go. */
+export function isReachable(bounds: Rectangle, workAreas: readonly Rectangle[]): boolean {
+  const GRIP_PX = 80;
+  return workAreas.some((area) => {
+    const width = Math.min(bounds.x + bounds.width, area.x + area.width) - Math.max(bounds.x, area.x);
+    return width >= GRIP_PX && bounds.y >= area.y && bounds.y + GRIP_PX / 2 <= area.y + area.height;
+  });
+}

@@ -1,0 +1,3 @@
+export function findElectron(root: string): { readonly file: string } | { readonly missing: string };
+export function findNode(root: string): string | null;
+export function hostsEngine(electron: string): boolean;

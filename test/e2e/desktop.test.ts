@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from './fixtures/desktop.ts';
+
+test('the window opens, with its page and without a complaint', async ({
+  desktop: { app, window: page, complaints },
+}) => {
+  await expect(page).toHaveTitle(/Lockstep/);
+  await expect(page.locator('#app')).not.toBeEmpty();
+  expect(new URL(page.url()).protocol).toBe('app:');
+  await page.screenshot({ path: 'test-results/desktop.png' });
+  expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
+  expect(complaints).toEqual([]);
+});
+
+test('the engine answers the page over its port, typed arrays included', async ({ desktop: { window: page } }) => {
+  const answers = await page.evaluate(async () => {
+    const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
+    const port = new Promise<MessagePort>((resolve) =>
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!), {
+        once: true,
+      }),
+    );
+    bridge.connect();
+    const engine = await port;
+    const answer = new Promise<{ ok: boolean; value: { host?: string } & { support?: unknown } }[]>((resolve) => {
+      const heard: never[] = [];
+      engine.onmessage = ({ data }) => {
+        if ('id' in data) heard.push(data as never);
+        if (heard.length === 2) resolve(heard);
+      };
+    });
+    engine.postMessage({ id: 1, name: 'app.info', input: {} });
+    engine.postMessage({
+      id: 2,
+      name: 'workload.resolve',
+      input: { workload: { lengths: 'geometric(0.05)', units: 1000 } },
+    });
+    const both = await answer;
+    return both.map(({ ok, value }) => ({ ok, host: value.host, isArray: value.support instanceof Float64Array }));
+  });
+  expect(answers).toContainEqual({ ok: true, host: 'desktop', isArray: false });
+  expect(answers).toContainEqual({ ok: true, host: undefined, isArray: true });
+});
+
+test('the page is sandboxed: no Node, no other window, no way out of its origin', async ({
+  desktop: { app, window: page },
+}) => {
+  const seen = await page.evaluate(async () => ({
+    node: 'require' in globalThis || 'process' in globalThis,
+    opened: window.open('https://example.com/') !== null,
+    fetched: await fetch('https://example.com/').then(
+      () => true,
+      () => false,
+    ),
+    outside: (await fetch('app://lockstep/..%2fmain%2fdesktop.js')).status,
+    notifications: await Notification.requestPermission(),
+  }));
+  expect(seen).toEqual({ node: false, opened: false, fetched: false, outside: 404, notifications: 'denied' });
+  const before = page.url();
+  await page.evaluate(() => void (location.href = 'https://example.com/'));
+  await page.waitForTimeout(300);
+  expect(page.url()).toBe(before);
+  expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
+});
+
+test('a second start hands its study to the first and ends', async ({ desktop: { window: page, command, folder } }) => {
+  const file = join(folder, 'second.json');
+  writeFileSync(file, '{"lockstep":1}');
+  await page.evaluate(() => {
+    const host = window as unknown as {
+      lockstep: { onOpenFile(listener: (file: unknown) => void): void };
+      opened: unknown;
+    };
+    host.lockstep.onOpenFile((opened) => (host.opened = opened));
+  });
+  const second = spawn(command.file, [...command.args, file], { env: command.env, stdio: 'ignore' });
+  const code = await new Promise((resolve) => second.on('exit', resolve));
+  expect(code).toBe(0);
+  await expect
+    .poll(() => page.evaluate(() => (window as unknown as { opened?: unknown }).opened))
+    .toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
+});
