@@ -102,7 +102,8 @@ describe('laws of unit lengths', () => {
     fc.assert(
       fc.property(anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (law, q) => {
         const length = laws.quantile(law, q);
-        expect(laws.cdf(law, length)).toBeGreaterThanOrEqual(q);
+        const rounding = law.support.length * Number.EPSILON;
+        expect(laws.cdf(law, length)).toBeGreaterThanOrEqual(q - rounding);
         if (length > law.support[0]) expect(laws.cdf(law, length - 1)).toBeLessThan(q);
       }),
       { numRuns: 200 },

@@ -31,6 +31,14 @@ describe('lengths, one per line', () => {
     expect(await read(text)).toEqual(['lengths', 4, { 3: 0.5, 12: 0.5 }]);
   });
 
+  it('UTF-16 with its byte-order mark, as spreadsheets save it', async () => {
+    const utf16 = async function* (): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(Buffer.from('\ufeffn\tp\r\n3\t0.5\r\n12\t0.5\r\n', 'utf16le'));
+    };
+    const { form, law } = unwrap(await parseLengthsCsv(utf16(), 'file:x.csv'));
+    expect([form, ...law.support]).toEqual(['probabilities', 3, 12]);
+  });
+
   it('takes lengths of 0', async () => {
     expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]);
   });

@@ -120,6 +120,11 @@ describe('quantile and cdf', () => {
     expect([0, 1, 3.5, 4, 8, 9, 100].map((x) => laws.cdf(law, x))).toEqual([0, 0.25, 0.25, 0.75, 0.75, 1, 1]);
     expect([...laws.cumulative(law)]).toEqual([0.25, 0.75, 1]);
   });
+
+  it('rounding moves no quantile', () => {
+    const uniform = unwrap(laws.uniformLaw(1, 10));
+    for (let tenths = 1; tenths <= 10; tenths++) expect(laws.quantile(uniform, tenths / 10)).toBe(tenths);
+  });
 });
 
 describe('failures say what was got and what was expected', () => {

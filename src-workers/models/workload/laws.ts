@@ -275,13 +275,17 @@ export function cdf(law: LengthLaw, length: number): number {
   return Math.min(1, sum);
 }
 
-/** The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). */
+/**
+ * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). A sum that falls short of q by no
+ * more than its own rounding has reached it: the 0.8 quantile of uniform(1, 10) is 8.
+ */
 export function quantile(law: LengthLaw, q: number): number {
   const last = law.support.length - 1;
+  const reached = q - law.support.length * Number.EPSILON;
   let sum = 0;
   for (let i = 0; i < last; i++) {
     sum += law.probability[i];
-    if (sum >= q) return law.support[i];
+    if (sum >= reached) return law.support[i];
   }
   return law.support[last];
 }
