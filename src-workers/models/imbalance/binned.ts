@@ -11,8 +11,9 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** Rounding noise of the transform; smaller probabilities are taken for 0. */
 const NOISE = 1e-17;
-/** Transform points times lengths one panel may cost, about 30 ns each. */
-const PANEL_BUDGET = 2.5e6;
+/** Transform points times lengths that all lengths together may cost, some 30 ns each; and one octave of many. */
+const WHOLE_BUDGET = 5e6;
+const OCTAVE_BUDGET = 1.2e6;
 /** Points of the lattice on which windows are estimated. */
 const WINDOW_POINTS = 1024;
 
@@ -72,9 +73,9 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
     let step = ownStep;
-    if (panelCost(shorter.support, start, window, step) > PANEL_BUDGET) {
+    if (panelCost(shorter.support, start, window, step) > (end === support.length ? WHOLE_BUDGET : OCTAVE_BUDGET)) {
       while (start < end && support[start] <= longest / 2) start++;
-      while (panelCost(shorter.support, start, window, step) > PANEL_BUDGET) step *= 2;
+      while (panelCost(shorter.support, start, window, step) > OCTAVE_BUDGET) step *= 2;
       if (step > ownStep) resolution = Math.max(resolution, step / longest);
     }
     const expected = maximumBelow(end) - maximumBelow(start);
@@ -236,17 +237,24 @@ function raise(
   for (let k = 0; k <= half; k++) {
     let baseRe = re[k];
     let baseIm = im[k];
-    let outRe = 1;
-    let outIm = 0;
-    for (let rest = n; rest > 0; rest >>>= 1) {
-      if (rest & 1) {
-        const t = outRe * baseRe - outIm * baseIm;
-        outIm = outRe * baseIm + outIm * baseRe;
-        outRe = t;
-      }
+    let rest = n;
+    // Squarings before the first factor of the product: all there is for a power of two.
+    for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;
       baseRe = t;
+    }
+    let outRe = baseRe;
+    let outIm = baseIm;
+    for (rest >>>= 1; rest > 0; rest >>>= 1) {
+      const t = baseRe * baseRe - baseIm * baseIm;
+      baseIm = 2 * baseRe * baseIm;
+      baseRe = t;
+      if (rest & 1) {
+        const product = outRe * baseRe - outIm * baseIm;
+        outIm = outRe * baseIm + outIm * baseRe;
+        outRe = product;
+      }
     }
     const dRe = outRe - powerRe[k];
     const dIm = outIm - powerIm[k];

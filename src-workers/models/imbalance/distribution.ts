@@ -16,7 +16,7 @@ export interface LossDistribution {
   readonly resolution: number;
 }
 
-/** Work of `lossDistribution`, in fused multiply-adds, beyond which it refuses: about two seconds. */
+/** Work of `lossDistribution`, in fused multiply-adds, beyond which it refuses: a few seconds. */
 const MAX_OPERATIONS = 2e9;
 /** Pairs (longest, sum) beyond which it refuses: 16 bytes each, several times over. */
 const MAX_OUTCOMES = 1.6e7;
