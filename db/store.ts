@@ -12,7 +12,7 @@ import { runsOf } from './runs.ts';
 import { fromJson, now, statementsOf, toJson } from './statements.ts';
 import type { Store } from './store-api.ts';
 
-/** Bytes of one row of `predictions`, for estimates; the benchmark prints the present value. */
+/** Bytes of one row of `predictions`, for estimates: measured. */
 const PREDICTION_ROW_BYTES = 63;
 
 /** An open store: what callers ask of it, and what keeps it going, which is its thread's business. */
