@@ -1,10 +1,12 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 
 /**
- * How many of a set of identical block slots, and of their groups, are still active as virtual time passes.
- * Struct of arrays over the cells of a `BlockLaw`; every entry is the mean over its cell.
+ * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
+ * blocks are not replaced. Struct of arrays over cells of virtual time; every probability is the mean over its cell.
  */
 export interface ActivityProfile {
+  /** Widths of the cells, iterations. */
+  readonly width: Float64Array;
   /** P(a slot's block is active): some group of it has iterations left. */
   readonly block: Float64Array;
   /** E[active groups] / W_b of a slot. */
@@ -13,26 +15,37 @@ export interface ActivityProfile {
   readonly pair: Float64Array;
 }
 
+/** ∫₀^y of the three activity probabilities of a block that starts at 0; `y` in iterations, ≥ 0. */
+export interface ActivityIntegrals {
+  /** Writes block, group and pair integrals to `out[0..2]`. */
+  at(y: number, out: Float64Array): void;
+  /** P(B > y). */
+  blockSurvival(y: number): number;
+}
+
 /**
- * Law of a block's life in virtual time (iterations), on cells of virtual time fine enough for any number of slots.
+ * Law of a block's life in virtual time (iterations).
  * Depends on (workload, work-group width, balancing, W_b) alone.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
-  /** Widths of the cells, iterations. */
-  readonly width: Float64Array;
-  /** Activity since the start of a block that starts now. */
+  /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Activity from now on of a slot that has been busy forever; its blocks are not replaced. */
-  readonly stationary: ActivityProfile;
+  readonly integrals: ActivityIntegrals;
+  /** Edges of the cells on which activity after the last dispatch is tabulated, iterations, from 0. */
+  readonly drainEdges: Float64Array;
   /** E[D], iterations. */
   readonly meanGroup: number;
   /** E[B], iterations. */
   readonly meanBlock: number;
-  /** E[B²] / 2E[B]: mean residual life of a stationary slot, iterations. */
+  /** Mean over a block's life of P(two given groups are both active), times E[B], iterations. */
+  readonly meanPair: number;
+  /** E[B²] / 2E[B]: mean residual life of a slot that has been busy forever, iterations. */
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
+  /** Every length is a whole number of iterations. */
+  readonly lattice: boolean;
 }
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
@@ -40,6 +53,9 @@ const BULK_CELLS = 14;
 const TAIL_CELLS = 1.2;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
+/** Widest cells of the drain: this fraction of E[B], or of the time since the last dispatch. */
+const DRAIN_FRACTION_OF_BLOCK = 0.1;
+const DRAIN_FRACTION_OF_TIME = 0.3;
 
 /**
  * Tabulates the life of a block of `groupsPerBlock` consecutive work groups.
@@ -49,93 +65,116 @@ const NEGLIGIBLE_TAIL = 1e-9;
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   const { values } = depth;
   const n = values.length;
-  const group = new Float64Array(n);
-  const block = new Float64Array(n);
-  const either = new Float64Array(n);
-  depth.survivalInto(group, 1);
-  depth.survivalInto(block, groupsPerBlock);
-  if (groupsPerBlock > 1) depth.survivalInto(either, 2);
+  // Row i holds the probabilities on [edge[i], edge[i+1]) and the integrals up to edge[i]; the last edge ends them.
+  const edge = new Float64Array(n + 1);
+  edge.set(values, 1);
+  const block = new Float64Array(n + 1);
+  const group = new Float64Array(n + 1);
+  const pair = new Float64Array(n + 1);
+  depth.survivalInto(block.subarray(1), groupsPerBlock);
+  if (groupsPerBlock > 1) {
+    depth.survivalInto(group.subarray(1), 1);
+    depth.survivalInto(pair.subarray(1), 2);
+    // P(both) = 2 P(one) − P(either).
+    for (let i = 1; i <= n; i++) pair[i] = Math.max(0, 2 * group[i] - pair[i]);
+    pair[0] = 1;
+  } else {
+    group.set(block);
+  }
+  block[0] = 1;
+  group[0] = 1;
+  const sumBlock = new Float64Array(n + 1);
+  const sumGroup = new Float64Array(n + 1);
+  const sumPair = new Float64Array(n + 1);
+  let secondMoment = 0;
+  let lattice = Number.isInteger(values[0]);
+  for (let i = 0; i < n; i++) {
+    const step = edge[i + 1] - edge[i];
+    sumBlock[i + 1] = sumBlock[i] + step * block[i];
+    sumGroup[i + 1] = sumGroup[i] + step * group[i];
+    sumPair[i + 1] = sumPair[i] + step * pair[i];
+    secondMoment += step * (edge[i + 1] + edge[i]) * block[i];
+    lattice &&= Number.isInteger(step);
+  }
+  const meanBlock = sumBlock[n];
+  const consecutive = values[n - 1] - values[0] === n - 1;
 
-  // Breakpoints where the monitor has moved by one cell; steps only happen at values, so cells end there.
+  /** The row whose interval holds y. */
+  function rowOf(y: number): number {
+    if (y < values[0]) return 0;
+    if (y >= values[n - 1]) return n;
+    if (consecutive) return 1 + Math.floor(y - values[0]);
+    let low = 1;
+    let high = n;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (edge[middle] <= y) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  const integrals: ActivityIntegrals = {
+    at(y, out) {
+      const i = rowOf(y);
+      const rest = y - edge[i];
+      out[0] = sumBlock[i] + rest * block[i];
+      out[1] = sumGroup[i] + rest * group[i];
+      out[2] = sumPair[i] + rest * pair[i];
+    },
+    blockSurvival: (y) => block[rowOf(y)],
+  };
+
+  // A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each.
   const ends: number[] = [];
-  if (values[0] > 0) ends.push(-1);
   const monitor = (i: number): number =>
     BULK_CELLS * (2 - group[i] - block[i]) - TAIL_CELLS * Math.log(Math.max(block[i], NEGLIGIBLE_TAIL));
-  let mark = 0;
-  for (let i = 0; i + 1 < n; i++) {
-    const next = monitor(i + 1);
-    if (i + 2 === n || next - mark >= 1) {
+  let mark = monitor(0);
+  for (let i = 1; i <= n; i++) {
+    if (edge[i] === 0) continue;
+    const here = monitor(i);
+    if (i === n || here - mark >= 1) {
       ends.push(i);
-      mark = next;
+      mark = here;
     }
   }
-  const cells = ends.length;
-  const width = new Float64Array(cells);
-  const fresh = allocateProfile(cells);
-  const stationary = allocateProfile(cells);
-  let meanGroup = 0;
-  let meanBlock = 0;
-  let secondMoment = 0;
-  // Backwards, so that the integrals from a cell to infinity are at hand.
-  let tailBlock = 0;
-  let tailGroup = 0;
-  let tailPair = 0;
-  for (let c = cells - 1; c >= 0; c--) {
-    const first = c === 0 ? -1 : ends[c - 1] + 1;
-    let cellWidth = 0;
-    let sumBlock = 0;
-    let sumGroup = 0;
-    let sumPair = 0;
-    let areaBlock = 0;
-    let areaGroup = 0;
-    let areaPair = 0;
-    for (let i = ends[c]; i >= first; i--) {
-      if (i < 0 && values[0] === 0) continue;
-      const from = i < 0 ? 0 : values[i];
-      const step = values[i + 1] - from;
-      const b = i < 0 ? 1 : block[i];
-      const g = i < 0 ? 1 : group[i];
-      const p = i < 0 ? 1 : groupsPerBlock > 1 ? Math.max(0, 2 * g - either[i]) : 0;
-      // ∫ over this step of the integral from v to infinity.
-      areaBlock += step * (tailBlock + 0.5 * step * b);
-      areaGroup += step * (tailGroup + 0.5 * step * g);
-      areaPair += step * (tailPair + 0.5 * step * p);
-      tailBlock += step * b;
-      tailGroup += step * g;
-      tailPair += step * p;
-      secondMoment += 2 * step * (0.5 * step + from) * b;
-      cellWidth += step;
-      sumBlock += step * b;
-      sumGroup += step * g;
-      sumPair += step * p;
+  const fresh = allocateProfile(ends.length);
+  const drainEdges = [0];
+  let from = 0;
+  ends.forEach((to, c) => {
+    const width = edge[to] - edge[from];
+    fresh.width[c] = width;
+    fresh.block[c] = (sumBlock[to] - sumBlock[from]) / width;
+    fresh.group[c] = (sumGroup[to] - sumGroup[from]) / width;
+    fresh.pair[c] = (sumPair[to] - sumPair[from]) / width;
+    from = to;
+    let last = drainEdges[drainEdges.length - 1];
+    while (last < edge[to]) {
+      const widest = Math.max(DRAIN_FRACTION_OF_BLOCK * meanBlock, DRAIN_FRACTION_OF_TIME * last);
+      const pieces = Math.ceil((edge[to] - last) / widest - 1e-9);
+      last = pieces <= 1 ? edge[to] : last + Math.min(widest, (edge[to] - last) / pieces);
+      drainEdges.push(last);
     }
-    width[c] = cellWidth;
-    fresh.block[c] = sumBlock / cellWidth;
-    fresh.group[c] = sumGroup / cellWidth;
-    fresh.pair[c] = sumPair / cellWidth;
-    stationary.block[c] = areaBlock / cellWidth;
-    stationary.group[c] = areaGroup / cellWidth;
-    stationary.pair[c] = areaPair / cellWidth;
-  }
-  meanBlock = tailBlock;
-  meanGroup = tailGroup;
-  for (let c = 0; c < cells && meanBlock > 0; c++) {
-    stationary.block[c] /= meanBlock;
-    stationary.group[c] /= meanBlock;
-    stationary.pair[c] /= meanBlock;
-  }
+  });
   return {
     groupsPerBlock,
-    width,
     fresh,
-    stationary,
-    meanGroup,
+    integrals,
+    drainEdges: Float64Array.from(drainEdges),
+    meanGroup: sumGroup[n],
     meanBlock,
+    meanPair: sumPair[n],
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
+    lattice,
   };
 }
 
-function allocateProfile(cells: number): ActivityProfile {
-  return { block: new Float64Array(cells), group: new Float64Array(cells), pair: new Float64Array(cells) };
+export function allocateProfile(cells: number): ActivityProfile {
+  return {
+    width: new Float64Array(cells),
+    block: new Float64Array(cells),
+    group: new Float64Array(cells),
+    pair: new Float64Array(cells),
+  };
 }
