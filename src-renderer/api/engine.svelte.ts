@@ -1,0 +1,88 @@
+/* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
+import { connectEngine, type Client, type PageLike } from '../../src-main/contract/transport.ts';
+import type {
+  EventName,
+  Events,
+  ProcedureInput,
+  ProcedureName,
+  ProcedureOutput,
+} from '../../src-main/contract/procedures.ts';
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+
+/** What a view needs of the engine: the whole door. */
+export interface Api {
+  call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
+  /** Listens until the returned function is called; survives a lost and regained engine. */
+  on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
+}
+
+export type EngineState = 'connecting' | 'ready' | 'lost';
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 15_000;
+
+/** The one connection to the engine; reconnects with growing pauses when it is lost. */
+export class Engine implements Api {
+  #client: Client | null = null;
+  #state = $state<EngineState>('connecting');
+  #reason = $state('');
+  /** Grows with every connection, so that queries can read again after one was regained. */
+  #generation = $state(0);
+  #listeners = new Map<EventName, Set<(payload: never) => void>>();
+  #page: PageLike;
+
+  constructor(page: PageLike) {
+    this.#page = page;
+  }
+
+  get state(): EngineState {
+    return this.#state;
+  }
+  /** Why the engine is lost; '' while it is not. */
+  get reason(): string {
+    return this.#reason;
+  }
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Connects, and keeps trying. Resolves at the first connection. */
+  async connect(retryMs = FIRST_RETRY_MS): Promise<void> {
+    const result = await connectEngine(this.#page);
+    if (!result.ok) {
+      this.#reason = result.error.message;
+      if (this.#state === 'connecting') this.#state = 'lost';
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      return this.connect(Math.min(2 * retryMs, LONGEST_RETRY_MS));
+    }
+    this.#client = result.value;
+    for (const [event, set] of this.#listeners)
+      for (const listener of set) result.value.on(event, listener as (payload: Events[typeof event]) => void);
+    result.value.on('engine.lost', ({ message }) => {
+      if (this.#client !== result.value) return;
+      this.#client = null;
+      this.#state = 'lost';
+      this.#reason = message;
+      void this.connect();
+    });
+    this.#state = 'ready';
+    this.#reason = '';
+    this.#generation += 1;
+  }
+
+  call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>> {
+    if (!this.#client) return Promise.resolve(fail('cancelled', 'the engine cannot be reached; reconnecting'));
+    return this.#client.call(name, input);
+  }
+
+  on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void {
+    const set = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, set);
+    set.add(listener as (payload: never) => void);
+    const off = this.#client?.on(event, listener);
+    return () => {
+      set.delete(listener as (payload: never) => void);
+      off?.();
+    };
+  }
+}

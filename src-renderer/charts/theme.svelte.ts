@@ -1,0 +1,99 @@
+/* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
+import { useApp } from '../state/app.svelte.ts';
+
+const COLOURS = [
+  'bg', 'chrome', 'sunken', 'raised', 'hover', 'tie', 'line', 'line-2', 'control', 'text', 'text-2', 'text-3', 'disabled',
+  'accent', 'accent-weak', 'on-accent', 'faster', 'slower', 'ok', 'warn', 'error', 'base', 'grid', 'plate',
+] as const; // prettier-ignore
+export type ColourToken = (typeof COLOURS)[number];
+
+/** The tokens as a canvas needs them: resolved colours and sizes of the present theme. */
+export interface ChartTheme {
+  readonly dark: boolean;
+  readonly colour: Readonly<Record<ColourToken, string>>;
+  /** Series 1–5. */
+  readonly series: readonly string[];
+  /** Fast → slow. */
+  readonly sequential: readonly string[];
+  /** Faster → equal → slower; the middle one is equal. */
+  readonly diverging: readonly string[];
+  /** Colour of a part of the time breakdown. */
+  readonly part: (id: string) => string;
+  readonly font: string;
+  readonly mono: string;
+  /** Chart updates: 0 where motion is unwanted. */
+  readonly animationMs: number;
+}
+
+/** Shapes of series 1–5, so that colour is never the only sign. As ECharts symbols. */
+export const SERIES_SHAPES = [
+  'rect',
+  'diamond',
+  'triangle',
+  'path://M1,0 L4,3 L7,0 L8,1 L5,4 L8,7 L7,8 L4,5 L1,8 L0,7 L3,4 L0,1 Z',
+  'circle',
+];
+
+/** Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by themselves. */
+export function readColours(tokens: readonly string[]): string[] {
+  const probe = document.createElement('span');
+  probe.hidden = true;
+  document.body.append(probe);
+  const colours = tokens.map((token) => {
+    probe.style.color = `var(--${token})`;
+    return getComputedStyle(probe).color;
+  });
+  probe.remove();
+  return colours;
+}
+
+/** `rgb(1, 2, 3)` → `#010203`. */
+export function hexColour(rgb: string): string {
+  const parts = rgb.match(/\d+/g) ?? [];
+  return `#${parts
+    .slice(0, 3)
+    .map((part) => Number(part).toString(16).padStart(2, '0'))
+    .join('')}`;
+}
+
+function readTheme(dark: boolean): ChartTheme {
+  const numbered = (name: string, count: number) =>
+    readColours(Array.from({ length: count }, (_, i) => `${name}-${i + 1}`));
+  const colours = readColours(COLOURS);
+  const style = getComputedStyle(document.documentElement);
+  const parts = new Map<string, string>();
+  return {
+    dark,
+    colour: Object.fromEntries(COLOURS.map((token, i) => [token, colours[i]])) as Record<ColourToken, string>,
+    series: numbered('series', 5),
+    sequential: numbered('seq', dark ? 7 : 6),
+    diverging: numbered('div', 7),
+    part: (id) => {
+      if (!parts.has(id)) parts.set(id, readColours([`part-${id}`])[0]!);
+      return parts.get(id)!;
+    },
+    font: style.getPropertyValue('--font'),
+    mono: style.getPropertyValue('--mono'),
+    animationMs: window.matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 160,
+  };
+}
+
+/** The theme charts draw with; follows light and dark. Call it while a component initialises, read `.current` in effects. */
+export function useChartTheme(): { readonly current: ChartTheme } {
+  const { preferences } = useApp();
+  const theme = $derived.by(() => {
+    // The attribute is set by an effect that may run later, so the resolved scheme is forced for the reading.
+    const { dark } = preferences;
+    const root = document.documentElement;
+    const before = root.style.colorScheme;
+    root.style.colorScheme = dark ? 'dark' : 'light';
+    const read = readTheme(dark);
+    root.style.colorScheme = before;
+    return read;
+  });
+  return {
+    get current() {
+      return theme;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Attachment } from 'svelte/attachments';
+
+interface Shown {
+  readonly text: string;
+  readonly keys: string;
+  readonly anchor: DOMRect;
+  readonly side: 'below' | 'right';
+}
+
+const FIRST_DELAY_MS = 450;
+/** Moving from one to the next within this time shows the next at once. */
+const WARM_MS = 400;
+
+let shown = $state.raw<Shown | null>(null);
+let timer: ReturnType<typeof setTimeout> | undefined;
+let hiddenAt = -Infinity;
+
+/** The one tooltip of the page; drawn by TooltipLayer. */
+export const currentTooltip = {
+  get value(): Shown | null {
+    return shown;
+  },
+};
+
+function hide(): void {
+  clearTimeout(timer);
+  if (shown) hiddenAt = performance.now();
+  shown = null;
+}
+
+/** `{@attach tooltip('Registers per thread')}`: a hint on hover and keyboard focus. An empty text shows nothing. */
+export function tooltip(
+  text: string,
+  options: { readonly keys?: string; readonly side?: Shown['side'] } = {},
+): Attachment<HTMLElement> {
+  return (element) => {
+    if (!text) return;
+    element.setAttribute('aria-description', text);
+    const show = () => {
+      shown = {
+        text,
+        keys: options.keys ?? '',
+        anchor: element.getBoundingClientRect(),
+        side: options.side ?? 'below',
+      };
+    };
+    const enter = () => {
+      clearTimeout(timer);
+      if (performance.now() - hiddenAt < WARM_MS) show();
+      else timer = setTimeout(show, FIRST_DELAY_MS);
+    };
+    const focus = () => {
+      if (element.matches(':focus-visible')) show();
+    };
+    element.addEventListener('pointerenter', enter);
+    element.addEventListener('pointerleave', hide);
+    element.addEventListener('pointerdown', hide);
+    element.addEventListener('focusin', focus);
+    element.addEventListener('focusout', hide);
+    return () => {
+      hide();
+      element.removeAttribute('aria-description');
+      element.removeEventListener('pointerenter', enter);
+      element.removeEventListener('pointerleave', hide);
+      element.removeEventListener('pointerdown', hide);
+      element.removeEventListener('focusin', focus);
+      element.removeEventListener('focusout', hide);
+    };
+  };
+}

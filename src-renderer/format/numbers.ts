@@ -1,0 +1,112 @@
+/** How numbers are written: true minus, digits grouped by commas, a no-break space before units. */
+
+const MINUS = '\u2212';
+export const NBSP = '\u00a0';
+
+const GROUPED = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+function withTrueMinus(text: string): string {
+  return text.startsWith('-') ? MINUS + text.slice(1) : text;
+}
+
+/** `1,290,240`. Not finite: an en dash. */
+export function count(value: number): string {
+  return Number.isFinite(value) ? withTrueMinus(GROUPED.format(value)) : '–';
+}
+
+/** Fixed decimals, grouped: `5,900`, `1.486`. */
+export function fixed(value: number, decimals: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const text = Math.abs(value).toFixed(decimals);
+  const [whole, fraction] = text.split('.');
+  const grouped = GROUPED.format(Number(whole));
+  const negative = value < 0 && Number(text) !== 0;
+  return `${negative ? MINUS : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`;
+}
+
+/** As few digits as say the value: at most `significant`, no trailing zeros. For fields, ticks and parameters. */
+export function plain(value: number, significant = 4): string {
+  if (!Number.isFinite(value)) return '–';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 10 ** significant) return count(value);
+  if (size < 1e-4) return withTrueMinus(value.toExponential(1).replace('e-', `e${MINUS}`));
+  const rounded = Number(value.toPrecision(significant));
+  const decimals = (String(Math.abs(rounded)).split('.')[1] ?? '').length;
+  return fixed(rounded, decimals);
+}
+
+/** Signed change of `value` against `reference`, in percent without its sign: `−29.7`, `+11.4`, `±0.0`. */
+export function change(value: number, reference: number, decimals = 1): string {
+  const percent = (value / reference - 1) * 100;
+  return signed(percent, decimals);
+}
+
+/** `+1.2`, `−3.4`, `±0.0`; an en dash where not finite. */
+export function signed(value: number, decimals = 1): string {
+  if (!Number.isFinite(value)) return '–';
+  const text = fixed(Math.abs(value), decimals);
+  if (Number(Math.abs(value).toFixed(decimals)) === 0) return `±${text}`;
+  return `${value < 0 ? MINUS : '+'}${text}`;
+}
+
+/** 0.131 → `13.1 %`. */
+export function percent(fraction: number, decimals = 1): string {
+  return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
+}
+
+/** Milliseconds with four significant digits, without unit: `4.118`, `0.0312`, `1,204`. */
+export function milliseconds(timeMs: number): string {
+  if (!Number.isFinite(timeMs)) return '–';
+  const size = Math.abs(timeMs);
+  if (size === 0) return '0';
+  const decimals = Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(size))));
+  return fixed(timeMs, decimals);
+}
+
+/** A wall-clock duration for people: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms)) return '–';
+  if (ms < 10) return `${fixed(ms, 1)}${NBSP}ms`;
+  if (ms < 100) return `${fixed(ms, 0)}${NBSP}ms`;
+  if (ms < 1000) return `${fixed(ms / 1000, 2)}${NBSP}s`;
+  if (ms < 60_000) return `${fixed(ms / 1000, 1)}${NBSP}s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}${NBSP}min ${String(seconds % 60).padStart(2, '0')}${NBSP}s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
+}
+
+/** Decimal bytes: `64 B`, `41.8 MB`. */
+export function bytes(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let step = 0;
+  let size = value;
+  while (size >= 1000 && step < units.length - 1) {
+    size /= 1000;
+    step += 1;
+  }
+  return `${fixed(size, step === 0 || size >= 100 ? 0 : 1)}${NBSP}${units[step]}`;
+}
+
+/** `1 design`, `20 designs`. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** Reads what a person types into a number field: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` where it is no number. */
+export function parseNumber(text: string): number | null {
+  const tidy = text
+    .trim()
+    .replaceAll(MINUS, '-')
+    .replaceAll(/(?<=\d),(?=\d{3}(\D|$))/g, '')
+    .replaceAll(/[\s\u00a0]/g, '');
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+  if (number.test(tidy)) return Number(tidy);
+  const pair = /^(.+)([/^*])([^/^*]+)$/.exec(tidy);
+  if (!pair || !number.test(pair[1]!) || !number.test(pair[3]!)) return null;
+  const [left, right] = [Number(pair[1]), Number(pair[3])];
+  const value = pair[2] === '/' ? left / right : pair[2] === '*' ? left * right : left ** right;
+  return Number.isFinite(value) ? value : null;
+}

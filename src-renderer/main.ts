@@ -1,0 +1,18 @@
+import '@fontsource-variable/inter/index.css';
+import '@fontsource-variable/jetbrains-mono/index.css';
+import './styles/tokens.css';
+import './styles/base.css';
+import { mount } from 'svelte';
+import { Engine } from './api/engine.svelte.ts';
+import AppRoot from './App.svelte';
+import { VIEWS } from './shell/views.ts';
+import { App } from './state/app.svelte.ts';
+import type { PageLike } from '../src-main/contract/transport.ts';
+
+const engine = new Engine(window as unknown as PageLike);
+const app = new App(
+  engine,
+  VIEWS.map(({ id }) => id),
+);
+mount(AppRoot, { target: document.getElementById('app')!, props: { app } });
+void app.start();

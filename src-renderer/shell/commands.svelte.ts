@@ -1,0 +1,81 @@
+import { onDestroy } from 'svelte';
+import { keyOf, isTyping, inOverlay } from './keys.ts';
+import type { Icon } from './views.ts';
+
+export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
+export type Menu = (typeof MENUS)[number];
+
+/** One thing a person can do. Menus, palette, tooltips, shortcuts and the key sheet all read these. */
+export interface Command {
+  /** `run.start`: unique. Ids of the application menu are listed in the contract's bridge. */
+  readonly id: string;
+  /** Verb first, with its object. */
+  readonly label: string;
+  readonly group: 'Commands' | 'Go to' | 'Set';
+  /** Cost or present state, shown quietly. */
+  readonly detail?: string | undefined;
+  /** See keys.ts. */
+  readonly keys?: string | undefined;
+  readonly menu?: Menu | undefined;
+  /** Starts a new section of its menu. */
+  readonly section?: boolean | undefined;
+  readonly icon?: Icon | undefined;
+  /** Other words people search by. */
+  readonly words?: string | undefined;
+  readonly checked?: boolean | undefined;
+  /** `false` keeps it out of the palette and greys it in menus. */
+  readonly enabled?: boolean | undefined;
+  readonly run: () => void;
+}
+
+type Provider = () => readonly Command[];
+
+const CHORD_WITHIN_MS = 1200;
+
+export class Commands {
+  #providers = $state.raw<readonly Provider[]>([]);
+  /** Every command of the present moment; those of views come after the global ones. */
+  readonly all = $derived(this.#providers.flatMap((provider) => provider()));
+  #chord = '';
+  #chordAt = 0;
+
+  /** Adds commands while a component lives. Call it while the component initialises. */
+  provide(provider: Provider): void {
+    this.#providers = [...this.#providers, provider];
+    onDestroy(() => (this.#providers = this.#providers.filter((other) => other !== provider)));
+  }
+
+  find(id: string): Command | undefined {
+    return this.all.find((command) => command.id === id);
+  }
+
+  run(id: string): void {
+    const command = this.find(id);
+    if (command && command.enabled !== false) command.run();
+  }
+
+  /** Runs the command of a key, if there is one. The last provider wins, so a view can take over a key. */
+  handle(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.isComposing) return;
+    const key = keyOf(event);
+    if (!key) return;
+    const withMod = key.startsWith('Mod+');
+    if (isTyping(event.target)) {
+      // Text fields keep their own undo.
+      if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
+    } else if (inOverlay(event.target) && !withMod) return;
+    const now = performance.now();
+    const chord = now - this.#chordAt < CHORD_WITHIN_MS ? `${this.#chord} ${key}` : '';
+    const command = (chord && this.#match(chord)) || this.#match(key);
+    this.#chord = key;
+    this.#chordAt = now;
+    if (!command) return;
+    event.preventDefault();
+    this.#chordAt = 0;
+    command.run();
+  }
+
+  #match(keys: string): Command | undefined {
+    return this.all.findLast((command) => command.keys === keys && command.enabled !== false);
+  }
+}

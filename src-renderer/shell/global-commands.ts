@@ -1,0 +1,354 @@
+import ArrowRight from '@lucide/svelte/icons/arrow-right';
+import Play from '@lucide/svelte/icons/play';
+import Settings2 from '@lucide/svelte/icons/settings-2';
+import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
+import { saveText } from '../components/save.ts';
+import { count } from '../format/numbers.ts';
+import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
+import type { App } from '../state/app.svelte.ts';
+import type { Command } from './commands.svelte.ts';
+import { newStudy } from './new-study.ts';
+import { VIEWS, type Icon } from './views.ts';
+
+const SET = Settings2 as Icon;
+
+/** Commands that are there in every view. */
+export function globalCommands(app: App): Command[] {
+  return [
+    ...fileCommands(app),
+    ...editCommands(app),
+    ...runCommands(app),
+    ...viewCommands(app),
+    ...goCommands(app),
+    ...helpCommands(app),
+  ];
+}
+
+async function importText(app: App, text: string): Promise<void> {
+  const result = await app.engine.call('studies.import', { text });
+  if (!result.ok) return app.report(result.error);
+  await app.library.load('studies');
+  app.location.openStudy(result.value.id, 'study');
+}
+
+function pickStudyFile(app: App): void {
+  if (app.desktop) {
+    void app.desktop.openStudy().then((file) => file && importText(app, file.text));
+    return;
+  }
+  const input = document.createElement('input');
+  input.type = 'file';
+  input.accept = '.json,application/json';
+  input.addEventListener('change', () => {
+    const file = input.files?.[0];
+    if (file) void file.text().then((text) => importText(app, text));
+  });
+  input.click();
+}
+
+/** Studies that the system hands to the desktop window. */
+export function openHandedFiles(app: App): (() => void) | undefined {
+  return app.desktop?.onOpenFile((file) => void importText(app, file.text));
+}
+
+async function createStudy(app: App): Promise<void> {
+  const result = await app.engine.call('studies.save', { study: newStudy(app.library.devices) });
+  if (!result.ok) return app.report(result.error);
+  await app.library.load('studies');
+  app.location.openStudy(result.value.id, 'study');
+}
+
+async function duplicateStudy(app: App, id: number): Promise<void> {
+  await app.editor.save();
+  const result = await app.engine.call('studies.duplicate', { id });
+  if (!result.ok) return app.report(result.error);
+  await app.library.load('studies');
+  app.location.openStudy(result.value.id, 'study');
+}
+
+async function deleteStudy(app: App, id: number, name: string): Promise<void> {
+  await app.editor.save();
+  const result = await app.engine.call('studies.delete', { id });
+  if (!result.ok) return app.report(result.error);
+  await app.library.load('studies');
+  app.location.openStudy(app.library.studies.find((study) => study.id !== id)?.id ?? null, 'study');
+  app.notices.show(`“${name}” deleted`, () => {
+    void app.engine.call('studies.restore', { id }).then(async (restored) => {
+      if (!restored.ok) return app.report(restored.error);
+      await app.library.load('studies');
+      app.location.openStudy(id, 'study');
+    });
+  });
+}
+
+function fileCommands(app: App): Command[] {
+  const { study } = app;
+  const open = study !== null;
+  return [
+    {
+      id: 'study.new',
+      label: 'New study',
+      group: 'Commands',
+      keys: 'Mod+Alt+N',
+      menu: 'File',
+      run: () => void createStudy(app),
+    },
+    {
+      id: 'study.open',
+      label: 'Open study file…',
+      group: 'Commands',
+      keys: 'Mod+O',
+      menu: 'File',
+      words: 'import',
+      run: () => pickStudyFile(app),
+    },
+    {
+      id: 'study.duplicate',
+      label: 'Duplicate study',
+      group: 'Commands',
+      menu: 'File',
+      section: true,
+      enabled: open,
+      run: () => study && void duplicateStudy(app, study.id),
+    },
+    {
+      id: 'study.save',
+      label: 'Save study',
+      group: 'Commands',
+      keys: 'Mod+S',
+      menu: 'File',
+      detail: 'saved by itself as you edit',
+      enabled: open,
+      run: () =>
+        void app.editor
+          .save()
+          .then((saved) =>
+            app.notices.show(saved ? 'Study saved' : (app.editor.failure?.message ?? 'Study not saved')),
+          ),
+    },
+    {
+      id: 'study.exportAs',
+      label: 'Save study as file…',
+      group: 'Commands',
+      keys: 'Mod+Shift+S',
+      menu: 'File',
+      words: 'export json',
+      enabled: open,
+      run: () => {
+        const { study: file } = app.editor;
+        if (!file) return;
+        const slug =
+          file.name
+            .toLowerCase()
+            .replaceAll(/[^a-z0-9]+/g, '-')
+            .replaceAll(/^-|-$/g, '') || 'study';
+        void saveText(`${slug}.study.json`, 'application/json', `${JSON.stringify(file, null, 2)}\n`);
+      },
+    },
+    {
+      id: 'study.delete',
+      label: 'Delete study',
+      group: 'Commands',
+      menu: 'File',
+      section: true,
+      detail: 'can be undone for 10 s',
+      enabled: open,
+      run: () => study && void deleteStudy(app, study.id, study.name),
+    },
+  ];
+}
+
+function editCommands(app: App): Command[] {
+  const { editor, notices } = app;
+  const undo = notices.current?.undo ? notices.current.text : editor.undoLabel;
+  return [
+    {
+      id: 'edit.undo',
+      label: undo ? `Undo: ${undo}` : 'Undo',
+      group: 'Commands',
+      keys: 'Mod+Z',
+      menu: 'Edit',
+      enabled: undo !== null,
+      run: () => {
+        if (!notices.undo()) editor.undo();
+      },
+    },
+    {
+      id: 'edit.redo',
+      label: editor.redoLabel ? `Redo: ${editor.redoLabel}` : 'Redo',
+      group: 'Commands',
+      keys: 'Mod+Shift+Z',
+      menu: 'Edit',
+      enabled: editor.redoLabel !== null,
+      run: () => editor.redo(),
+    },
+    {
+      id: 'edit.copy-link',
+      label: 'Copy link to what is on screen',
+      group: 'Commands',
+      menu: 'Edit',
+      section: true,
+      words: 'address url share',
+      run: () => void navigator.clipboard.writeText(window.location.href).then(() => notices.show('Link copied')),
+    },
+  ];
+}
+
+function runCommands(app: App): Command[] {
+  const { running, study } = app;
+  const resumable = app.runs.find(({ state }) => state === 'interrupted' || state === 'cancelled');
+  return [
+    {
+      id: 'run.start',
+      label: 'Predict the design space',
+      group: 'Commands',
+      icon: Play as Icon,
+      keys: 'Mod+Enter',
+      menu: 'Run',
+      words: 'run sweep start',
+      enabled: study !== null && running === null,
+      run: () => void app.predict(),
+    },
+    {
+      id: 'run.cancel',
+      label: running ? `Cancel run ${running.id}` : 'Cancel the run',
+      group: 'Commands',
+      keys: 'Escape',
+      menu: 'Run',
+      words: 'stop abort',
+      enabled: running !== null,
+      run: () => running && void app.cancel(running.id),
+    },
+    {
+      id: 'run.resume',
+      label: resumable ? `Resume run ${resumable.id}` : 'Resume the interrupted run',
+      group: 'Commands',
+      menu: 'Run',
+      enabled: resumable !== undefined && running === null,
+      run: () => {
+        if (!resumable) return;
+        void app.engine.call('runs.resume', { id: resumable.id }).then((result) => {
+          if (result.ok) void app.library.load('runs');
+          else app.report(result.error);
+        });
+      },
+    },
+  ];
+}
+
+function viewCommands(app: App): Command[] {
+  const { preferences } = app;
+  return [
+    ...VIEWS.map((view): Command => ({
+      id: `view.${view.id}`,
+      label: view.label,
+      group: 'Go to',
+      icon: view.icon,
+      keys: view.key,
+      menu: 'View',
+      checked: app.location.view === view.id,
+      run: () => app.location.go(view.id),
+    })),
+    {
+      id: 'view.palette',
+      label: 'Search or run a command',
+      group: 'Commands',
+      keys: 'Mod+K',
+      menu: 'View',
+      section: true,
+      run: () => (app.overlay = app.overlay === 'palette' ? null : 'palette'),
+    },
+    {
+      id: 'view.settings',
+      label: 'Settings',
+      group: 'Go to',
+      keys: 'Mod+,',
+      menu: 'View',
+      icon: SET,
+      words: 'preferences theme',
+      run: () => (app.overlay = 'settings'),
+    },
+    ...THEMES.map((theme): Command => ({
+      id: `set.theme.${theme}`,
+      label: `Use the ${theme === 'system' ? "system's" : theme} theme`,
+      group: 'Set',
+      icon: SET,
+      detail: preferences.theme === theme ? 'now' : undefined,
+      words: 'appearance colour dark light mode',
+      run: () => preferences.set({ theme }),
+    })),
+    ...DENSITIES.map((density): Command => ({
+      id: `set.density.${density}`,
+      label: `Use ${density} rows`,
+      group: 'Set',
+      icon: SET,
+      detail: preferences.density === density ? 'now' : undefined,
+      run: () => preferences.set({ density }),
+    })),
+    ...VOCABULARIES.map(({ id, label }): Command => ({
+      id: `set.terms.${id}`,
+      label: `Speak ${label}`,
+      group: 'Set',
+      icon: SET,
+      detail:
+        preferences.vocabulary === id
+          ? 'now'
+          : `${preferences.term('threadGroup')} and ${preferences.term('block')} in ${label}'s words`,
+      words: 'terms vocabulary warp wavefront subgroup work-group block',
+      run: () => preferences.set({ vocabulary: id }),
+    })),
+  ];
+}
+
+function goCommands(app: App): Command[] {
+  return [
+    ...app.library.studies.map((study): Command => ({
+      id: `go.study.${study.id}`,
+      label: `Study: ${study.name}`,
+      group: 'Go to',
+      icon: ArrowRight as Icon,
+      detail: study.id === app.location.studyId ? 'open' : study.example ? 'example' : `${study.runs} runs`,
+      run: () => app.location.openStudy(study.id),
+    })),
+    ...app.runs.slice(0, 20).map((run): Command => ({
+      id: `go.run.${run.id}`,
+      label: `Run ${run.id}, ${run.kind === 'sweep' ? 'predict' : run.kind}`,
+      group: 'Go to',
+      icon: ArrowRight as Icon,
+      detail: `${count(run.valid)} designs${run.state === 'complete' ? '' : `, ${run.state}`}`,
+      run: () => app.location.openRun(run.id, app.location.view === 'study' ? 'ranking' : app.location.view),
+    })),
+  ];
+}
+
+function helpCommands(app: App): Command[] {
+  const example = app.library.studies.find((study) => study.example);
+  return [
+    {
+      id: 'help.shortcuts',
+      label: 'Show all keys',
+      group: 'Commands',
+      keys: '?',
+      menu: 'Help',
+      words: 'keyboard shortcuts',
+      run: () => (app.overlay = 'keys'),
+    },
+    {
+      id: 'help.example',
+      label: 'Open the example study',
+      group: 'Go to',
+      menu: 'Help',
+      enabled: example !== undefined,
+      run: () => example && app.location.openStudy(example.id, 'study'),
+    },
+    {
+      id: 'help.about',
+      label: 'About Lockstep and this machine',
+      group: 'Commands',
+      menu: 'Help',
+      section: true,
+      words: 'doctor version',
+      run: () => (app.overlay = 'about'),
+    },
+  ];
+}

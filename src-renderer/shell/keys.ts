@@ -1,0 +1,52 @@
+/**
+ * Keys are written as in `Mod+Enter`, `Shift+S`, `?`, `G R` (one after the other), `ArrowDown`. Mod is Ctrl, or ⌘ on a Mac.
+ */
+
+export const IS_MAC = /mac/i.test(navigator.platform);
+
+/** How an event is written; '' for a lone modifier. */
+export function keyOf(event: KeyboardEvent): string {
+  const { key } = event;
+  if (key === 'Control' || key === 'Shift' || key === 'Alt' || key === 'Meta') return '';
+  const mod = IS_MAC ? event.metaKey : event.ctrlKey;
+  const letter = /^[a-z]$/i.test(key);
+  const parts = [];
+  if (mod) parts.push('Mod');
+  if (event.altKey) parts.push('Alt');
+  // For signs such as ? the shift key is part of the character.
+  if (event.shiftKey && (letter || key.length > 1)) parts.push('Shift');
+  parts.push(letter ? key.toUpperCase() : key === ' ' ? 'Space' : key);
+  return parts.join('+');
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  Mod: IS_MAC ? '⌘' : 'Ctrl',
+  Alt: IS_MAC ? '⌥' : 'Alt',
+  Shift: IS_MAC ? '⇧' : 'Shift',
+  Escape: 'Esc',
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Delete: 'Del',
+};
+
+/** The caps to draw for keys: `Mod+Enter` → `Ctrl`, `Enter`. */
+export function keyCaps(keys: string): string[] {
+  return keys.split(/[+ ](?=.)/).map((key) => NAMES[key] ?? key);
+}
+
+/** Whether a key typed there is text, so that single letters are no commands. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)
+    return true;
+  return target instanceof HTMLInputElement && !['checkbox', 'radio', 'range', 'button'].includes(target.type);
+}
+
+/** Whether an open menu, list or dialog owns the keyboard. */
+export function inOverlay(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.closest('[role=menu],[role=menubar],[role=listbox],[role=dialog]') !== null
+  );
+}

@@ -1,0 +1,122 @@
+import { createContext } from 'svelte';
+import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
+import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+import { Commands } from '../shell/commands.svelte.ts';
+import type { ViewId } from '../shell/views.ts';
+import { StudyEditor } from './editor.svelte.ts';
+import { Library } from './library.svelte.ts';
+import { Location } from './location.svelte.ts';
+import { Notices } from './notices.svelte.ts';
+import { Preferences } from './preferences.svelte.ts';
+
+declare global {
+  interface Window {
+    readonly lockstep?: DesktopBridge;
+  }
+}
+
+/** Below this width the rail is icons and inspectors are drawers. */
+export const NARROW_PX = 1180;
+
+/** Everything the views share. `useApp()` gives it to any component. */
+export class App {
+  readonly engine: Engine;
+  readonly preferences: Preferences;
+  readonly location: Location;
+  readonly library: Library;
+  readonly editor: StudyEditor;
+  readonly notices = new Notices();
+  readonly commands = new Commands();
+  readonly desktop: DesktopBridge | null = window.lockstep ?? null;
+
+  /** The layer over the views that is open. */
+  overlay = $state<'palette' | 'keys' | 'settings' | 'about' | null>(null);
+  #narrow = $state(false);
+  #startFailure = $state.raw<Failure | null>(null);
+  /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */
+  selection = $state('');
+
+  readonly study: StudySummary | null = $derived.by(
+    () => this.library.studies.find(({ id }) => id === this.location.studyId) ?? null,
+  );
+  /** Runs of the open study, newest first. */
+  readonly runs: readonly RunSummary[] = $derived.by(() =>
+    this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
+  );
+  /** The run on screen: the address's, or else the newest that has results. */
+  readonly run: RunSummary | null = $derived.by(() => {
+    const wanted = this.location.runId;
+    if (wanted !== null) return this.library.runs.find(({ id }) => id === wanted) ?? null;
+    return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
+  });
+  readonly runId: number | null = $derived.by(() => this.location.runId ?? this.run?.id ?? null);
+  /** The run of the open study that is going on, if any. */
+  readonly running: RunSummary | null = $derived.by(() => this.runs.find(({ state }) => state === 'running') ?? null);
+
+  constructor(engine: Engine, views: readonly ViewId[]) {
+    this.engine = engine;
+    this.preferences = new Preferences(engine);
+    this.location = new Location(views);
+    this.library = new Library(engine);
+    this.editor = new StudyEditor(engine);
+    const narrow = window.matchMedia(`(max-width: ${NARROW_PX - 1}px)`);
+    this.#narrow = narrow.matches;
+    narrow.addEventListener('change', () => (this.#narrow = narrow.matches));
+  }
+
+  get narrow(): boolean {
+    return this.#narrow;
+  }
+  /** Why the last attempt to start a run was refused. */
+  get startFailure(): Failure | null {
+    return this.#startFailure;
+  }
+
+  /** Loads what the first screen needs, and opens the study of the address, or the last one, or the first. */
+  async start(): Promise<void> {
+    await this.engine.connect();
+    await Promise.all([this.preferences.load(), this.library.load()]);
+    if (this.location.studyId === null && this.preferences.lastAddress)
+      this.location.restore(this.preferences.lastAddress);
+    if (!this.study) {
+      const newest = [...this.library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+      this.location.openStudy(newest?.id ?? null);
+    }
+  }
+
+  /** Saves the study and predicts its whole design space. */
+  async predict(): Promise<void> {
+    if (this.location.studyId === null || this.running) return;
+    this.#startFailure = null;
+    if (!(await this.editor.save())) {
+      this.#startFailure = this.editor.failure;
+      return;
+    }
+    const result = await this.engine.call('runs.start', { studyId: this.location.studyId });
+    if (!result.ok) {
+      this.#startFailure = result.error;
+      return;
+    }
+    this.location.openRun(null);
+    this.notices.announce('Prediction started');
+    await this.library.load('runs');
+  }
+
+  dismissStartFailure(): void {
+    this.#startFailure = null;
+  }
+
+  async cancel(runId: number): Promise<void> {
+    const result = await this.engine.call('runs.cancel', { id: runId });
+    this.notices.show(result.ok ? `Run ${runId} cancelled` : result.error.message);
+  }
+
+  /** Shows why something failed where nothing better than the status bar is at hand. */
+  report(failure: Failure): void {
+    this.notices.show(failure.message);
+  }
+}
+
+export const [useApp, provideApp] = createContext<App>();

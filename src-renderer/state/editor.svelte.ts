@@ -1,0 +1,142 @@
+import type { Study } from '../../src-main/contract/study.ts';
+import type { StudyRecord } from '../../src-main/contract/api.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+
+const AUTOSAVE_AFTER_MS = 600;
+/** Edits of the same field closer together than this are one step of undo: a slider's travel, a typed number. */
+const SAME_STEP_MS = 1200;
+const LONGEST_HISTORY = 200;
+
+interface Step {
+  readonly study: Study;
+  readonly label: string;
+}
+
+/** The study being edited: its present state, undo and redo, and saving by itself. */
+export class StudyEditor {
+  #engine: Engine;
+  #id = $state<number | null>(null);
+  #study = $state.raw<Study | null>(null);
+  #example = $state(false);
+  #past = $state.raw<readonly Step[]>([]);
+  #future = $state.raw<readonly Step[]>([]);
+  #saving = $state<'saved' | 'dirty' | 'saving' | 'failed'>('saved');
+  #failure = $state.raw<Failure | null>(null);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #lastField = '';
+  #lastAt = 0;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    window.addEventListener('beforeunload', () => void this.save());
+  }
+
+  get id(): number | null {
+    return this.#id;
+  }
+  get study(): Study | null {
+    return this.#study;
+  }
+  get example(): boolean {
+    return this.#example;
+  }
+  get saving(): 'saved' | 'dirty' | 'saving' | 'failed' {
+    return this.#saving;
+  }
+  /** Why the study could not be opened or saved. */
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+  /** What undo would take back, or null. */
+  get undoLabel(): string | null {
+    return this.#past.at(-1)?.label ?? null;
+  }
+  get redoLabel(): string | null {
+    return this.#future.at(-1)?.label ?? null;
+  }
+
+  async open(id: number): Promise<void> {
+    if (this.#id === id) return;
+    await this.save();
+    const result = await this.#engine.call('studies.get', { id });
+    if (result.ok) this.take(result.value);
+    else this.#failure = result.error;
+  }
+
+  take(record: StudyRecord): void {
+    this.#id = record.id;
+    this.#study = record.study;
+    this.#example = record.example;
+    this.#past = [];
+    this.#future = [];
+    this.#saving = 'saved';
+    this.#failure = null;
+    this.#lastField = '';
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#id = null;
+    this.#study = null;
+  }
+
+  /**
+   * Changes the study. `field` names what is edited (`kernel.serialFraction`): quick edits of one field are one step
+   * back. `label` is what undo says.
+   */
+  edit(field: string, label: string, change: (study: Study) => Study): void {
+    if (!this.#study) return;
+    const next = change(this.#study);
+    if (JSON.stringify(next) === JSON.stringify(this.#study)) return;
+    const now = performance.now();
+    if (field !== this.#lastField || now - this.#lastAt > SAME_STEP_MS)
+      this.#past = [...this.#past.slice(1 - LONGEST_HISTORY), { study: this.#study, label }];
+    this.#lastField = field;
+    this.#lastAt = now;
+    this.#future = [];
+    this.#become(next);
+  }
+
+  undo(): void {
+    const step = this.#past.at(-1);
+    if (!step || !this.#study) return;
+    this.#past = this.#past.slice(0, -1);
+    this.#future = [...this.#future, { study: this.#study, label: step.label }];
+    this.#lastField = '';
+    this.#become(step.study);
+  }
+
+  redo(): void {
+    const step = this.#future.at(-1);
+    if (!step || !this.#study) return;
+    this.#future = this.#future.slice(0, -1);
+    this.#past = [...this.#past, { study: this.#study, label: step.label }];
+    this.#lastField = '';
+    this.#become(step.study);
+  }
+
+  /** Saves what is not saved yet; resolves when it is, or has failed. */
+  async save(): Promise<boolean> {
+    clearTimeout(this.#timer);
+    if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
+    const sent = this.#study;
+    this.#saving = 'saving';
+    const result = await this.#engine.call('studies.save', { id: this.#id, study: sent });
+    if (!result.ok) {
+      this.#saving = 'failed';
+      this.#failure = result.error;
+      return false;
+    }
+    this.#failure = null;
+    this.#saving = this.#study === sent ? 'saved' : 'dirty';
+    return true;
+  }
+
+  #become(study: Study): void {
+    this.#study = study;
+    this.#saving = 'dirty';
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.save(), AUTOSAVE_AFTER_MS);
+  }
+}

@@ -1,0 +1,68 @@
+/* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
+import type { AppInfo, Device, RunProgress, RunSummary, StudySummary } from '../../src-main/contract/api.ts';
+import type { Events } from '../../src-main/contract/procedures.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+
+export type CatalogueDevice = Device & { readonly own: boolean };
+
+/** What the store holds that several views show: studies, runs, devices. Follows every change, whoever made it. */
+export class Library {
+  #engine: Engine;
+  #studies = $state.raw<readonly StudySummary[]>([]);
+  #runs = $state.raw<readonly RunSummary[]>([]);
+  #devices = $state.raw<readonly CatalogueDevice[]>([]);
+  #info = $state.raw<AppInfo | null>(null);
+  #progress = $state.raw<ReadonlyMap<number, RunProgress>>(new Map());
+  #loaded = $state(false);
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    engine.on('store.changed', ({ what }) => void this.load(what));
+    engine.on('run.progress', (progress) => {
+      this.#progress = new Map(this.#progress).set(progress.runId, progress);
+      if (!this.#runs.some((run) => run.id === progress.runId)) void this.load('runs');
+    });
+    engine.on('run.finished', (run) => {
+      const left = new Map(this.#progress);
+      left.delete(run.id);
+      this.#progress = left;
+      this.#runs = [run, ...this.#runs.filter(({ id }) => id !== run.id)].sort((a, b) => b.id - a.id);
+      void this.load('studies');
+    });
+  }
+
+  get studies(): readonly StudySummary[] {
+    return this.#studies;
+  }
+  /** Every run, newest first. */
+  get runs(): readonly RunSummary[] {
+    return this.#runs;
+  }
+  get devices(): readonly CatalogueDevice[] {
+    return this.#devices;
+  }
+  get info(): AppInfo | null {
+    return this.#info;
+  }
+  /** Progress of the runs that are going on, by run id. */
+  get progress(): ReadonlyMap<number, RunProgress> {
+    return this.#progress;
+  }
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+
+  async load(what: Events['store.changed']['what'] = 'all'): Promise<void> {
+    const all = what === 'all';
+    await Promise.all([
+      (all || what === 'studies') &&
+        this.#engine.call('studies.list', {}).then((result) => result.ok && (this.#studies = result.value)),
+      (all || what === 'runs') &&
+        this.#engine.call('runs.list', {}).then((result) => result.ok && (this.#runs = result.value)),
+      (all || what === 'devices') &&
+        this.#engine.call('devices.list', {}).then((result) => result.ok && (this.#devices = result.value)),
+      all && this.#engine.call('app.info', {}).then((result) => result.ok && (this.#info = result.value)),
+    ]);
+    if (all) this.#loaded = true;
+  }
+}

@@ -1,0 +1,159 @@
+/* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
+import type { ViewId } from '../shell/views.ts';
+
+/**
+ * The address of what is on screen: `#/ranking?study=1&run=14&sort=waves`. A link reopens the same view with the same
+ * selection; the back button undoes a change of view.
+ */
+
+/** One value of an address: how it is written, and what stands for "not there". */
+export interface Field<T> {
+  readonly fallback: T;
+  parse(text: string): T | undefined;
+  print(value: T): string;
+}
+
+export function textField<T extends string | null = string>(fallback: T): Field<T | string> {
+  return { fallback, parse: (text) => text, print: (value) => value ?? '' };
+}
+export function numberField<T extends number | null>(fallback: T): Field<T | number> {
+  return {
+    fallback,
+    parse: (text) => (text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
+    print: (value) => String(value),
+  };
+}
+export function choiceField<const T extends string>(choices: readonly T[], fallback: T): Field<T> {
+  return { fallback, parse: (text) => choices.find((choice) => choice === text), print: (value) => value };
+}
+export function flagField(fallback = false): Field<boolean> {
+  return { fallback, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
+}
+/** Plain JSON, for what has structure (filters). `check` narrows what was read, or refuses it. */
+export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefined): Field<T> {
+  return {
+    fallback,
+    parse: (text) => {
+      try {
+        return check(JSON.parse(text));
+      } catch {
+        return undefined;
+      }
+    },
+    print: (value) => JSON.stringify(value),
+  };
+}
+
+export type Codec = Readonly<Record<string, Field<never>>>;
+export type Address<C> = { readonly [Key in keyof C]: C[Key] extends Field<infer T> ? T : never };
+
+/** Reads every field of a codec; what is absent or malformed becomes its fallback. */
+export function readAddress<C>(codec: C, params: URLSearchParams): Address<C> {
+  const out: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(codec as Record<string, Field<unknown>>)) {
+    const text = params.get(key);
+    const value = text === null ? undefined : field.parse(text);
+    out[key] = value === undefined ? field.fallback : value;
+  }
+  return out as Address<C>;
+}
+
+/** Writes the fields that differ from their fallback, and removes the others. */
+export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: URLSearchParams): void {
+  for (const [key, value] of Object.entries(change)) {
+    const field = (codec as Record<string, Field<unknown>>)[key]!;
+    const text = field.print(value);
+    if (value === undefined || value === null || text === field.print(field.fallback)) params.delete(key);
+    else params.set(key, text);
+  }
+}
+
+export class Location {
+  #view = $state<ViewId>('study');
+  #query = $state('');
+  #views: readonly ViewId[];
+  /** Where each view was left, so that going back to it finds the same selection. */
+  #left = new Map<ViewId, string>();
+  readonly params = $derived(new URLSearchParams(this.#query));
+  readonly studyId = $derived(positive(this.params.get('study')));
+  readonly runId = $derived(positive(this.params.get('run')));
+
+  constructor(views: readonly ViewId[]) {
+    this.#views = views;
+    this.#read();
+    window.addEventListener('hashchange', () => this.#read());
+  }
+
+  get view(): ViewId {
+    return this.#view;
+  }
+  /** The address as a link: `#/study?study=1`. */
+  get href(): string {
+    return `#/${this.#view}${this.#query && `?${this.#query}`}`;
+  }
+
+  #read(): void {
+    const [path = '', query = ''] = window.location.hash.replace(/^#\/?/, '').split('?');
+    this.#view = this.#views.find((view) => view === path) ?? 'study';
+    this.#query = query;
+  }
+
+  #write(view: ViewId, params: URLSearchParams, replace: boolean): void {
+    this.#left.set(this.#view, this.#query);
+    this.#view = view;
+    this.#query = params.toString();
+    // The token of a browser host stands before the hash and stays.
+    history[replace ? 'replaceState' : 'pushState'](null, '', this.href);
+  }
+
+  /** Goes to a view, as it was left, with some of its fields changed. */
+  go(view: ViewId, change: Readonly<Record<string, string | number | null>> = {}): void {
+    const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
+    for (const key of ['study', 'run']) {
+      const value = this.params.get(key);
+      if (value === null) params.delete(key);
+      else params.set(key, value);
+    }
+    for (const [key, value] of Object.entries(change)) {
+      if (value === null) params.delete(key);
+      else params.set(key, String(value));
+    }
+    this.#write(view, params, false);
+  }
+
+  /** Opens another study: what belonged to the old one is forgotten. */
+  openStudy(id: number | null, view: ViewId = this.#view): void {
+    this.#left.clear();
+    this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
+  }
+
+  /** Shows another run of the study, in the same or another view; the selection within the old run is forgotten. */
+  openRun(id: number | null, view: ViewId = this.#view): void {
+    this.#left.clear();
+    const params = new URLSearchParams();
+    if (this.studyId !== null) params.set('study', String(this.studyId));
+    if (id !== null) params.set('run', String(id));
+    this.#write(view, params, false);
+  }
+
+  read<C>(codec: C): Address<C> {
+    return readAddress(codec, this.params);
+  }
+
+  /** Changes fields of the present view. Small changes (a selection, a slider) replace; use `push` for steps back. */
+  set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
+    const params = new URLSearchParams(this.#query);
+    writeAddress(codec, change, params);
+    this.#write(this.#view, params, !options.push);
+  }
+
+  restore(href: string): void {
+    history.replaceState(null, '', href);
+    this.#read();
+  }
+}
+
+function positive(text: string | null): number | null {
+  const value = Number(text);
+  return text !== null && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

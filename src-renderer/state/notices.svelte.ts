@@ -1,0 +1,42 @@
+const UNDO_FOR_MS = 10_000;
+
+interface Notice {
+  readonly text: string;
+  readonly undo: (() => void) | null;
+}
+
+/** The line in the status bar: what was just done and how to take it back. Also spoken by screen readers. */
+export class Notices {
+  #notice = $state.raw<Notice | null>(null);
+  #spoken = $state('');
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  get current(): Notice | null {
+    return this.#notice;
+  }
+  get spoken(): string {
+    return this.#spoken;
+  }
+
+  /** Says something to screen readers only. */
+  announce(text: string): void {
+    this.#spoken = text;
+  }
+
+  /** Shows a line for ten seconds, with Undo where it can be undone. */
+  show(text: string, undo: (() => void) | null = null): void {
+    clearTimeout(this.#timer);
+    this.#notice = { text, undo };
+    this.#spoken = undo ? `${text}. Undo is available in the status bar.` : text;
+    this.#timer = setTimeout(() => (this.#notice = null), UNDO_FOR_MS);
+  }
+
+  undo(): boolean {
+    const { undo } = this.#notice ?? {};
+    if (!undo) return false;
+    clearTimeout(this.#timer);
+    this.#notice = null;
+    undo();
+    return true;
+  }
+}

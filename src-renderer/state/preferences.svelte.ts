@@ -1,0 +1,119 @@
+import { VOCABULARIES, term, type TermForm, type TermKey, type Vocabulary } from '../../src-workers/domain/terms.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+export const DENSITIES = ['compact', 'comfortable'] as const;
+export type Density = (typeof DENSITIES)[number];
+
+interface Stored {
+  readonly theme: Theme;
+  readonly density: Density;
+  readonly vocabulary: Vocabulary;
+  /** Splitter id → size, px. */
+  readonly splits: Readonly<Record<string, number>>;
+  /** Free-form choices of views (columns shown, modes), by id. Strings only. */
+  readonly choices: Readonly<Record<string, string>>;
+  readonly lastAddress: string;
+}
+
+const DEFAULTS: Stored = {
+  theme: 'system',
+  density: 'compact',
+  vocabulary: 'cuda',
+  splits: {},
+  choices: {},
+  lastAddress: '',
+};
+const KEY = 'ui.preferences';
+const SAVE_AFTER_MS = 400;
+
+/** What a person chose about the interface. The engine's settings keep it; the page's own storage only avoids a flash. */
+export class Preferences {
+  #stored = $state.raw<Stored>(DEFAULTS);
+  #systemDark = $state(false);
+  #engine: Engine;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly dark = $derived(this.#stored.theme === 'dark' || (this.#stored.theme === 'system' && this.#systemDark));
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    const system = window.matchMedia('(prefers-color-scheme: dark)');
+    this.#systemDark = system.matches;
+    system.addEventListener('change', () => (this.#systemDark = system.matches));
+    try {
+      this.#take(JSON.parse(localStorage.getItem(KEY) ?? 'null'));
+    } catch {
+      // A damaged copy is only a copy.
+    }
+  }
+
+  get theme(): Theme {
+    return this.#stored.theme;
+  }
+  get density(): Density {
+    return this.#stored.density;
+  }
+  get vocabulary(): Vocabulary {
+    return this.#stored.vocabulary;
+  }
+  get lastAddress(): string {
+    return this.#stored.lastAddress;
+  }
+  split(id: string, fallback: number): number {
+    return this.#stored.splits[id] ?? fallback;
+  }
+  choice<const T extends string>(id: string, choices: readonly T[], fallback: T): T {
+    return choices.find((choice) => choice === this.#stored.choices[id]) ?? fallback;
+  }
+
+  async load(): Promise<void> {
+    const result = await this.#engine.call('settings.get', { key: KEY });
+    if (result.ok) this.#take(result.value);
+  }
+
+  set(change: Partial<Pick<Stored, 'theme' | 'density' | 'vocabulary' | 'lastAddress'>>): void {
+    this.#stored = { ...this.#stored, ...change };
+    this.#save();
+  }
+  setSplit(id: string, px: number): void {
+    this.#stored = { ...this.#stored, splits: { ...this.#stored.splits, [id]: Math.round(px) } };
+    this.#save();
+  }
+  setChoice(id: string, value: string): void {
+    this.#stored = { ...this.#stored, choices: { ...this.#stored.choices, [id]: value } };
+    this.#save();
+  }
+
+  /** The chosen vocabulary's word for a canonical term. */
+  readonly term = (key: TermKey, form: TermForm = 'one'): string => term(key, this.#stored.vocabulary, form);
+
+  #take(value: unknown): void {
+    if (value === null || typeof value !== 'object') return;
+    const read = value as Partial<Record<keyof Stored, unknown>>;
+    this.#stored = {
+      theme: THEMES.find((theme) => theme === read.theme) ?? DEFAULTS.theme,
+      density: DENSITIES.find((density) => density === read.density) ?? DEFAULTS.density,
+      vocabulary: VOCABULARIES.find(({ id }) => id === read.vocabulary)?.id ?? DEFAULTS.vocabulary,
+      splits: record(read.splits, 'number'),
+      choices: record(read.choices, 'string'),
+      lastAddress: typeof read.lastAddress === 'string' ? read.lastAddress : '',
+    };
+  }
+
+  #save(): void {
+    localStorage.setItem(KEY, JSON.stringify(this.#stored));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      void this.#engine.call('settings.set', { key: KEY, value: this.#stored });
+    }, SAVE_AFTER_MS);
+  }
+}
+
+function record<Kind extends 'string' | 'number'>(
+  value: unknown,
+  kind: Kind,
+): Record<string, Kind extends 'string' ? string : number> {
+  const entries = value !== null && typeof value === 'object' ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter(([, item]) => typeof item === kind));
+}

@@ -1,0 +1,98 @@
+import type { Events, ProcedureInput, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+
+type StorePart = Events['store.changed']['what'];
+
+interface QueryOptions {
+  /** Waits this long after the last change of the input before asking. */
+  readonly debounceMs?: number;
+  /** Asks again when this part of the store changes. */
+  readonly refreshOn?: readonly StorePart[];
+}
+
+/** Below this, waiting shows nothing. */
+const SLOW_AFTER_MS = 200;
+
+/**
+ * A call that follows its input: asks again when the input changes, keeps the old answer until the new one is there
+ * (`slow` says when to dim it), and forgets answers that arrive out of order. An input of `null` asks nothing.
+ * Create it while a component initialises.
+ */
+export class Query<Name extends ProcedureName> {
+  #value = $state.raw<ProcedureOutput<Name> | null>(null);
+  #failure = $state.raw<Failure | null>(null);
+  #pending = $state(false);
+  #slow = $state(false);
+  #asked = 0;
+  #engine: Engine;
+  #name: Name;
+  #input: () => ProcedureInput<Name> | null;
+
+  constructor(engine: Engine, name: Name, input: () => ProcedureInput<Name> | null, options: QueryOptions = {}) {
+    this.#engine = engine;
+    this.#name = name;
+    this.#input = input;
+    let written = '';
+    $effect(() => {
+      const next = input();
+      const text = `${engine.generation} ${JSON.stringify(next)}`;
+      if (text === written) return;
+      written = text;
+      if (next === null || engine.state !== 'ready') return;
+      let asked = false;
+      const timer = setTimeout(() => {
+        asked = true;
+        void this.#ask(next);
+      }, options.debounceMs ?? 0);
+      return () => {
+        if (asked) return;
+        clearTimeout(timer);
+        written = '';
+      };
+    });
+    const { refreshOn } = options;
+    if (refreshOn)
+      $effect(() =>
+        engine.on('store.changed', ({ what }) => {
+          if (what === 'all' || refreshOn.includes(what)) void this.refresh();
+        }),
+      );
+  }
+
+  get value(): ProcedureOutput<Name> | null {
+    return this.#value;
+  }
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+  get pending(): boolean {
+    return this.#pending;
+  }
+  /** Waiting for longer than a person notices. */
+  get slow(): boolean {
+    return this.#slow;
+  }
+
+  async refresh(): Promise<void> {
+    const input = this.#input();
+    if (input !== null) await this.#ask(input);
+  }
+
+  async #ask(input: ProcedureInput<Name>): Promise<void> {
+    const mine = ++this.#asked;
+    this.#pending = true;
+    const timer = setTimeout(() => (this.#slow = true), SLOW_AFTER_MS);
+    const result = await this.#engine.call(this.#name, input);
+    clearTimeout(timer);
+    if (mine !== this.#asked) return;
+    this.#pending = false;
+    this.#slow = false;
+    if (result.ok) {
+      this.#value = result.value;
+      this.#failure = null;
+    } else {
+      this.#failure = result.error;
+    }
+  }
+}
