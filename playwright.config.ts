@@ -4,7 +4,7 @@ import { defineConfig } from '@playwright/test';
 // Electron app. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
 export default defineConfig({
   testDir: 'test/e2e',
-  outputDir: 'test-results',
+  outputDir: 'test-results/e2e',
   timeout: 60_000,
   workers: 1,
   forbidOnly: Boolean(process.env['CI']),

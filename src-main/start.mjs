@@ -100,12 +100,11 @@ if (why === null) {
   const env = { ...process.env };
   if (wanted.db) env.LOCKSTEP_DB = wanted.db;
   if (!env.LOCKSTEP_ENGINE_NODE && !hostsEngine(electron.file)) env.LOCKSTEP_ENGINE_NODE = node;
+  const flags = wanted.rest.filter((one) => one.startsWith('-'));
+  const studies = wanted.rest.filter((one) => !one.startsWith('-'));
+  const scheme = join(root, 'src-main/desktop/page-scheme.cjs');
   const began = Date.now();
-  const desktop = await run(
-    electron.file,
-    [...wanted.rest.filter((one) => one.startsWith('-')), root, ...wanted.rest.filter((one) => !one.startsWith('-'))],
-    { env },
-  );
+  const desktop = await run(electron.file, [...flags, '-r', scheme, root, ...studies], { env });
   if (desktop.code === 0 || desktop.signal || Date.now() - began > FAILED_START_MS) process.exit(desktop.code);
   why = `Electron could not start, exit code ${desktop.code}`;
 }

@@ -38,7 +38,7 @@ let engine: EngineHost | null = null;
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
 
-registerPageScheme();
+if (!app.isReady()) registerPageScheme(); // or page-scheme.cjs has done so
 app.setName('Lockstep');
 app.setAppUserModelId('org.lockstep.app');
 

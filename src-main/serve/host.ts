@@ -37,13 +37,14 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     return host;
   }
   const { address, port, close } = host.value;
+  const stopped = stopSignal(); // before the address is out, or an early Ctrl-C would find nobody listening
   if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
   options.print(`Lockstep is at ${address}`);
   options.print(
     `From another machine: ssh -L ${port}:127.0.0.1:${port} THIS-HOST, then open the same address there. Ctrl-C stops.`,
   );
 
-  await stopSignal();
+  await stopped;
   await close();
   await engine.value.close();
   return { ok: true, value: null };

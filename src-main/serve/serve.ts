@@ -85,6 +85,12 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
       response.setHeader('Refresh', '0; url=/');
       return plain(response, 200, 'Opening Lockstep…');
     }
+    if (url.pathname === '/favicon.ico') {
+      // Browsers ask for it whatever the page says; the page names its own icon.
+      response.writeHead(204, PAGE_HEADERS);
+      response.end();
+      return;
+    }
     if (!hasCookie(request)) return plain(response, 403, WRONG_TOKEN);
     const file = await pageFile(options.rendererFolder, url.pathname);
     if (!file) return plain(response, 404, 'There is no such page.');

@@ -27,13 +27,13 @@ test('the engine answers the page over its port, typed arrays included', async (
     const answer = new Promise<{ ok: boolean; value: { host?: string } & { support?: unknown } }[]>((resolve) => {
       const heard: never[] = [];
       engine.onmessage = ({ data }) => {
-        if ('id' in data) heard.push(data as never);
+        if (data.id > 9000) heard.push(data as never); // the page may be using the same port
         if (heard.length === 2) resolve(heard);
       };
     });
-    engine.postMessage({ id: 1, name: 'app.info', input: {} });
+    engine.postMessage({ id: 9001, name: 'app.info', input: {} });
     engine.postMessage({
-      id: 2,
+      id: 9002,
       name: 'workload.resolve',
       input: { workload: { lengths: 'geometric(0.05)', units: 1000 } },
     });
@@ -81,4 +81,70 @@ test('a second start hands its study to the first and ends', async ({ desktop: {
   await expect
     .poll(() => page.evaluate(() => (window as unknown as { opened?: unknown }).opened))
     .toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
+});
+
+test('an engine that dies is started again, and the page is told', async ({ desktop: { app, window: page } }) => {
+  await page.evaluate(() => {
+    const host = window as unknown as {
+      lockstep: { onEngineLost(listener: (message: string) => void): void };
+      lost: string[];
+    };
+    host.lost = [];
+    host.lockstep.onEngineLost((message) => host.lost.push(message));
+  });
+  const killed = await app.evaluate(async ({ app: electron }) => {
+    const { readFileSync, readdirSync } = process.getBuiltinModule('node:fs');
+    const ofElectron = electron.getAppMetrics().find(({ name }) => name === 'Lockstep engine')?.pid;
+    // Under LOCKSTEP_ENGINE_NODE the engine is a child process of its own (Linux: found by its command line).
+    const ofNode = () =>
+      readdirSync('/proc')
+        .map(Number)
+        .find((pid) => {
+          if (!(pid > 0)) return false;
+          try {
+            const parent = Number(/\nPPid:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+            return parent === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('engine-process.js');
+          } catch {
+            return false;
+          }
+        });
+    const pid = ofElectron ?? ofNode();
+    return pid !== undefined && process.kill(pid, 'SIGKILL');
+  });
+  expect(killed).toBe(true);
+  await expect.poll(() => page.evaluate(() => (window as unknown as { lost: string[] }).lost)).toHaveLength(1);
+  const answer = await page.evaluate(async () => {
+    const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
+    const port = new Promise<MessagePort>((resolve) =>
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!), {
+        once: true,
+      }),
+    );
+    bridge.connect();
+    const engine = await port;
+    return new Promise<boolean>((resolve) => {
+      engine.onmessage = ({ data }) => data.id === 9001 && resolve(data.ok);
+      engine.postMessage({ id: 9001, name: 'app.info', input: {} });
+    });
+  });
+  expect(answer).toBe(true);
+});
+
+test('a dead page can be reloaded, and shows itself again', async ({ desktop: { app, window: page } }) => {
+  await expect(page.locator('#app')).not.toBeEmpty();
+  // The dialog that offers to reload is native: answer it for the test.
+  const shown = await app.evaluate(async ({ dialog, BrowserWindow }) => {
+    let asked = '';
+    dialog.showMessageBox = (...sent: unknown[]) => {
+      asked = (sent.at(-1) as { message: string }).message;
+      return Promise.resolve({ response: 0, checkboxChecked: false });
+    };
+    const contents = BrowserWindow.getAllWindows()[0]!.webContents;
+    const loaded = new Promise((resolve) => contents.once('did-finish-load', () => resolve(null)));
+    contents.forcefullyCrashRenderer();
+    await loaded;
+    return { asked, url: contents.getURL(), crashed: contents.isCrashed() };
+  });
+  expect(shown).toMatchObject({ asked: 'The page stopped working.', crashed: false });
+  expect(shown.url).toMatch(/^app:\/\/lockstep\//);
 });
