@@ -1,3 +1,4 @@
+import type { PredictionChunk, PredictionColumns } from '../src-workers/domain/columns.ts';
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
@@ -72,6 +73,8 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
+  /** The fastest saved design when the execution ended; `null` before that, or where none was valid. */
+  readonly best: BestDesign | null;
   /** When it was deleted, while that can still be undone. */
   readonly deletedAt: string | null;
 }
@@ -111,12 +114,19 @@ export interface RunPage {
   readonly rows: readonly RunSummary[];
 }
 
+export interface BestDesign {
+  readonly timeMs: number;
+  /** The design, in words. */
+  readonly design: string;
+}
+
 /** How an execution ended. `failure` only with `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
   /** Execution time of this and all earlier attempts, milliseconds. */
   readonly elapsedMs: number;
   readonly failure?: Failure;
+  readonly best?: BestDesign | null;
 }
 
 /** Designs firstDesign … firstDesign + count − 1 are saved. */
@@ -125,24 +135,7 @@ export interface CommittedChunk {
   readonly count: number;
 }
 
-/** One entry per design, all of the same length. */
-export interface PredictionColumns {
-  /** Milliseconds; NaN exactly where the design is invalid. */
-  readonly timeMs: Float64Array;
-  readonly meanLoss: Float32Array;
-  readonly aggregateLoss: Float32Array;
-  /** 0…1 */
-  readonly occupancyFraction: Float32Array;
-  readonly residentBlocks: Uint16Array;
-  /** Bits of `LIMITING_FACTORS`. */
-  readonly limitedBy: Uint8Array;
-  /** Position in `INVALID_REASONS`; 0 is valid. */
-  readonly invalidReason: Uint8Array;
-  readonly unitsPerThread: Float64Array;
-  readonly gridBlocks: Float64Array;
-}
-
-export interface PredictionChunk extends PredictionColumns, CommittedChunk {}
+export type { PredictionChunk, PredictionColumns };
 
 /** All predictions of a run by design index, `count` of them. Designs that were not saved have invalidReason 255. */
 export interface RunColumns extends PredictionColumns {

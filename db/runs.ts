@@ -40,6 +40,8 @@ interface SummaryRow {
   readonly enumerated_count: number;
   readonly valid_count: number;
   readonly invalid_count: number;
+  readonly best_time_ms: number | null;
+  readonly best_design: string | null;
   readonly deleted_at: string | null;
 }
 
@@ -55,7 +57,7 @@ interface RunRow extends SummaryRow {
 const TAGS =
   '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run_id = runs.id ORDER BY tag)) AS tags';
 const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms,
-  enumerated_count, valid_count, invalid_count, deleted_at`;
+  enumerated_count, valid_count, invalid_count, best_time_ms, best_design, deleted_at`;
 
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
   id: 'id',
@@ -86,6 +88,7 @@ function summaryOf(row: SummaryRow): RunSummary {
     enumeratedCount: row.enumerated_count,
     validCount: row.valid_count,
     invalidCount: row.invalid_count,
+    best: row.best_time_ms === null ? null : { timeMs: row.best_time_ms, design: row.best_design ?? '' },
     deletedAt: row.deleted_at,
   };
 }
@@ -255,11 +258,14 @@ export function runsOf(statements: Statements, ownership: Ownership) {
         });
       }
       run(
-        'UPDATE runs SET state = ?, finished_at = ?, elapsed_ms = ?, failure = ?, owner_token = NULL WHERE id = ?',
+        `UPDATE runs SET state = ?, finished_at = ?, elapsed_ms = ?, failure = ?, best_time_ms = ?, best_design = ?,
+           owner_token = NULL WHERE id = ?`,
         end.state,
         now(),
         end.elapsedMs,
         end.failure ? toJson('failure', end.failure) : null,
+        end.best?.timeMs ?? null,
+        end.best?.design ?? null,
         runId,
       );
     });

@@ -37,6 +37,8 @@ CREATE TABLE runs (
   enumerated_count INTEGER NOT NULL,
   valid_count INTEGER NOT NULL DEFAULT 0,
   invalid_count INTEGER NOT NULL DEFAULT 0,
+  best_time_ms REAL, -- of the predictions saved when the execution ended
+  best_design TEXT, -- the design of that time, in words
   failure TEXT CHECK (json_valid(failure)),
   owner_token TEXT REFERENCES owners (token) ON DELETE SET NULL,
   deleted_at TEXT

@@ -58,13 +58,13 @@ export interface RunSummary {
   readonly kind: RunKind;
   readonly state: RunState;
   readonly studyId: number | null;
-  readonly studyName: string;
-  readonly name: string | null;
+  /** The study's name until someone renames the run. */
+  readonly name: string;
   readonly tags: readonly string[];
   readonly note: string;
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  readonly elapsedMs: number | null;
+  readonly elapsedMs: number;
   readonly enumerated: number;
   readonly valid: number;
   readonly invalid: number;

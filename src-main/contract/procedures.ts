@@ -105,7 +105,7 @@ export const procedures = {
   'runs.update': procedure(
     v.strictObject({
       id,
-      name: v.optional(v.nullable(shortText)),
+      name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(400))),
       note: v.optional(v.pipe(v.string(), v.maxLength(4000))),
       tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(60))), v.maxLength(30))),
     }),

@@ -1,23 +1,27 @@
-/**
- * Predictions of consecutive designs, one entry per design index, struct of arrays (all of length `count`).
- * An invalid design has timeMs NaN and a non-zero invalidReason (index into INVALID_REASONS).
- */
+/** Predictions, one entry per design, struct of arrays, all of the same length. */
 export interface PredictionColumns {
-  readonly firstDesign: number;
-  readonly count: number;
+  /** Milliseconds; NaN exactly where the design is invalid. */
   readonly timeMs: Float64Array;
   readonly meanLoss: Float32Array;
   readonly aggregateLoss: Float32Array;
+  /** 0…1 */
   readonly occupancyFraction: Float32Array;
   readonly residentBlocks: Uint16Array;
-  /** Bit mask of LIMITING_FACTORS. */
+  /** Bits of `LIMITING_FACTORS`. */
   readonly limitedBy: Uint8Array;
+  /** Position in `INVALID_REASONS`; 0 is valid. */
   readonly invalidReason: Uint8Array;
   readonly unitsPerThread: Float64Array;
   readonly gridBlocks: Float64Array;
 }
 
-export function allocateColumns(firstDesign: number, count: number): PredictionColumns {
+/** Predictions of the designs firstDesign … firstDesign + count − 1. */
+export interface PredictionChunk extends PredictionColumns {
+  readonly firstDesign: number;
+  readonly count: number;
+}
+
+export function allocateChunk(firstDesign: number, count: number): PredictionChunk {
   return {
     firstDesign,
     count,
@@ -31,11 +35,4 @@ export function allocateColumns(firstDesign: number, count: number): PredictionC
     unitsPerThread: new Float64Array(count),
     gridBlocks: new Float64Array(count),
   };
-}
-
-/** The buffers of the columns, for a transfer list. */
-export function columnBuffers(columns: PredictionColumns): ArrayBuffer[] {
-  return Object.values(columns)
-    .filter((value) => ArrayBuffer.isView(value))
-    .map((view) => view.buffer as ArrayBuffer);
 }

@@ -1,0 +1,233 @@
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+import type { ExportDocument, RankRow, RunDetail, RunProgress, RunSummary } from '../contract/api.ts';
+import { deviceRows } from '../services/compare.ts';
+import type { Engine } from '../services/engine.ts';
+import { plainRow } from '../services/export/tables.ts';
+import { reproduction } from '../services/reproduction.ts';
+import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
+import { readStudyFile } from '../services/studies.ts';
+import { prepareStudy, startSweep } from '../services/sweeps.ts';
+import { runId } from './main.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, progressBar, reportFailure, type Terminal } from './output.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+function designRows(rows: readonly RankRow[]): (string | number)[][] {
+  return rows.map((row) => [
+    row.rank,
+    row.device,
+    row.design.threadsPerUnit,
+    row.design.unitsPerThread,
+    row.design.balancing + (row.design.loop === 'flattened' ? ', flattened' : ''),
+    row.design.blockThreads,
+    row.design.gridBlocks,
+    row.design.registerCap ?? '–',
+    row.timeMs.toPrecision(4),
+    row.aggregateLoss.toFixed(3),
+    (row.occupancyFraction * 100).toFixed(1),
+    row.limitedBy.join(' '),
+  ]);
+}
+
+const DESIGN_HEAD = ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'time, ms', 'agg. loss', 'occ. %', 'limited by'];
+
+/** Predicts a study from a file. Ctrl-C stops it and keeps what was saved. */
+export async function sweepCommand(engine: Engine, terminal: Terminal, file: string, options: Options & { readonly top: number }): Promise<number> {
+  const located = await readStudyFile(file);
+  if (!located.ok) return reportFailure(terminal, located.error);
+  const prepared = await prepareStudy(engine.context, located.value);
+  if (!prepared.ok) return reportFailure(terminal, prepared.error);
+  const start = performance.now();
+  const bar = progressBar(terminal, 'Predicting');
+  const unsubscribe = engine.subscribe((event, payload) => {
+    if (event !== 'run.progress') return;
+    const { done, total, remainingMs, bestTimeMs } = payload as RunProgress;
+    bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${bestTimeMs.toPrecision(4)} ms`);
+  });
+  const handle = await startSweep(engine.context, located.value, prepared.value, null);
+  if (!handle.ok) return reportFailure(terminal, handle.error);
+  const stop = (): void => handle.value.cancel();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  const run = await handle.value.finished;
+  process.removeListener('SIGINT', stop);
+  process.removeListener('SIGTERM', stop);
+  unsubscribe();
+  bar.clear();
+  if (!run.ok) return reportFailure(terminal, run.error);
+  const elapsedMs = performance.now() - start;
+  const { enumeratedCount, validCount, invalidCount } = run.value;
+  if (run.value.state === 'cancelled') {
+    const saved = validCount + invalidCount;
+    return reportFailure(terminal, {
+      code: 'cancelled',
+      message: `run ${run.value.id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was predicted is saved`,
+    });
+  }
+  const view = await engine.openRun(run.value.id);
+  if (!view.ok) return reportFailure(terminal, view.error);
+  const best = bestRows(view.value, ALL_VALID, options.top);
+  if (options.json) {
+    printJson(terminal, {
+      runId: run.value.id,
+      study: located.value.study.name,
+      designs: { enumerated: enumeratedCount, valid: validCount, invalid: invalidCount },
+      elapsedMs,
+      best: best.map(plainRow),
+    });
+    return EXIT_OK;
+  }
+  const rate = enumeratedCount / elapsedMs;
+  terminal.out(`Run ${run.value.id}, ${located.value.study.name}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s (${rate.toFixed(0)} a millisecond).\n`);
+  printTable(terminal, DESIGN_HEAD, designRows(best));
+  return EXIT_OK;
+}
+
+export async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: Options & { readonly top: number; readonly device?: string }): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const view = await engine.openRun(id.value);
+  if (!view.ok) return reportFailure(terminal, view.error);
+  const filter = options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
+  if (!filter.ok) return reportFailure(terminal, filter.error);
+  const rows = bestRows(view.value, filter.value, options.top);
+  if (options.json) printJson(terminal, { runId: id.value, rows: rows.map(plainRow) });
+  else printTable(terminal, DESIGN_HEAD, designRows(rows));
+  return EXIT_OK;
+}
+
+async function called<T>(engine: Engine, name: string, input: unknown): Promise<Result<T>> {
+  return (await engine.call(name, input)) as Result<T>;
+}
+
+export async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+  const runs = await called<readonly RunSummary[]>(engine, 'runs.list', {});
+  if (!runs.ok) return reportFailure(terminal, runs.error);
+  if (options.json) printJson(terminal, { runs: runs.value });
+  else if (runs.value.length === 0) terminal.out('No runs yet: lockstep sweep STUDY.json makes one.\n');
+  else
+    printTable(
+      terminal,
+      ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', 'best, ms', 'best design'],
+      runs.value.map((row) => [row.id, row.kind, row.state, row.name, row.startedAt, row.enumerated, row.valid, row.bestTimeMs?.toPrecision(4) ?? '–', row.bestDesign ?? '']),
+    );
+  return EXIT_OK;
+}
+
+export async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const detail = await called<RunDetail>(engine, 'runs.get', { id: id.value });
+  if (!detail.ok) return reportFailure(terminal, detail.error);
+  const value = detail.value;
+  if (options.json) {
+    printJson(terminal, value);
+    return EXIT_OK;
+  }
+  const lines: [string, string][] = [
+    ['Run', `${value.id}, ${value.name}`],
+    ['Study', value.study.name],
+    ['State', value.error ? `${value.state}: ${value.error}` : value.state],
+    ['Started', value.startedAt],
+    ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
+    ['Designs', `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`],
+    ['Devices', value.devices.map((device) => device.name).join(', ')],
+    ['Versions', `Lockstep ${value.appVersion}, ${value.modelVersion}, seed ${value.seed}`],
+    ['Machine', value.machine],
+    ['Tags', value.tags.join(', ') || '–'],
+    ['Note', value.note || '–'],
+    ['Size', `${(value.bytes / 1e6).toFixed(1)} MB`],
+  ];
+  for (const [label, text] of lines) terminal.out(`${label.padEnd(9)} ${text}\n`);
+  return EXIT_OK;
+}
+
+export async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+  const devices = await engine.context.catalogue.list();
+  if (!devices.ok) return reportFailure(terminal, devices.error);
+  if (options.json) printJson(terminal, { devices: devices.value });
+  else
+    printTable(
+      terminal,
+      ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width'],
+      devices.value.map((device) =>
+        device.kind === 'gpu'
+          ? [device.id, device.name, 'gpu', device.architecture, device.multiprocessors, (device.clockMhz / 1000).toFixed(2), device.memoryBandwidthGbS, device.threadGroupWidth]
+          : [device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
+      ),
+    );
+  return EXIT_OK;
+}
+
+/** Devices side by side, GPUs only. */
+export async function compareCommand(engine: Engine, terminal: Terminal, ids: readonly string[], options: Options): Promise<number> {
+  if (ids.length < 2) return reportFailure(terminal, { code: 'bad-input', message: `devices compare: got ${ids.length} device, expected at least 2` }, true);
+  const table = await deviceRows(engine.context.catalogue, ids);
+  if (!table.ok) return reportFailure(terminal, table.error);
+  if (options.json) printJson(terminal, table.value);
+  else
+    printTable(
+      terminal,
+      ['', ...table.value.names],
+      table.value.rows.map((row) => [row.label + (row.unit ? `, ${row.unit}` : ''), ...row.values.map((value) => Number(value.toPrecision(6)))]),
+    );
+  return EXIT_OK;
+}
+
+export async function exportCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: Options & { readonly format: string; readonly output?: string; readonly design?: number; readonly top: number },
+  write: (file: string, text: string) => Promise<void>,
+): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const document = await called<ExportDocument>(engine, 'export.render', {
+    runId: id.value,
+    format: options.format,
+    limit: options.top,
+    ...(options.design === undefined ? {} : { designIndex: options.design }),
+  });
+  if (!document.ok) return reportFailure(terminal, document.error);
+  const { text, mediaType, fileName } = document.value;
+  if (options.output === undefined && !options.json) {
+    terminal.out(text);
+    return EXIT_OK;
+  }
+  if (options.output !== undefined) {
+    try {
+      await write(options.output, text);
+    } catch (error) {
+      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      return reportFailure(terminal, { code: 'storage', message: `${options.output}: cannot be written (${reason})` });
+    }
+  }
+  if (options.json) printJson(terminal, { runId: id.value, fileName, mediaType, file: options.output ?? null, bytes: Buffer.byteLength(text), ...(options.output === undefined ? { text } : {}) });
+  else terminal.err(`Wrote ${options.output}.\n`);
+  return EXIT_OK;
+}
+
+export async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<number> {
+  const tables = reproduction(paper);
+  if (!tables.ok) return reportFailure(terminal, tables.error, true);
+  const passed = tables.value.every((table) => table.passed);
+  if (options.json) printJson(terminal, { tables: tables.value });
+  else
+    for (const table of tables.value) {
+      terminal.out(`${table.citation}\n${table.table}${table.unit === '1' ? '' : `, ${table.unit}`}: ${table.passed ? 'reproduced' : 'NOT reproduced'}\n`);
+      printTable(
+        terminal,
+        ['', 'paper', 'ours', 'error', 'tolerance', ''],
+        table.rows.map((row) => [row.label, row.paper, Number(row.ours.toPrecision(7)), row.errorKind === 'relative' ? `${(row.error * 100).toFixed(3)} %` : row.error.toPrecision(3), row.errorKind === 'relative' ? `${(row.tolerance * 100).toFixed(3)} %` : row.tolerance, row.passed ? 'ok' : 'FAILED']),
+      );
+      for (const note of table.notes) terminal.out(`  ${note}\n`);
+      terminal.out('\n');
+    }
+  if (passed) return EXIT_OK;
+  const failed = fail('conflict', `${tables.value.filter((table) => !table.passed).map((table) => `${table.paper} ${table.table}`).join(', ')}: outside tolerance`);
+  return failed.ok ? EXIT_FAILED : reportFailure(terminal, failed.error);
+}
+

@@ -1,0 +1,265 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { fail, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { EXPORT_FORMATS } from '../contract/api.ts';
+import { programPlaces } from '../hosts/places.ts';
+import { doctorChecks } from '../services/doctor.ts';
+import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
+import { lossReport } from '../services/loss.ts';
+import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
+import { APP_VERSION } from '../services/version.ts';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, numberList, printJson, printTable, processTerminal, reportFailure, type Terminal } from './output.ts';
+import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand, runsList, runsShow, sweepCommand } from './commands.ts';
+
+interface GlobalOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+/** The command line. Resolves to the exit status: 0, 1 (failed) or 2 (bad usage). */
+export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
+  let status = EXIT_OK;
+  const places = programPlaces();
+
+  const whole = (text: string): number => {
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 0.`);
+    return Number(text);
+  };
+  const positive = (text: string): number => {
+    const value = whole(text);
+    if (value < 1) throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 1.`);
+    return value;
+  };
+  const sizes = (text: string): readonly number[] => {
+    const list = numberList(text);
+    if (!list) throw new InvalidArgumentError(`got "${text}", expected whole numbers ≥ 1 such as 2,4,8.`);
+    return list;
+  };
+
+  const command = (parent: Command, signature: string, summary: string): Command =>
+    parent.command(signature).description(summary).option('--json', 'print one JSON document on standard output, nothing else there').option('--db <file>', 'database to use');
+
+  /** Shows a result: JSON or text, or the failure. */
+  const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
+    if (!result.ok) status = reportFailure(terminal, result.error);
+    else if (options.json) printJson(terminal, result.value);
+    else print(result.value);
+  };
+
+  const withEngine = async (options: GlobalOptions, body: (engine: Engine) => Promise<number>): Promise<void> => {
+    const engine = await openEngine({
+      databaseFile: resolve(options.db ?? defaultDatabaseFile()),
+      resourceFolder: places.root,
+      host: 'cli',
+      workerFile: places.workerFile,
+      storeThreadFile: places.storeThreadFile,
+    });
+    if (!engine.ok) {
+      status = reportFailure(terminal, engine.error);
+      return;
+    }
+    try {
+      status = await body(engine.value);
+    } finally {
+      await engine.value.close();
+    }
+  };
+
+  const program = new Command('lockstep')
+    .description('Predict, rank and compare mappings of irregular work onto SIMT devices.')
+    .version(APP_VERSION)
+    .showHelpAfterError(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      outputError: (text, write) => write(`lockstep: ${text.replace(/^error: /, '').trim().replaceAll('\n', ' ')}\n`),
+    });
+
+  command(program, 'loss', 'performance loss of lockstep execution over group sizes')
+    .requiredOption('--workload <W>', 'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …')
+    .option('--n <list>', 'units per work group', sizes, [2, 4, 8, 16, 32])
+    .option('--truncation <mass>', 'probability cut from an infinite support')
+    .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
+      const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
+      if (truncation !== undefined && !(truncation > 0 && truncation <= 0.01)) {
+        status = reportFailure(terminal, badUsage(`--truncation: got "${options.truncation}", expected a number above 0 and at most 0.01`), true);
+        return;
+      }
+      const report = await lossReport(options.workload, options.n, process.cwd(), truncation);
+      show(report, options, ({ workload, rows }) => {
+        terminal.out(`${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}`);
+        terminal.out(workload.truncatedMass > 0 ? `, ${workload.truncatedMass.toExponential(2)} of the probability cut\n` : '\n');
+        printTable(
+          terminal,
+          ['n', 'mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
+          rows.map((row) => [row.n, row.meanLoss.toFixed(4), row.standardDeviationLoss.toFixed(4), row.aggregateLoss.toFixed(4), row.quantiles.p50.toFixed(3), row.quantiles.p95.toFixed(3), row.quantiles.p99.toFixed(3)]),
+        );
+      });
+    });
+
+  command(program, 'occupancy', 'resident blocks of a launch, and what limits them')
+    .option('--cc <version>', 'NVIDIA compute capability, as in 9.0')
+    .option('--device <id>', 'device of the catalogue instead of a compute capability')
+    .option('--block <threads>', 'threads per block', positive)
+    .option('--registers <count>', 'registers per thread', whole, 32)
+    .option('--shared <bytes>', 'shared memory per block', whole, 0)
+    .option('--batch <file>', 'CSV with compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes')
+    .action(async (options: GlobalOptions & { cc?: string; device?: string; block?: number; registers: number; shared: number; batch?: string }) => {
+      if (options.batch !== undefined) {
+        const text = await readText(options.batch);
+        const rows = text.ok ? occupancyBatch(text.value, options.batch) : text;
+        show(rows.ok ? { ok: true, value: { rows: rows.value } } : rows, options, ({ rows: all }) =>
+          printTable(terminal, ['cc', 'block', 'registers', 'shared', 'blocks/SM', 'limited by'], all.map((row) => [row.computeCapability, row.blockThreads, row.registersPerThread, row.sharedMemoryBytes, row.blocksPerSm, row.limitedBy.join(' ')])),
+        );
+        return;
+      }
+      if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
+        status = reportFailure(terminal, badUsage('occupancy: expected --block and one of --cc or --device, or --batch FILE.csv'), true);
+        return;
+      }
+      const usage = { blockThreads: options.block, registersPerThread: options.registers, sharedMemoryBytesPerBlock: options.shared };
+      const print = (result: ReturnType<typeof nvidiaOccupancy>): void =>
+        show(result, options, (value) =>
+          terminal.out(`${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}\n`),
+        );
+      if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
+      else
+        await withEngine(options, async (engine) => {
+          print(await deviceOccupancy(engine.context.catalogue, options.device!, usage));
+          return status;
+        });
+    });
+
+  command(program, 'sweep <study>', 'predict every design of a study and save the run')
+    .option('--top <count>', 'best designs to print', positive, 10)
+    .action((study: string, options: GlobalOptions & { top: number }) => withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)));
+
+  command(program, 'rank <run>', 'the best designs of a run')
+    .option('--top <count>', 'designs to print', positive, 10)
+    .option('--device <id>', 'only this device')
+    .action((run: string, options: GlobalOptions & { top: number; device?: string }) => withEngine(options, (engine) => rankCommand(engine, terminal, run, options)));
+
+  const runs = program.command('runs').description('saved runs');
+  command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) => withEngine(options, (engine) => runsList(engine, terminal, options)));
+  command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) => withEngine(options, (engine) => runsShow(engine, terminal, run, options)));
+  for (const [name, procedure, text] of [
+    ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again)'],
+    ['restore', 'runs.restore', 'take a run out of the bin'],
+  ] as const)
+    command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
+      withEngine(options, async (engine) => {
+        const id = runId(run);
+        if (!id.ok) return reportFailure(terminal, id.error, true);
+        const done = await engine.call(procedure, { id: id.value });
+        if (!done.ok) return reportFailure(terminal, done.error);
+        if (options.json) printJson(terminal, { runId: id.value, [`${name}d`]: true });
+        else terminal.out(`Run ${id.value} ${name}d.\n`);
+        return EXIT_OK;
+      }),
+    );
+
+  const devices = program.command('devices').description('the device catalogue');
+  command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) => withEngine(options, (engine) => devicesList(engine, terminal, options)));
+  command(devices, 'show <id>', 'one device with its sources').action((id: string, options: GlobalOptions) =>
+    withEngine(options, async (engine) => {
+      const list = await engine.context.catalogue.list();
+      if (!list.ok) return reportFailure(terminal, list.error);
+      const device = list.value.find((entry) => entry.id === id);
+      if (!device) {
+        const missing = await engine.context.catalogue.gpus([id]);
+        return reportFailure(terminal, missing.ok ? badUsage(`no device "${id}"`) : missing.error);
+      }
+      printJson(terminal, device);
+      return EXIT_OK;
+    }),
+  );
+  command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) => withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)));
+  command(devices, 'add <file>', 'add your own device from a JSON file').action((file: string, options: GlobalOptions) =>
+    withEngine(options, async (engine) => {
+      const text = await readText(file);
+      const json = text.ok ? parseJson(text.value, file) : text;
+      const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
+      show(saved, options, (device) => terminal.out(`Saved ${device.id}.\n`));
+      return status;
+    }),
+  );
+  command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
+    withEngine(options, async (engine) => {
+      show(await engine.context.catalogue.remove(id), options, () => terminal.out(`Deleted ${id}.\n`));
+      return status;
+    }),
+  );
+
+  command(program, 'export <run>', 'a run as a document')
+    .addOption(new Option('--format <format>', 'document format').choices([...EXPORT_FORMATS]).makeOptionMandatory())
+    .option('-o, --output <file>', 'where to write; standard output if left out')
+    .option('--design <index>', 'the design to recommend instead of the best', whole)
+    .option('--top <count>', 'designs to list', positive, 100)
+    .action((run: string, options: GlobalOptions & { format: string; output?: string; design?: number; top: number }) =>
+      withEngine(options, (engine) => exportCommand(engine, terminal, run, options, (file, text) => writeFile(file, text))),
+    );
+
+  command(program, 'reproduce [paper]', "the papers' tables against ours; fails where one is outside its tolerance").action(async (paper: string | undefined, options: GlobalOptions) => {
+    status = await reproduceCommand(terminal, paper, options);
+  });
+
+  command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
+    const checks = await doctorChecks(resolve(options.db ?? defaultDatabaseFile()));
+    if (options.json) printJson(terminal, { checks });
+    else
+      for (const check of checks) {
+        terminal.out(`${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}\n`);
+        if (check.advice) terminal.out(`${' '.repeat(24)} ${check.advice}\n`);
+      }
+    status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
+  });
+
+  command(program, 'serve', 'the same program in a browser, over loopback')
+    .option('--port <number>', 'port to listen on; 0 for any free one', whole)
+    .action(async (options: GlobalOptions & { port?: number }) => {
+      const { runBrowserHost } = await import('../serve/host.ts');
+      const { DEFAULT_PORT } = await import('../serve/serve.ts');
+      const done = await runBrowserHost({
+        port: options.port ?? DEFAULT_PORT,
+        print: (line) => terminal.out(`${line}\n`),
+        ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
+      });
+      if (!done.ok) status = reportFailure(terminal, done.error);
+    });
+
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
+    return reportFailure(terminal, { code: 'internal', message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}` });
+  }
+  return status;
+}
+
+function badUsage(message: string): Failure {
+  return { code: 'bad-input', message };
+}
+
+export function runId(text: string): Result<number> {
+  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
+}
+
+async function readText(file: string): Promise<Result<string>> {
+  try {
+    return { ok: true, value: await readFile(file, 'utf8') };
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
+  }
+}
+
+function parseJson(text: string, file: string): Result<unknown> {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return fail('bad-input', `${file}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+

@@ -1,0 +1,70 @@
+import type { Failure } from '../../src-workers/domain/result.ts';
+
+/** Where a command writes: replaced by buffers in tests. */
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  /** True where standard error is a terminal a person watches. */
+  readonly interactive: boolean;
+  readonly columns: number;
+}
+
+export const processTerminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  interactive: Boolean(process.stderr.isTTY),
+  columns: process.stderr.columns ?? 80,
+};
+
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+
+/** One line on standard error; what a person typed wrong exits 2, everything else 1. */
+export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
+  terminal.err(`lockstep: ${failure.message.replaceAll('\n', ' ')}\n`);
+  return usage ? EXIT_USAGE : EXIT_FAILED;
+}
+
+export function printJson(terminal: Terminal, value: unknown): void {
+  terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A table with right-aligned numbers. */
+export function printTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+  const cells = [head, ...rows.map((row) => row.map(String))];
+  const numeric = head.map((_, column) => rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  for (const row of cells) {
+    const line = row.map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ');
+    terminal.out(`${line.trimEnd()}\n`);
+  }
+}
+
+export interface ProgressBar {
+  update(done: number, total: number, remainingMs: number | null, note: string): void;
+  clear(): void;
+}
+
+/** A progress bar on a terminal, nothing when piped. */
+export function progressBar(terminal: Terminal, label: string): ProgressBar {
+  if (!terminal.interactive) return { update: () => {}, clear: () => {} };
+  const width = Math.max(10, Math.min(32, terminal.columns - 56));
+  return {
+    update(done, total, remainingMs, note) {
+      const fraction = total > 0 ? done / total : 0;
+      const filled = Math.round(fraction * width);
+      const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
+      const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
+      terminal.err(`\r\x1b[2K${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`);
+    },
+    clear: () => terminal.err('\r\x1b[2K'),
+  };
+}
+
+/** Parses `2,4,8`: whole numbers ≥ 1, or null. */
+export function numberList(text: string): readonly number[] | null {
+  const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
+  return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;
+}
+

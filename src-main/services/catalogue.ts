@@ -1,0 +1,94 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoreClient } from '../../db/store-api.ts';
+import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { validateDevice } from '../../src-workers/parse/device.ts';
+
+/** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
+export interface Catalogue {
+  list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
+  /** Devices by id, GPUs only, in the order asked; a name that does not exist is answered with the nearest ones. */
+  gpus(ids: readonly string[]): Promise<Result<readonly GpuDevice[]>>;
+  save(device: unknown): Promise<Result<Device>>;
+  remove(id: string): Promise<Result<null>>;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1)
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** Up to three names that look like what was meant: containing every word of it, or a few letters off. */
+export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
+  const words = wanted.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+  const score = (name: string): number => {
+    const hits = words.filter((word) => name.includes(word)).length;
+    return editDistance(wanted.toLowerCase(), name) - 8 * hits;
+  };
+  return [...names].sort((a, b) => score(a) - score(b)).slice(0, 3);
+}
+
+export async function openCatalogue(resourceFolder: string, store: StoreClient): Promise<Result<Catalogue>> {
+  const folder = join(resourceFolder, 'db', 'devices');
+  const shipped = new Map<string, Device>();
+  for (const fileName of (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()) {
+    const entries: unknown = JSON.parse(await readFile(join(folder, fileName), 'utf8'));
+    if (!Array.isArray(entries)) return fail('internal', `${fileName}: expected a list of devices`);
+    for (const entry of entries) {
+      const device = validateDevice(entry);
+      if (!device.ok) return fail('internal', `${fileName}: ${device.error.message}`);
+      shipped.set(device.value.id, device.value);
+    }
+  }
+
+  const list: Catalogue['list'] = async () => {
+    const own = await store.listDevices();
+    if (!own.ok) return own;
+    const all = new Map<string, Device & { own: boolean }>();
+    for (const device of shipped.values()) all.set(device.id, { ...device, own: false });
+    for (const device of own.value) all.set(device.id, { ...device, own: true });
+    return ok([...all.values()]);
+  };
+
+  return ok({
+    list,
+    async gpus(ids) {
+      const devices = await list();
+      if (!devices.ok) return devices;
+      const byId = new Map(devices.value.map((device) => [device.id, device]));
+      const found: GpuDevice[] = [];
+      for (const [position, id] of ids.entries()) {
+        const device = byId.get(id);
+        const context = { field: `devices[${position}]` };
+        if (!device) {
+          const near = nearestNames(id, [...byId.keys()]);
+          return fail('not-found', `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`, context);
+        }
+        if (device.kind !== 'gpu')
+          return fail('unsupported', `devices[${position}]: "${id}" is a CPU; expected a GPU for a sweep of launch shapes`, context);
+        const { own: _own, ...gpu } = device;
+        found.push(gpu);
+      }
+      return ok(found);
+    },
+    async save(value) {
+      const device = validateDevice(value);
+      if (!device.ok) return device;
+      const saved = await store.saveDevice(device.value);
+      return saved.ok ? device : saved;
+    },
+    async remove(id) {
+      const removed = await store.deleteDevice(id);
+      if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
+        return fail('conflict', `device "${id}" comes with Lockstep and cannot be deleted; expected one of your own devices`);
+      return removed;
+    },
+  });
+}

@@ -1,0 +1,16 @@
+import type { StoreClient } from '../../db/store-api.ts';
+import type { EventName, Events } from '../contract/procedures.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { Pool } from './pool.ts';
+
+/** What every service is given. */
+export interface Context {
+  readonly store: StoreClient;
+  readonly pool: Pool;
+  readonly catalogue: Catalogue;
+  /** Holds `db/`: the catalogue, migrations and examples. */
+  readonly resourceFolder: string;
+  readonly databaseFile: string;
+  readonly host: 'desktop' | 'serve' | 'cli';
+  emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
+}

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import type { DoctorCheck } from '../contract/api.ts';
+
+const COMMAND_TIMEOUT_MS = 5_000;
+
+/** First line that a program prints and matches, or null where it is absent or fails. */
+function firstLine(program: string, args: readonly string[], pattern: RegExp): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(program, [...args], { timeout: COMMAND_TIMEOUT_MS, windowsHide: true }, (error, stdout) => {
+      if (error) return resolve(null);
+      resolve(stdout.split('\n').find((line) => pattern.test(line))?.trim() ?? null);
+    });
+  });
+}
+
+async function findInPath(names: readonly string[]): Promise<string | null> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of names) {
+      const file = join(folder, name);
+      try {
+        await access(file, constants.X_OK);
+        return file;
+      } catch {
+        // Not here: look in the next folder.
+      }
+    }
+  }
+  return null;
+}
+
+function check(id: string, label: string, found: string | null, advice: string, state: DoctorCheck['state'] = 'absent'): DoctorCheck {
+  return found === null ? { id, label, state, found: 'not found', advice } : { id, label, state: 'ok', found, advice: '' };
+}
+
+/** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
+export async function doctorChecks(databaseFile: string): Promise<readonly DoctorCheck[]> {
+  const major = Number(process.versions.node.split('.')[0]);
+  const node: DoctorCheck =
+    major >= 22
+      ? check('node', 'Node', `${process.version} (${process.execPath})`, '')
+      : { id: 'node', label: 'Node', state: 'problem', found: process.version, advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.' };
+  const database = await stat(databaseFile).then(
+    (info) => `${databaseFile} (${(info.size / 1e6).toFixed(1)} MB)`,
+    async () => ((await access(dirname(databaseFile), constants.W_OK).then(() => true, () => false)) ? `${databaseFile} (not created yet)` : null),
+  );
+  const electron = process.env.LOCKSTEP_ELECTRON ?? (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
+  const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findInPath(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge']));
+  const [nvcc, gpu] = await Promise.all([
+    firstLine('nvcc', ['--version'], /release/),
+    firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
+  ]);
+  return [
+    node,
+    check('processor', 'Processor', `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`, ''),
+    check('database', 'Database', database, `The folder of ${databaseFile} cannot be written; choose another with --db FILE.`, 'problem'),
+    check('electron', 'Electron', electron, 'The desktop window needs it: npx install-electron. The browser host (lockstep serve) works without.'),
+    check('browser', 'Browser', browser, 'A Chromium-based browser shows the browser host best, and runs the browser tests.'),
+    check('nvcc', 'CUDA compiler', nvcc, 'Install the CUDA toolkit and put nvcc in PATH to compile kernels here. Predictions do not need it.'),
+    check('cuda', 'CUDA device', gpu, 'No NVIDIA device answers nvidia-smi. Predictions do not need one.'),
+  ];
+}
+
+async function electronBinary(): Promise<string | null> {
+  const binary = join(import.meta.dirname, '..', '..', 'node_modules', 'electron', 'dist', 'electron');
+  return access(binary, constants.X_OK).then(
+    () => binary,
+    () => null,
+  );
+}

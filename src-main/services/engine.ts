@@ -1,0 +1,441 @@
+import { availableParallelism, homedir, platform, release } from 'node:os';
+import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { openStoreClient } from '../../db/client.ts';
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
+import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
+import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
+import type { ResolvedWorkload, RunDetail, StudyRecord } from '../contract/api.ts';
+import { parseStudy, validate } from '../contract/parse.ts';
+import { procedures, type EventName, type Events, type ProcedureArguments, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
+import { compareDevices, differences, diffRuns } from './compare.ts';
+import { openCatalogue } from './catalogue.ts';
+import type { Context } from './context.ts';
+import { doctorChecks } from './doctor.ts';
+import { renderExport } from './export/render.ts';
+import { openPool } from './pool.ts';
+import { designSlices, landscapeAxes, landscapeGrid, parallelSample, rankHistogram, rankPage, rankedDesign } from './rankings.ts';
+import { createRunViews, type RunView } from './run-view.ts';
+import { runSummary } from './runs.ts';
+import { explainDesign } from '../../src-workers/sweep/predict.ts';
+import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
+import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
+import { APP_VERSION, MODEL_VERSION } from './version.ts';
+import { sha256, sharedLaw } from './workloads.ts';
+import { sweepPlan, studyAxes } from './plan.ts';
+import { runStudy } from './run-view.ts';
+
+/** One engine: services, store and pool, behind the contract. Hosts are thin around it. */
+export interface Engine {
+  /** Validates the input against the contract's schema, then runs the service. Unknown names and bad input are failures. */
+  call(name: string, input: unknown): Promise<Result<unknown>>;
+  subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
+  /** What in-process hosts build on: the same services, without the contract's copy of everything. */
+  readonly context: Context;
+  openRun(runId: number): Promise<Result<RunView>>;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly databaseFile: string;
+  /** Folder that holds `db/`: the project, or the packaged application. */
+  readonly resourceFolder: string;
+  readonly host: 'desktop' | 'serve' | 'cli';
+  /** Paths of the worker and of the store's thread, where a bundle moved them. */
+  readonly workerFile?: string;
+  readonly storeThreadFile?: string;
+  readonly workers?: number;
+}
+
+type Handlers = { readonly [Name in ProcedureName]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>> };
+
+/** A first guess of how fast this machine predicts, until a run has told. */
+const FIRST_GUESS_DESIGNS_PER_MS = 300;
+
+export async function openEngine(options: EngineOptions): Promise<Result<Engine>> {
+  const { databaseFile, resourceFolder, host } = options;
+  const store = await openStoreClient({
+    file: databaseFile,
+    migrationsFolder: join(resourceFolder, 'db', 'migrations'),
+    ...(options.storeThreadFile ? { threadFile: options.storeThreadFile } : {}),
+  });
+  if (!store.ok) return store;
+  const catalogue = await openCatalogue(resourceFolder, store.value);
+  if (!catalogue.ok) {
+    await store.value.close();
+    return catalogue;
+  }
+  const workers = options.workers ?? Math.max(1, availableParallelism());
+  const pool = openPool(options.workerFile ?? join(import.meta.dirname, '..', '..', 'src-workers', 'worker.ts'), workers);
+  const listeners = new Set<(event: EventName, payload: unknown) => void>();
+  const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {
+    for (const listener of listeners) listener(name, payload);
+  };
+  const context: Context = { store: store.value, pool, catalogue: catalogue.value, resourceFolder, databaseFile, host, emit };
+  const views = createRunViews();
+  const running = new Map<number, SweepHandle>();
+  let designsPerMs = FIRST_GUESS_DESIGNS_PER_MS;
+
+  const stopListening = store.value.onExternalChange(() => emit('store.changed', { what: 'all' }));
+
+  const follow = (handle: SweepHandle): void => {
+    running.set(handle.runId, handle);
+    void handle.finished.then((run) => {
+      running.delete(handle.runId);
+      views.drop(handle.runId);
+      if (run.ok && run.value.elapsedMs > 20) designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
+    });
+  };
+
+  const openRun = (runId: number): Promise<Result<RunView>> => views.open(context, runId);
+  /** Runs a function on an opened run. */
+  const onRun = async <T>(runId: number, read: (view: RunView) => Result<T>): Promise<Result<T>> => {
+    const view = await openRun(runId);
+    return view.ok ? read(view.value) : view;
+  };
+
+  const runsOf = async (studyId: number): Promise<readonly number[]> => {
+    const page = await context.store.listRuns({ studyId, kind: 'sweep', limit: 1000 });
+    return page.ok ? page.value.rows.map((run) => run.id) : [];
+  };
+  const record = async (stored: Parameters<typeof studyRecord>[0]): Promise<Result<StudyRecord>> => studyRecord(stored, await runsOf(stored.id));
+  const locate = async (id: number | undefined): Promise<Result<LocatedStudy | null>> => {
+    if (id === undefined) return ok(null);
+    const stored = await context.store.getStudy(id);
+    return stored.ok ? locatedStudy(stored.value.spec, `study ${id}`) : stored;
+  };
+  const changed = (what: Events['store.changed']['what']): void => emit('store.changed', { what });
+  const saved = async (located: LocatedStudy, id?: number): Promise<Result<StudyRecord>> => {
+    const stored = await saveStudy(context.store, located, id);
+    if (!stored.ok) return stored;
+    changed('studies');
+    return record(stored.value);
+  };
+
+  const handlers: Handlers = {
+    'app.info': async () => {
+      const disk = await context.store.diskUse();
+      return ok({
+        version: APP_VERSION,
+        host,
+        platform: `${platform()} ${release()}`,
+        nodeVersion: process.version,
+        databaseFile,
+        databaseBytes: disk.ok ? disk.value.fileBytes : statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0,
+        modelVersion: MODEL_VERSION,
+        workers,
+      });
+    },
+    'app.doctor': async () => ok(await doctorChecks(databaseFile)),
+    'settings.get': async ({ key }) => {
+      const settings = await context.store.listSettings();
+      return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;
+    },
+    'settings.set': async ({ key, value }) => {
+      const done = await context.store.saveSetting(key, value ?? null);
+      if (done.ok) changed('settings');
+      return done;
+    },
+
+    'studies.list': async () => {
+      const studies = await context.store.listStudies();
+      if (!studies.ok) return studies;
+      const out = [];
+      for (const stored of studies.value) {
+        const one = await record(stored);
+        if (one.ok) {
+          const { study: _study, ...rest } = one.value;
+          out.push(rest);
+        }
+      }
+      return ok(out);
+    },
+    'studies.get': async ({ id }) => {
+      const stored = await context.store.getStudy(id);
+      return stored.ok ? record(stored.value) : stored;
+    },
+    'studies.save': async ({ id, study }) => {
+      const before = await locate(id);
+      if (!before.ok) return before;
+      return saved({ study, baseFolder: before.value?.baseFolder ?? null, example: before.value?.example ?? false }, id);
+    },
+    'studies.import': async ({ text }) => {
+      const study = parseStudy(text);
+      return study.ok ? saved({ study: study.value, baseFolder: null, example: false }) : study;
+    },
+    'studies.duplicate': async ({ id }) => {
+      const before = await locate(id);
+      if (!before.ok) return before;
+      const { study, baseFolder } = before.value!;
+      return saved({ study: { ...study, name: `${study.name} copy`.slice(0, 200) }, baseFolder, example: false });
+    },
+    'studies.delete': async ({ id }) => {
+      const done = await context.store.deleteStudy(id);
+      if (done.ok) changed('studies');
+      return done;
+    },
+    'studies.restore': async ({ id }) => {
+      const done = await context.store.restoreStudy(id);
+      if (done.ok) changed('studies');
+      return done.ok ? ok(null) : done;
+    },
+
+    'workload.resolve': async ({ studyId, workload }) => {
+      const located = await locate(studyId);
+      if (!located.ok) return located;
+      const law = await resolveLengths(context, workload.lengths, located.value?.baseFolder ?? null, workload.truncation);
+      return law.ok ? ok(resolved(law.value)) : law;
+    },
+    'workload.upload': async ({ fileName, bytes }) => {
+      const source = async function* () {
+        yield bytes;
+      };
+      const matrix = /\.mtx$/i.test(fileName);
+      const parsed = matrix ? await parseMatrixMarket(source(), fileName) : await parseLengthsCsv(source(), fileName);
+      if (!parsed.ok) return parsed;
+      const law = 'law' in parsed.value ? parsed.value.law : parsed.value;
+      const hash = sha256(bytes);
+      const kept = await context.store.saveWorkload({ hash, law, provenance: { fileName, bytes: bytes.byteLength } });
+      if (!kept.ok) return kept;
+      const units = 'rowLengths' in parsed.value ? parsed.value.rows : 1_048_576;
+      return ok({ lengths: `stored:${hash}:${fileName}`, workload: resolved(law), units });
+    },
+
+    'devices.list': () => context.catalogue.list(),
+    'devices.save': async ({ device }) => {
+      const done = await context.catalogue.save(device);
+      if (done.ok) changed('devices');
+      return done;
+    },
+    'devices.delete': async ({ id }) => {
+      const done = await context.catalogue.remove(id);
+      if (done.ok) changed('devices');
+      return done;
+    },
+
+    'space.size': async ({ study }) => {
+      const devices = await context.catalogue.gpus(study.devices);
+      if (!devices.ok) return devices;
+      const axes = studyAxes(study, devices.value);
+      if (!axes.ok) return axes;
+      // Which designs are valid does not depend on the lengths, so none are resolved.
+      const law: LengthLaw = { label: 'constant(1)', support: Float64Array.of(1), probability: Float64Array.of(1), truncatedMass: 0 };
+      const tally = await context.pool.run('classify', { plan: sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, law) });
+      const enumerated = spaceSize(axes.value);
+      const counts = axisCounts(axes.value);
+      return ok({
+        enumerated,
+        valid: tally[0]!,
+        invalid: INVALID_REASONS.map((reason, code) => ({ reason: reason.code, text: reason.text, count: tally[code]! }))
+          .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
+          .sort((a, b) => b.count - a.count),
+        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at]! })),
+        estimatedMs: enumerated / designsPerMs,
+      });
+    },
+
+    'runs.start': async ({ studyId }) => {
+      const located = await locate(studyId);
+      if (!located.ok) return located;
+      const prepared = await prepareStudy(context, located.value!);
+      if (!prepared.ok) return prepared;
+      const handle = await startSweep(context, located.value!, prepared.value, studyId);
+      if (!handle.ok) return handle;
+      follow(handle.value);
+      changed('runs');
+      return ok({ runId: handle.value.runId });
+    },
+    'runs.resume': async ({ id }) => {
+      const run = await context.store.resumeRun(id);
+      if (!run.ok) return run;
+      const handle = await resumeSweep(context, run.value);
+      if (!handle.ok) {
+        await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
+        return handle;
+      }
+      views.drop(id);
+      follow(handle.value);
+      changed('runs');
+      return ok({ runId: id });
+    },
+    'runs.cancel': async ({ id }) => {
+      const handle = running.get(id);
+      if (!handle) return fail('conflict', `run ${id} is not running in this engine; expected one that is`);
+      handle.cancel();
+      await handle.finished;
+      return ok(null);
+    },
+    'runs.list': async ({ studyId, limit }) => {
+      const page = await context.store.listRuns({ ...(studyId === undefined ? {} : { studyId }), limit });
+      if (!page.ok) return page;
+      const disk = await context.store.diskUse();
+      const bytes = new Map(disk.ok ? disk.value.runs.map((run) => [run.runId, run.bytes]) : []);
+      return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));
+    },
+    'runs.get': async ({ id }) => {
+      const run = await context.store.getRun(id);
+      if (!run.ok) return run;
+      const study = runStudy(run.value);
+      if (!study.ok) return study;
+      const now = run.value.studyId === null ? null : await locate(run.value.studyId);
+      const disk = await context.store.diskUse();
+      const bytes = disk.ok ? (disk.value.runs.find((entry) => entry.runId === id)?.bytes ?? 0) : 0;
+      const machine = run.value.machine;
+      const detail: RunDetail = {
+        ...runSummary(run.value, bytes),
+        study: study.value.study,
+        devices: run.value.devices.filter((device) => device.kind === 'gpu'),
+        appVersion: run.value.appVersion,
+        modelVersion: run.value.modelVersions.prediction ?? '',
+        seed: run.value.seed ?? 0,
+        machine: typeof machine === 'object' && machine !== null ? Object.values(machine).join(', ') : String(machine),
+        staleFields: staleFields(study.value, now?.ok ? now.value : null),
+      };
+      return ok(detail);
+    },
+    'runs.update': async ({ id, name, note, tags }) => {
+      let run = await context.store.getRun(id);
+      if (run.ok && name !== undefined) run = await context.store.renameRun(id, name);
+      if (run.ok && note !== undefined) run = await context.store.noteRun(id, note);
+      if (run.ok && tags !== undefined) run = await context.store.tagRun(id, tags);
+      if (!run.ok) return run;
+      changed('runs');
+      return ok(runSummary(run.value, 0));
+    },
+    'runs.delete': async ({ id }) => {
+      const done = await context.store.deleteRuns([id]);
+      if (done.ok) {
+        views.drop(id);
+        changed('runs');
+      }
+      return done;
+    },
+    'runs.restore': async ({ id }) => {
+      const done = await context.store.restoreRuns([id]);
+      if (done.ok) changed('runs');
+      return done;
+    },
+    'runs.diff': async ({ leftId, rightId }) => {
+      const left = await openRun(leftId);
+      if (!left.ok) return left;
+      const right = await openRun(rightId);
+      if (!right.ok) return right;
+      return diffRuns(left.value, right.value, { left: runSummary(left.value.run, 0), right: runSummary(right.value.run, 0) });
+    },
+
+    'ranking.page': (input) => onRun(input.runId, (view) => rankPage(view, input)),
+    'ranking.histogram': (input) => onRun(input.runId, (view) => rankHistogram(view, input)),
+    'ranking.design': (input) => onRun(input.runId, (view) => rankedDesign(view, input)),
+    'ranking.slices': ({ runId, designIndex }) => onRun(runId, (view) => designSlices(view, designIndex)),
+    'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
+    'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
+    'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),
+    'compare.devices': ({ runId }) => onRun(runId, compareDevices),
+    'design.explain': ({ runId, designIndex }) =>
+      onRun(runId, (view) => {
+        const total = view.ranking.columns.timeMs.length;
+        if (designIndex >= total) return fail('not-found', `design ${designIndex} is not in run ${runId}; expected 0 to ${total - 1}`);
+        const breakdown = explainDesign(view.predictor, designIndex);
+        return breakdown ? ok(breakdown) : fail('conflict', `design ${designIndex} is invalid and has no time to explain`);
+      }),
+    'export.render': (input) => onRun(input.runId, (view) => renderExport(view, input)),
+    'models.reproduce': async ({ paper }) => ok(await context.pool.run('reproduce', { paper })),
+  };
+
+  const seeded = await seedExamples(context);
+  if (!seeded.ok) {
+    await pool.close();
+    await store.value.close();
+    return seeded;
+  }
+
+  return ok({
+    context,
+    openRun,
+    async call(name, input) {
+      if (!Object.hasOwn(procedures, name)) return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);
+      const procedure = procedures[name as ProcedureName];
+      const checked = validate(procedure.input, input ?? {}, name);
+      if (!checked.ok) return checked;
+      try {
+        const handler = handlers[name as ProcedureName] as (value: unknown) => Promise<Result<unknown>>;
+        return await handler(checked.value);
+      } catch (error) {
+        return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      for (const handle of running.values()) handle.cancel();
+      await Promise.allSettled([...running.values()].map((handle) => handle.finished));
+      stopListening();
+      await pool.close();
+      await store.value.close();
+    },
+  });
+}
+
+function resolved(law: LengthLaw): ResolvedWorkload {
+  return { label: law.label, moments: moments(law), truncatedMass: law.truncatedMass, support: law.support, probability: law.probability };
+}
+
+/** What changed in a study since a run was made with it. The name, description and seed do not change a prediction. */
+function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['staleFields'] {
+  if (!now) return [];
+  return differences(then.study, now.study, '')
+    .filter((difference) => !['name', 'description', '$schema', 'seed'].includes(difference.field))
+    .map(({ field, left, right }) => ({ field, was: left, is: right }));
+}
+
+/** Goes on with a run that stopped: the plan is rebuilt from what the run itself recorded. */
+async function resumeSweep(context: Context, run: Parameters<typeof runStudy>[0]): Promise<Result<SweepHandle>> {
+  const study = runStudy(run);
+  if (!study.ok) return study;
+  const axes = studyAxes(study.value.study, run.devices.filter((device) => device.kind === 'gpu'));
+  if (!axes.ok) return axes;
+  const workload = await context.store.getWorkload(study.value.workloadHash);
+  if (!workload.ok) return workload;
+  if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
+  const chunks = await context.store.listChunks(run.id);
+  if (!chunks.ok) return chunks;
+  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(workload.value.law));
+  return ok(runSweep(context, run, plan, chunks.value, run.elapsedMs));
+}
+
+/** A new database starts with the example studies; the Acts example comes with its results. */
+async function seedExamples(context: Context): Promise<Result<null>> {
+  if (context.host === 'cli') return ok(null);
+  const existing = await context.store.listSettings();
+  if (!existing.ok) return existing;
+  if (existing.value['examples.version'] === 1) return ok(null);
+  const examples = await exampleStudies(context.resourceFolder);
+  if (!examples.ok) return examples;
+  // Newest change is listed first: the first example is saved last.
+  for (const example of [...examples.value].reverse()) {
+    const stored = await saveStudy(context.store, example);
+    if (!stored.ok) return stored;
+  }
+  return context.store.saveSetting('examples.version', 1);
+}
+
+
+/** The database used where none is named: in the user's data folder, by the customs of the platform. */
+export function defaultDatabaseFile(): string {
+  const home = homedir();
+  const folder =
+    process.platform === 'win32'
+      ? join(process.env.APPDATA ?? join(home, 'AppData', 'Roaming'), 'Lockstep')
+      : process.platform === 'darwin'
+        ? join(home, 'Library', 'Application Support', 'Lockstep')
+        : join(process.env.XDG_DATA_HOME || join(home, '.local', 'share'), 'lockstep');
+  mkdirSync(folder, { recursive: true });
+  return join(folder, 'lockstep.db');
+}

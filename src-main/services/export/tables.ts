@@ -1,0 +1,104 @@
+import type { RankRow } from '../../contract/api.ts';
+import type { RunView } from '../run-view.ts';
+import { APP_VERSION, MODEL_VERSION } from '../version.ts';
+
+/** A row as the command line and exports print it. */
+export function plainRow(row: RankRow) {
+  return {
+    rank: row.rank,
+    device: row.deviceId,
+    design: {
+      threadsPerUnit: row.design.threadsPerUnit,
+      unitsPerThread: row.design.unitsPerThread,
+      balancing: row.design.balancing,
+      blockThreads: row.design.blockThreads,
+      gridBlocks: row.design.gridBlocks,
+      loop: row.design.loop,
+      registerCap: row.design.registerCap,
+    },
+    timeMs: row.timeMs,
+    fidelity: row.fidelity,
+    tied: row.tied,
+    meanLoss: row.meanLoss,
+    aggregateLoss: row.aggregateLoss,
+    occupancyFraction: row.occupancyFraction,
+    residentBlocks: row.residentBlocks,
+    waves: row.waves,
+    limitedBy: row.limitedBy,
+    designIndex: row.designIndex,
+  };
+}
+
+export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
+  return `${JSON.stringify(
+    {
+      lockstep: APP_VERSION,
+      model: view.run.modelVersions.prediction ?? MODEL_VERSION,
+      runId: view.run.id,
+      startedAt: view.run.startedAt,
+      study: view.study.study,
+      designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
+      rows: rows.map(plainRow),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** A CSV cell: quoted where needed, and never read as a formula by a spreadsheet. */
+export function csvCell(value: string | number | null): string {
+  if (typeof value === 'number') return String(value);
+  if (value === null) return '';
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export function rankingCsv(rows: readonly RankRow[]): string {
+  const head = 'rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
+  const lines = rows.map((row) =>
+    [
+      row.rank,
+      row.deviceId,
+      row.design.threadsPerUnit,
+      row.design.unitsPerThread,
+      row.design.loop,
+      row.design.balancing,
+      row.design.blockThreads,
+      row.design.gridBlocks,
+      row.design.registerCap,
+      row.timeMs,
+      row.meanLoss,
+      row.aggregateLoss,
+      row.occupancyFraction,
+      row.residentBlocks,
+      row.waves,
+      row.limitedBy.join(' '),
+    ]
+      .map(csvCell)
+      .join(','),
+  );
+  return `${[head, ...lines].join('\n')}\n`;
+}
+
+/** Kernel Tuner's T4 results format, schema version 1.0.0 (AutoTuningAssociation/autotuning_methodology, Apache-2.0). */
+export function t4Json(view: RunView, rows: readonly RankRow[]): string {
+  const results = rows.map((row) => ({
+    timestamp: view.run.finishedAt ?? view.run.startedAt,
+    configuration: {
+      device: row.deviceId,
+      threads_per_unit: row.design.threadsPerUnit,
+      units_per_thread: row.design.unitsPerThread,
+      loop: row.design.loop,
+      balancing: row.design.balancing,
+      block_size_x: row.design.blockThreads,
+      grid_size_x: row.design.gridBlocks,
+      register_cap: row.design.registerCap ?? 0,
+    },
+    objectives: ['time'],
+    times: { compilation_time: 0, framework: 0, search_algorithm: 0, validation: 0, runtimes: [row.timeMs] },
+    invalidity: 'correct',
+    correctness: 1,
+    measurements: [{ name: 'time', value: row.timeMs, unit: 'ms' }],
+  }));
+  return `${JSON.stringify({ schema_version: '1.0.0', metadata: { source: 'Lockstep prediction', lockstep: APP_VERSION }, results }, null, 2)}\n`;
+}

@@ -1,0 +1,222 @@
+import { AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { explainDesign } from '../../src-workers/sweep/predict.ts';
+import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
+import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
+import type { ProcedureArguments } from '../contract/procedures.ts';
+import { alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
+
+/** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
+
+const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
+  device: 'Device',
+  threadsPerUnit: 'Threads per unit',
+  loop: 'Loop',
+  balancing: 'Balancing',
+  launch: 'Launch',
+  registerCap: 'Register cap',
+  blockThreads: 'Block size',
+};
+
+function checkDesign(view: RunView, design: number): Result<null> {
+  const total = view.ranking.columns.timeMs.length;
+  return design < total ? ok(null) : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+}
+
+function detailed(view: RunView, row: RankRow): RankRow {
+  if (row.invalid !== null) return row;
+  return { ...row, breakdown: explainDesign(view.predictor, row.designIndex), alongBlock: alongAxis(view, row.designIndex, 6).timeMs };
+}
+
+export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'>): Result<RankPage> {
+  const filter = rankingFilter(view, input.filter);
+  if (!filter.ok) return filter;
+  const list = rankedDesigns(view.ranking, filter.value, input.sort.column);
+  const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
+  const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
+  const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
+  const rows: RankRow[] = [];
+  const end = Math.min(list.length, input.offset + input.limit);
+  for (let at = input.offset; at < end; at += 1) {
+    const place = input.sort.descending ? list.length - 1 - at : at;
+    const design = list[place]!;
+    const row = rankRow(view, design, place + 1, view.ranking.columns.timeMs[design]! <= limitMs);
+    rows.push(input.detail ? detailed(view, row) : row);
+  }
+  let baseline: RankRow | null = null;
+  if (input.baseline !== undefined) {
+    const known = checkDesign(view, input.baseline);
+    if (!known.ok) return known;
+    baseline = designRow(view, input.baseline, byTime, limitMs);
+  }
+  return ok({ matching: list.length, total: view.ranking.columns.timeMs.length, offset: input.offset, rows, ties, tieFraction: TIE_FRACTION, baseline });
+}
+
+/** A design with its rank by time in a list ascending in time; rank 0 where it is not in the list. */
+function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
+  const { timeMs } = view.ranking.columns;
+  const time = timeMs[design]!;
+  let rank = 0;
+  if (!Number.isNaN(time)) {
+    let low = 0;
+    let high = byTime.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (timeMs[byTime[middle]!]! < time) low = middle + 1;
+      else high = middle;
+    }
+    while (low < byTime.length && byTime[low] !== design && timeMs[byTime[low]!]! === time) low += 1;
+    rank = byTime[low] === design ? low + 1 : 0;
+  }
+  return detailed(view, rankRow(view, design, rank, time <= tieLimitMs));
+}
+
+export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.design'>): Result<RankRow> {
+  const known = checkDesign(view, input.designIndex);
+  if (!known.ok) return known;
+  const filter = rankingFilter(view, input.filter);
+  if (!filter.ok) return filter;
+  const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
+  const ties = tieCount(view.ranking, byTime, TIE_FRACTION);
+  return ok(designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity));
+}
+
+/** Times slower than this many times the best are counted, not drawn. */
+const HISTOGRAM_SPAN = 8;
+
+export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.histogram'>): Result<Histogram> {
+  const filter = rankingFilter(view, input.filter);
+  if (!filter.ok) return filter;
+  const list = rankedDesigns(view.ranking, { ...filter.value, validity: 'valid', invalidReason: undefined }, 'timeMs');
+  const { timeMs } = view.ranking.columns;
+  const edgesMs = new Float64Array(input.bins + 1);
+  const counts = new Float64Array(input.bins);
+  if (list.length === 0) return ok({ edgesMs, counts, best: NaN, median: NaN, beyond: 0 });
+  const best = timeMs[list[0]!]!;
+  const last = Math.min(timeMs[list[list.length - 1]!]!, best * HISTOGRAM_SPAN);
+  const span = Math.log(Math.max(last / best, 1 + 1e-9));
+  for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
+  let beyond = 0;
+  for (const design of list) {
+    const bin = Math.floor((Math.log(timeMs[design]! / best) / span) * input.bins);
+    if (bin > input.bins) beyond += 1;
+    else counts[Math.min(bin, input.bins - 1)]! += 1;
+  }
+  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]!]!, beyond });
+}
+
+/** For every axis with more than one value: the designs that differ from this one in that axis only. */
+export function designSlices(view: RunView, designIndex: number): Result<
+  { readonly axis: string; readonly values: readonly string[]; readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number }[]
+> {
+  const known = checkDesign(view, designIndex);
+  if (!known.ok) return known;
+  return ok(
+    AXIS_ORDER.flatMap((axis, at) => ((view.ranking.counts[at] ?? 0) > 1 ? [{ axis, values: axisTexts(view, at), ...alongAxis(view, designIndex, at) }] : [])),
+  );
+}
+
+export function landscapeAxes(view: RunView): readonly { readonly id: string; readonly label: string; readonly values: readonly string[]; readonly texts: readonly string[] }[] {
+  return AXIS_ORDER.map((id, at) => {
+    const texts = axisTexts(view, at);
+    const values = id === 'device' ? view.devices.map((device) => device.id) : texts;
+    return { id, label: AXIS_LABELS[id], values, texts };
+  });
+}
+
+/** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
+export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
+  const { ranking } = view;
+  const { counts, strides, columns, waves } = ranking;
+  const find = (name: string): number => AXIS_ORDER.findIndex((axis) => axis === name);
+  const x = find(input.x);
+  const y = find(input.y);
+  if (x < 0 || y < 0 || x === y)
+    return fail('bad-input', `axes: got "${input.x}" and "${input.y}", expected two different ones of ${AXIS_ORDER.join(', ')}`);
+  const free: number[] = [];
+  let base = 0;
+  for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
+    if (axis === x || axis === y) continue;
+    const held = input.hold[AXIS_ORDER[axis]!];
+    if (held === undefined) free.push(axis);
+    else if (held >= counts[axis]!) return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
+    else base += held * strides[axis]!;
+  }
+  // Offsets of every combination of the free axes, relative to a cell's first design.
+  let offsets = Float64Array.of(0);
+  for (const axis of free) {
+    const next = new Float64Array(offsets.length * counts[axis]!);
+    for (let i = 0; i < offsets.length; i += 1) for (let p = 0; p < counts[axis]!; p += 1) next[i * counts[axis]! + p] = offsets[i]! + p * strides[axis]!;
+    offsets = next;
+  }
+  const nx = counts[x]!;
+  const ny = counts[y]!;
+  const timeMs = new Float64Array(nx * ny);
+  const designIndex = new Float64Array(nx * ny);
+  const invalidReason = new Uint8Array(nx * ny);
+  const cellWaves = new Float64Array(nx * ny);
+  let best = Infinity;
+  let bestDesign = -1;
+  for (let j = 0; j < ny; j += 1) {
+    for (let i = 0; i < nx; i += 1) {
+      const first = base + i * strides[x]! + j * strides[y]!;
+      let cellBest = Infinity;
+      let cellDesign = first + offsets[0]!;
+      for (const offset of offsets) {
+        const time = columns.timeMs[first + offset]!;
+        if (time < cellBest) {
+          cellBest = time;
+          cellDesign = first + offset;
+        }
+      }
+      const at = j * nx + i;
+      timeMs[at] = cellBest === Infinity ? NaN : cellBest;
+      designIndex[at] = cellDesign;
+      invalidReason[at] = columns.invalidReason[cellDesign]!;
+      cellWaves[at] = waves[cellDesign]!;
+      if (cellBest < best) {
+        best = cellBest;
+        bestDesign = cellDesign;
+      }
+    }
+  }
+  return ok({
+    xAxis: input.x,
+    yAxis: input.y,
+    xValues: axisTexts(view, x),
+    yValues: axisTexts(view, y),
+    timeMs,
+    designIndex,
+    invalidReason,
+    waves: cellWaves,
+    best: best === Infinity ? NaN : best,
+    bestDesign,
+  });
+}
+
+/** A deterministic sample of valid designs over the axes and a few results: the best, then evenly spaced by rank. */
+export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
+  const filter = rankingFilter(view, input.filter);
+  if (!filter.ok) return filter;
+  const { ranking } = view;
+  const list = rankedDesigns(ranking, { ...filter.value, validity: 'valid', invalidReason: undefined }, 'timeMs');
+  const size = Math.min(input.sample, list.length);
+  const leading = Math.min(size >>> 2, list.length);
+  const designs = new Float64Array(size);
+  for (let i = 0; i < size; i += 1) {
+    const at = i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
+    designs[i] = list[at]!;
+  }
+  const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];
+  const columns: Float64Array[] = [];
+  AXIS_ORDER.forEach((id, axis) => {
+    if (ranking.counts[axis]! < 2) return;
+    axes.push({ id, label: AXIS_LABELS[id], categories: axisTexts(view, axis) });
+    columns.push(designs.map((design) => Math.floor(design / ranking.strides[axis]!) % ranking.counts[axis]!));
+  });
+  axes.push({ id: 'occupancyFraction', label: 'Occupancy', categories: null });
+  columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]!));
+  axes.push({ id: 'timeMs', label: 'Predicted, ms', categories: null });
+  columns.push(designs.map((design) => ranking.columns.timeMs[design]!));
+  return ok({ axes, columns, designIndex: designs, sampledFrom: list.length });
+}

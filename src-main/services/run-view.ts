@@ -1,0 +1,205 @@
+import type { RunRecord } from '../../db/records.ts';
+import { INVALID_REASONS, limitingFactors } from '../../src-workers/domain/design.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
+import { axisPosition, createRanking, rankedDesigns, tieCount, type Ranking, type RankingFilter } from '../../src-workers/sweep/ranking.ts';
+import type { RankRow } from '../contract/api.ts';
+import type { ProcedureArguments } from '../contract/procedures.ts';
+import type { Context } from './context.ts';
+import { studyAxes, sweepPlan } from './plan.ts';
+import { locatedStudy } from './studies.ts';
+import type { RunStudy } from './sweeps.ts';
+import { sharedLaw } from './workloads.ts';
+
+/** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
+export interface RunView {
+  readonly run: RunRecord;
+  readonly study: RunStudy;
+  readonly devices: readonly GpuDevice[];
+  readonly ranking: Ranking;
+  readonly predictor: Predictor;
+}
+
+/**
+ * Width of the band in which the model cannot tell designs apart: the median relative difference of the prediction from
+ * the event simulation over the benchmark's random designs (test/bench/composite.ts).
+ */
+export const TIE_FRACTION = 0.015;
+
+/** Runs kept open: each holds about 45 bytes per design. */
+const MAX_OPEN = 3;
+
+export interface RunViews {
+  open(context: Context, runId: number): Promise<Result<RunView>>;
+  /** Forgets a run: it changed or was deleted. */
+  drop(runId: number): void;
+}
+
+export function createRunViews(): RunViews {
+  const open = new Map<number, Promise<Result<RunView>>>();
+  return {
+    open(context, runId) {
+      const known = open.get(runId);
+      if (known) {
+        open.delete(runId);
+        open.set(runId, known);
+        return known;
+      }
+      if (open.size >= MAX_OPEN) open.delete(open.keys().next().value!);
+      const loading = loadView(context, runId).then((view) => {
+        // A run that is still being written is read anew each time.
+        if (!view.ok || view.value.run.state === 'running') open.delete(runId);
+        return view;
+      });
+      open.set(runId, loading);
+      return loading;
+    },
+    drop: (runId) => void open.delete(runId),
+  };
+}
+
+/** Reads what a run's `study` column holds. */
+export function runStudy(run: RunRecord): Result<RunStudy> {
+  const located = locatedStudy(run.study, `run ${run.id}`);
+  if (!located.ok) return located;
+  const { study } = run;
+  const hash = typeof study === 'object' && study !== null && 'workloadHash' in study && typeof study.workloadHash === 'string' ? study.workloadHash : '';
+  return ok({ ...located.value, workloadHash: hash });
+}
+
+async function loadView(context: Context, runId: number): Promise<Result<RunView>> {
+  const run = await context.store.getRun(runId);
+  if (!run.ok) return run;
+  if (run.value.kind !== 'sweep') return fail('unsupported', `run ${runId} is a ${run.value.kind}; expected a sweep`);
+  const study = runStudy(run.value);
+  if (!study.ok) return study;
+  const gpus = run.value.devices.filter((device) => device.kind === 'gpu');
+  const axes = studyAxes(study.value.study, gpus);
+  if (!axes.ok) return axes;
+  const workload = await context.store.getWorkload(study.value.workloadHash);
+  if (!workload.ok) return workload;
+  if (!workload.value) return fail('storage', `run ${runId}: its workload is missing from the database`);
+  const columns = await context.store.loadRunColumns(runId);
+  if (!columns.ok) return columns;
+  const ranking = createRanking(axes.value, columns.value);
+  const plan = sweepPlan(`run-${runId}`, study.value.study, axes.value, sharedLaw(workload.value.law));
+  return ok({ run: run.value, study: study.value, devices: gpus, ranking, predictor: createPredictor(plan) });
+}
+
+/** Every valid design. */
+export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
+
+/** The contract's filter, as positions and ranges over the run's axes. Unknown values are failures, not empty lists. */
+export function rankingFilter(view: RunView, filter: ProcedureArguments<'ranking.page'>['filter']): Result<RankingFilter> {
+  const { axes } = view.ranking;
+  const positions: Record<number, Set<number>> = {};
+  const pick = (axis: number, name: string, values: readonly (string | number | null)[], wanted: readonly (string | number | null)[]): Result<null> => {
+    const set = new Set<number>();
+    for (const value of wanted) {
+      const at = values.indexOf(value);
+      if (at < 0) return fail('bad-input', `${name}: got ${String(value)}, expected one of ${values.map((entry) => entry ?? 'none').join(', ')}`);
+      set.add(at);
+    }
+    positions[axis] = set;
+    return ok(null);
+  };
+  const steps: Result<null>[] = [];
+  if (filter.deviceId !== undefined) steps.push(pick(0, 'device', axes.devices.map((device) => device.id), [filter.deviceId]));
+  if (filter.threadsPerUnit) steps.push(pick(1, 'threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
+  if (filter.loop) steps.push(pick(2, 'loop', axes.loop, filter.loop));
+  if (filter.balancing) steps.push(pick(3, 'balancing', axes.balancing, filter.balancing));
+  if (filter.registerCap) steps.push(pick(5, 'registerCap', axes.registerCap, filter.registerCap));
+  const wrong = steps.find((step) => !step.ok);
+  if (wrong && !wrong.ok) return wrong;
+  const ranges: RankingFilter['ranges'][number][] = [];
+  if (filter.blockThreads) {
+    const { from, to } = filter.blockThreads;
+    positions[6] = new Set(axes.blockThreads.flatMap((value, at) => (value >= from && value <= to ? [at] : [])));
+  }
+  if (filter.gridBlocks) ranges.push({ column: 'gridBlocks', ...filter.gridBlocks });
+  if (filter.timeMs) ranges.push({ column: 'timeMs', ...filter.timeMs });
+  if (filter.occupancyFraction) ranges.push({ column: 'occupancyFraction', ...filter.occupancyFraction });
+  const invalidReason = filter.invalidReason === undefined ? undefined : INVALID_REASONS.findIndex((reason) => reason.code === filter.invalidReason);
+  return ok({ positions, ranges, validity: filter.validity, invalidReason });
+}
+
+/** One design as a row of the ranking. `rank` is 0 where it has none. */
+export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
+  const { columns, waves } = view.ranking;
+  const described = describeDesign(view.predictor, design);
+  return {
+    rank,
+    tied,
+    designIndex: design,
+    deviceId: described.device.id,
+    device: described.device.name,
+    design: described.design,
+    timeMs: columns.timeMs[design]!,
+    fidelity: 'predicted',
+    meanLoss: columns.meanLoss[design]!,
+    aggregateLoss: columns.aggregateLoss[design]!,
+    occupancyFraction: columns.occupancyFraction[design]!,
+    residentBlocks: columns.residentBlocks[design]!,
+    residentThreadGroups: described.residentThreadGroups,
+    waves: waves[design]!,
+    limitedBy: limitingFactors(columns.limitedBy[design]!),
+    invalid: described.invalid,
+    breakdown: null,
+    alongBlock: null,
+  };
+}
+
+/** The best designs of a run within a filter, as rows. */
+export function bestRows(view: RunView, filter: RankingFilter, limit: number): readonly RankRow[] {
+  const list = rankedDesigns(view.ranking, filter, 'timeMs');
+  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, at < ties));
+}
+
+/** Filter for one device of the run, by id. */
+export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
+  const at = view.devices.findIndex((device) => device.id === deviceId);
+  if (at < 0) return fail('not-found', `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`);
+  return ok({ ...ALL_VALID, positions: { 0: new Set([at]) } });
+}
+
+/** Times along one axis of the space, everything else as in `design`. */
+export function alongAxis(view: RunView, design: number, axis: number): { readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number } {
+  const { ranking } = view;
+  const count = ranking.counts[axis]!;
+  const stride = ranking.strides[axis]!;
+  const at = axisPosition(ranking, axis, design);
+  const timeMs = new Float64Array(count);
+  const designIndex = new Float64Array(count);
+  for (let position = 0; position < count; position += 1) {
+    const other = design + (position - at) * stride;
+    designIndex[position] = other;
+    timeMs[position] = ranking.columns.timeMs[other]!;
+  }
+  return { timeMs, designIndex, at };
+}
+
+/** Text of every value of an axis, by axis name. */
+export function axisTexts(view: RunView, axis: number): readonly string[] {
+  const { axes } = view.ranking;
+  switch (AXIS_ORDER[axis]!) {
+    case 'device':
+      return axes.devices.map((device) => device.name);
+    case 'threadsPerUnit':
+      return axes.threadsPerUnit.map(String);
+    case 'loop':
+      return axes.loop;
+    case 'balancing':
+      return axes.balancing;
+    case 'launch':
+      return axes.launch.map((launch) =>
+        launch.kind === 'units-per-thread' ? `${launch.value} per slot` : launch.kind === 'grid' ? `grid ${launch.value}` : `${launch.value} per SM`,
+      );
+    case 'registerCap':
+      return axes.registerCap.map((cap) => (cap === null ? 'none' : String(cap)));
+    case 'blockThreads':
+      return axes.blockThreads.map(String);
+  }
+}

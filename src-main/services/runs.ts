@@ -1,0 +1,25 @@
+import type { RunRecord, RunSummary as StoredRun } from '../../db/records.ts';
+import type { RunSummary } from '../contract/api.ts';
+
+/** A run as lists show it. `bytes`: its share of the database. */
+export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {
+  return {
+    id: run.id,
+    kind: run.kind,
+    state: run.state,
+    studyId: run.studyId,
+    name: run.name,
+    tags: run.tags,
+    note: run.note,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    elapsedMs: run.elapsedMs,
+    enumerated: run.enumeratedCount,
+    valid: run.validCount,
+    invalid: run.invalidCount,
+    bytes,
+    bestTimeMs: run.best?.timeMs ?? null,
+    bestDesign: run.best?.design ?? null,
+    error: 'failure' in run ? (run.failure?.message ?? null) : null,
+  };
+}

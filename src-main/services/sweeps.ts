@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import { cpus, hostname, platform, release } from 'node:os';
+import type { BestDesign, RunEnd, RunRecord } from '../../db/records.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import type { SpaceAxes } from '../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { chunks, spaceSize } from '../../src-workers/space/axes.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+import type { Study } from '../contract/study.ts';
+import type { Context } from './context.ts';
+import { createPredictor, describeDesign } from '../../src-workers/sweep/predict.ts';
+import { designText } from './design-text.ts';
+import { storedAxes, studyAxes, sweepPlan } from './plan.ts';
+import { runSummary } from './runs.ts';
+import type { LocatedStudy } from './studies.ts';
+import { APP_VERSION, MODEL_VERSION } from './version.ts';
+import { fileOpener, sha256, sharedLaw } from './workloads.ts';
+
+/**
+ * A sweep: resolve the study, open a run, predict chunks in the pool, save each as it comes, finish.
+ *
+ * A chunk is small enough for smooth progress and quick cancelling, large enough that a worker's tables pay. A chunk that
+ * fails is tried once more, then the run fails and names its designs.
+ */
+const CHUNK_DESIGNS = 32_768;
+/** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
+const MAX_UNSAVED_CHUNKS = 8;
+const PROGRESS_INTERVAL_MS = 50;
+
+/** Everything a run needs, resolved from a study: also what reads a finished run's designs again. */
+export interface PreparedStudy {
+  readonly study: Study;
+  readonly devices: readonly GpuDevice[];
+  readonly axes: SpaceAxes;
+  readonly law: LengthLaw;
+  readonly plan: SweepPlan;
+}
+
+/** What a run's `study` column holds: the study, where its files were, and which stored law it resolved to. */
+export interface RunStudy extends LocatedStudy {
+  readonly workloadHash: string;
+}
+
+const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
+
+/** Resolves a workload text, also `stored:HASH:name` of a file that was taken in earlier. */
+export async function resolveLengths(context: Context, text: string, baseFolder: string | null, truncation?: number): Promise<Result<LengthLaw>> {
+  const stored = STORED.exec(text);
+  if (stored) {
+    const record = await context.store.getWorkload(stored[1]!);
+    if (!record.ok) return record;
+    if (!record.value) return fail('not-found', `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`, { field: 'workload.lengths' });
+    return ok(record.value.law);
+  }
+  const openFile = fileOpener(baseFolder ?? process.cwd());
+  const law = await resolveWorkload(text, truncation === undefined ? { openFile } : { openFile, truncation });
+  if (law.ok) return law;
+  return { ok: false, error: { ...law.error, message: `workload.lengths: ${law.error.message}`, context: { ...law.error.context, field: 'workload.lengths' } } };
+}
+
+export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
+  const { study } = located;
+  const devices = await context.catalogue.gpus(study.devices);
+  if (!devices.ok) return devices;
+  const axes = studyAxes(study, devices.value);
+  if (!axes.ok) return axes;
+  const law = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
+  if (!law.ok) return law;
+  const shared = sharedLaw(law.value);
+  return ok({ study, devices: devices.value, axes: axes.value, law: law.value, plan: sweepPlan(randomUUID(), study, axes.value, shared) });
+}
+
+export interface SweepHandle {
+  readonly runId: number;
+  readonly finished: Promise<Result<RunRecord>>;
+  cancel(): void;
+}
+
+/** Opens a run for a prepared study and starts predicting. */
+export async function startSweep(context: Context, located: LocatedStudy, prepared: PreparedStudy, studyId: number | null): Promise<Result<SweepHandle>> {
+  const workloadHash = sha256(Buffer.concat([Buffer.from(prepared.law.label), bytesOf(prepared.law.support), bytesOf(prepared.law.probability)]));
+  const stored = await context.store.saveWorkload({ hash: workloadHash, law: prepared.law, provenance: { lengths: prepared.study.workload.lengths } });
+  if (!stored.ok) return stored;
+  const run = await context.store.createRun({
+    kind: 'sweep',
+    name: prepared.study.name,
+    studyId,
+    study: { ...located, workloadHash } satisfies RunStudy,
+    appVersion: APP_VERSION,
+    modelVersions: { prediction: MODEL_VERSION },
+    seed: prepared.study.seed,
+    machine: { host: hostname(), platform: `${platform()} ${release()}`, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version },
+    enumeratedCount: spaceSize(prepared.axes),
+    devices: prepared.devices,
+    axes: storedAxes(prepared.axes),
+  });
+  if (!run.ok) return run;
+  return ok(runSweep(context, run.value, prepared.plan, [], 0));
+}
+
+function bytesOf(values: Float64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+/** Predicts the designs of a run that are not saved yet. */
+export function runSweep(
+  context: Context,
+  run: RunRecord,
+  plan: SweepPlan,
+  saved: readonly { readonly firstDesign: number; readonly count: number }[],
+  earlierMs: number,
+): SweepHandle {
+  const controller = new AbortController();
+  const total = spaceSize(plan.axes);
+  const todo = missingChunks(total, saved);
+  const start = performance.now();
+  const alreadyDone = saved.reduce((sum, chunk) => sum + chunk.count, 0);
+  let done = alreadyDone;
+  let best: { readonly timeMs: number; readonly designIndex: number } | null = null;
+  let lastProgress = -Infinity;
+  const elapsedMs = (): number => earlierMs + performance.now() - start;
+
+  const progress = (force: boolean): void => {
+    const now = performance.now();
+    if (!force && now - lastProgress < PROGRESS_INTERVAL_MS) return;
+    lastProgress = now;
+    const here = done - alreadyDone;
+    const remainingMs = here > 0 ? ((now - start) / here) * (total - done) : null;
+    context.emit('run.progress', { runId: run.id, stage: here > 0 ? 'predicting' : 'preparing', done, total, elapsedMs: elapsedMs(), remainingMs, bestTimeMs: best?.timeMs ?? null });
+  };
+
+  let failure: Failure | null = null;
+  const saving = new Set<Promise<void>>();
+
+  const predict = async (first: number, count: number): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const predicted = await context.pool.run('predict', { plan, first, count }, controller.signal);
+        if (predicted.best && (!best || predicted.best.timeMs < best.timeMs)) best = predicted.best;
+        const save = context.store.savePredictionChunk(run.id, predicted.chunk).then((result) => {
+          if (!result.ok) {
+            failure ??= result.error;
+            controller.abort();
+            return;
+          }
+          done += count;
+          progress(false);
+        });
+        const tracked: Promise<void> = save.finally(() => saving.delete(tracked));
+        saving.add(tracked);
+        if (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
+        return;
+      } catch (error) {
+        if (controller.signal.aborted) return;
+        if (attempt < 2) continue;
+        const message = error instanceof Error ? error.message : String(error);
+        failure ??= { code: 'internal', message: `designs ${first} to ${first + count - 1}: ${message}`, context: { firstDesign: first, count } };
+        controller.abort();
+        return;
+      }
+    }
+  };
+
+  /** The fastest design of the run, in words; of an earlier attempt too, where there was one. */
+  const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
+    const predictor = createPredictor(plan);
+    let timeMs = found?.timeMs ?? Infinity;
+    let designIndex = found?.designIndex ?? -1;
+    if (alreadyDone > 0) {
+      const columns = await context.store.loadRunColumns(run.id);
+      if (columns.ok)
+        columns.value.timeMs.forEach((time, at) => {
+          if (columns.value.invalidReason[at] === 0 && time < timeMs) [timeMs, designIndex] = [time, at];
+        });
+    }
+    return designIndex < 0 ? null : { timeMs, design: designText(describeDesign(predictor, designIndex).design) };
+  };
+
+  const finished = (async (): Promise<Result<RunRecord>> => {
+    progress(true);
+    let next = 0;
+    // One chunk more than there are workers, so that none waits for the event loop.
+    const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
+      while (next < todo.length && !controller.signal.aborted) {
+        const chunk = todo[next]!;
+        next += 1;
+        await predict(chunk.first, chunk.count);
+      }
+    });
+    await Promise.all(lanes);
+    await Promise.all(saving);
+    const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
+    const end: RunEnd = { state, elapsedMs: elapsedMs(), best: await bestOf(best), ...(failure ? { failure } : {}) };
+    const record = await context.store.finishRun(run.id, end);
+    if (record.ok) {
+      progress(true);
+      context.emit('run.finished', runSummary(record.value, 0));
+      context.emit('store.changed', { what: 'runs' });
+    }
+    return failure ? { ok: false, error: failure } : record;
+  })();
+
+  return { runId: run.id, finished, cancel: () => controller.abort() };
+}
+
+/** The parts of [0, total) that are not saved, cut into chunks. */
+export function missingChunks(total: number, saved: readonly { readonly firstDesign: number; readonly count: number }[]): { readonly first: number; readonly count: number }[] {
+  const gaps: { first: number; count: number }[] = [];
+  let at = 0;
+  for (const chunk of [...saved].sort((a, b) => a.firstDesign - b.firstDesign)) {
+    if (chunk.firstDesign > at) gaps.push({ first: at, count: chunk.firstDesign - at });
+    at = Math.max(at, chunk.firstDesign + chunk.count);
+  }
+  if (at < total) gaps.push({ first: at, count: total - at });
+  return gaps.flatMap((gap) => chunks(gap.count, CHUNK_DESIGNS).map((chunk) => ({ first: gap.first + chunk.first, count: chunk.count })));
+}

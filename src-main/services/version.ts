@@ -1,0 +1,5 @@
+/** Version of the application, kept equal to package.json by a test. */
+export const APP_VERSION = '0.1.0';
+
+/** Version of the prediction: raised whenever a saved prediction would come out different. */
+export const MODEL_VERSION = 'composite 1.0';

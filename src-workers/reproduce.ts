@@ -1,0 +1,15 @@
+import type { ReproductionTable } from './domain/reproduction.ts';
+import { reproduceSwatman } from './models/imbalance/reproduce.ts';
+import { reproduceHasan } from './models/pipeline/reproduce.ts';
+
+/** Papers by the name used on the command line. A model's tables are added here once. */
+export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionTable[]>> = {
+  swatman: reproduceSwatman,
+  hasan: reproduceHasan,
+};
+
+/** The tables of one paper, or of all. @throws on a name that is not in `REPRODUCTIONS`: callers check it. */
+export function reproduce(paper?: string): readonly ReproductionTable[] {
+  const names = paper === undefined ? Object.keys(REPRODUCTIONS) : [paper];
+  return names.flatMap((name) => REPRODUCTIONS[name]!());
+}

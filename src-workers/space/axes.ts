@@ -1,0 +1,42 @@
+import type { SpaceAxes } from '../domain/space.ts';
+
+/** Number of values per axis, in AXIS_ORDER. */
+export function axisCounts(axes: SpaceAxes): readonly number[] {
+  return [
+    axes.devices.length,
+    axes.threadsPerUnit.length,
+    axes.loop.length,
+    axes.balancing.length,
+    axes.launch.length,
+    axes.registerCap.length,
+    axes.blockThreads.length,
+  ];
+}
+
+export function spaceSize(axes: SpaceAxes): number {
+  return axisCounts(axes).reduce((product, count) => product * count, 1);
+}
+
+/** Positions on each axis (AXIS_ORDER) of a design index. */
+export function decodeInto(out: Int32Array, counts: readonly number[], index: number): void {
+  for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
+    const count = counts[axis]!;
+    const rest = Math.floor(index / count);
+    out[axis] = index - rest * count;
+    index = rest;
+  }
+}
+
+/** Design index of positions on each axis; inverse of `decodeInto`. */
+export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
+  let index = 0;
+  for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis]! + positions[axis]!;
+  return index;
+}
+
+/** Cuts [0, size) into consecutive chunks of at most `chunkSize` designs. */
+export function chunks(size: number, chunkSize: number): { readonly first: number; readonly count: number }[] {
+  const out = [];
+  for (let first = 0; first < size; first += chunkSize) out.push({ first, count: Math.min(chunkSize, size - first) });
+  return out;
+}

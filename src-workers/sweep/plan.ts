@@ -1,0 +1,17 @@
+import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
+import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+
+/** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
+export interface SweepPlan {
+  /** Distinguishes plans, so that a worker keeps its tables between the chunks of one sweep. */
+  readonly id: string;
+  readonly axes: SpaceAxes;
+  readonly law: LengthLaw;
+  /** Number of work units. */
+  readonly units: number;
+  readonly kernel: KernelProfile;
+  readonly constraints: readonly SpaceConstraint[];
+  /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
+  readonly pipeline: Readonly<Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>>;
+}

@@ -1,0 +1,380 @@
+import type { Breakdown } from '../domain/breakdown.ts';
+import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
+import type { GroupDepth } from '../domain/depth.ts';
+import { INVALID_REASONS, type Balancing, type Design, type InvalidReason } from '../domain/design.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import type { PipelineParameters } from '../domain/kernel.ts';
+import { unwrap } from '../domain/result.ts';
+import type { SpaceConstraint } from '../domain/space.ts';
+import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
+import { groupDepth } from '../models/balancing/depth.ts';
+import { parseBalancing } from '../models/balancing/parse.ts';
+import { prepareBlockLaw, type BlockLaw } from '../models/composite/block-law.ts';
+import { predictCycles, prepareResidency, type Residency } from '../models/composite/predict.ts';
+import { smoothRate, type SmoothedRate } from '../models/composite/rate.ts';
+import { costFactor } from '../models/granularity/granularity.ts';
+import { residentBlocks } from '../models/occupancy/resident.ts';
+import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { axisCounts, decodeInto } from '../space/axes.ts';
+import { resolveLaunch } from './launch.ts';
+import type { SweepPlan } from './plan.ts';
+
+const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<Record<InvalidReason, number>>;
+
+/** What a block size and register cap cost on one device, whatever the workload. */
+interface Shape {
+  readonly invalid: number;
+  readonly residentBlocks: number;
+  readonly groupsPerBlock: number;
+  readonly occupancyFraction: number;
+  readonly limitedBy: number;
+}
+
+/** Tables of one study in one worker: filled as designs ask for them, shared by all that come later. */
+export interface Predictor {
+  readonly plan: SweepPlan;
+  readonly counts: readonly number[];
+  readonly balancing: readonly Balancing[];
+  readonly shapes: readonly (readonly Shape[])[];
+  readonly rates: readonly (readonly SmoothedRate[])[];
+  readonly depths: Map<number, GroupDepth>;
+  readonly blocks: Map<GroupDepth, Map<number, BlockLaw>>;
+}
+
+/** Depth laws kept at once: beyond this the oldest go, so that a space with many grids cannot fill the memory. */
+const MAX_DEPTHS = 4096;
+
+function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
+  const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
+  if (blockThreads > device.limits.maxThreadsPerBlock) return { ...none, invalid: REASON['block-threads'] };
+  const residency = residentBlocks(device, {
+    blockThreads,
+    registersPerThread: registers,
+    sharedMemoryBytesPerBlock: plan.kernel.sharedMemoryBytesPerBlock,
+  });
+  const { limitedBy } = residency;
+  if (residency.blocksPerMultiprocessor === 0) {
+    const invalid = limitedBy & 2 ? REASON.registers : limitedBy & 4 ? REASON['shared-memory'] : REASON['no-residency'];
+    return { ...none, limitedBy, invalid };
+  }
+  return {
+    invalid: 0,
+    residentBlocks: residency.blocksPerMultiprocessor,
+    groupsPerBlock: Math.ceil(blockThreads / device.threadGroupWidth),
+    occupancyFraction: residency.occupancyFraction,
+    limitedBy,
+  };
+}
+
+const spilled = (plan: SweepPlan, cap: number | null): number => (cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap));
+
+function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): PipelineParameters {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap) });
+  const measured = plan.pipeline[device.id];
+  if (!measured) return derived;
+  // A measurement is of the kernel as compiled; a cap adds what the derivation says its spills add.
+  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
+  return {
+    latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
+    issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),
+    kneeSoftness: measured.kneeSoftness,
+    schedulers: measured.schedulers ?? derived.schedulers,
+  };
+}
+
+export function createPredictor(plan: SweepPlan): Predictor {
+  const { axes, kernel } = plan;
+  const registers = (cap: number | null): number => (cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread));
+  return {
+    plan,
+    counts: axisCounts(axes),
+    balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
+    shapes: axes.devices.map((device) =>
+      axes.registerCap.flatMap((cap) => axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads))),
+    ),
+    rates: axes.devices.map((device) =>
+      axes.registerCap.map((cap) => smoothRate(rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor))),
+    ),
+    depths: new Map(),
+    blocks: new Map(),
+  };
+}
+
+/** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
+interface Candidate {
+  invalid: number;
+  device: GpuDevice;
+  deviceAt: number;
+  capAt: number;
+  shape: Shape;
+  threadsPerUnit: number;
+  unitsPerGroup: number;
+  loopAt: number;
+  balancingAt: number;
+  gridBlocks: number;
+  unitsPerThread: number;
+  meanUnitsPerThread: number;
+}
+
+function needsLengths(balancing: Balancing): boolean {
+  return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch';
+}
+
+function violates(constraints: readonly SpaceConstraint[], plan: SweepPlan, positions: Int32Array, candidate: Candidate): boolean {
+  for (const { quantity, atLeast, atMost, multipleOf } of constraints) {
+    let value: number;
+    switch (quantity) {
+      case 'threadsPerUnit':
+        value = candidate.threadsPerUnit;
+        break;
+      case 'unitsPerThread':
+        value = candidate.unitsPerThread;
+        break;
+      case 'blockThreads':
+        value = plan.axes.blockThreads[positions[6]!]!;
+        break;
+      case 'gridBlocks':
+        value = candidate.gridBlocks;
+        break;
+      case 'registerCap':
+        value = plan.axes.registerCap[positions[5]!] ?? plan.kernel.registersPerThread;
+        break;
+      case 'occupancyFraction':
+        value = candidate.shape.occupancyFraction;
+        break;
+      case 'residentBlocks':
+        value = candidate.shape.residentBlocks;
+        break;
+      case 'waves':
+        value = candidate.gridBlocks / (candidate.device.multiprocessors * candidate.shape.residentBlocks);
+        break;
+    }
+    if (atLeast !== undefined && value < atLeast) return true;
+    if (atMost !== undefined && value > atMost) return true;
+    if (multipleOf !== undefined && value % multipleOf !== 0) return true;
+  }
+  return false;
+}
+
+/** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
+function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+  const { plan } = predictor;
+  const { axes, kernel } = plan;
+  const device = axes.devices[positions[0]!]!;
+  const blockThreads = axes.blockThreads[positions[6]!]!;
+  const shape = predictor.shapes[positions[0]!]![positions[5]! * axes.blockThreads.length + positions[6]!]!;
+  const threadsPerUnit = axes.threadsPerUnit[positions[1]!]!;
+  candidate.device = device;
+  candidate.deviceAt = positions[0]!;
+  candidate.capAt = positions[5]!;
+  candidate.shape = shape;
+  candidate.threadsPerUnit = threadsPerUnit;
+  candidate.loopAt = positions[2]!;
+  candidate.balancingAt = positions[3]!;
+  candidate.gridBlocks = 0;
+  candidate.unitsPerThread = 0;
+  candidate.meanUnitsPerThread = 0;
+  candidate.unitsPerGroup = 0;
+  if (shape.invalid !== 0) {
+    candidate.invalid = shape.invalid;
+    return;
+  }
+  if (threadsPerUnit > device.threadGroupWidth || device.threadGroupWidth % threadsPerUnit !== 0) {
+    candidate.invalid = REASON['group-width'];
+    return;
+  }
+  if (blockThreads % threadsPerUnit !== 0) {
+    candidate.invalid = REASON['block-not-multiple'];
+    return;
+  }
+  if (needsLengths(predictor.balancing[positions[3]!]!) && !kernel.lengthsKnownBeforeLaunch) {
+    candidate.invalid = REASON['lengths-unknown'];
+    return;
+  }
+  const launch = resolveLaunch(axes.launch[positions[4]!]!, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  candidate.gridBlocks = launch.gridBlocks;
+  candidate.unitsPerThread = launch.unitsPerThread;
+  candidate.meanUnitsPerThread = launch.meanUnitsPerThread;
+  candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit;
+  if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
+  else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
+  else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
+  else candidate.invalid = 0;
+}
+
+/** Depth of one work group; keyed by everything it depends on. */
+function depthOf(predictor: Predictor, candidate: Candidate): GroupDepth {
+  const { plan, balancing, depths } = predictor;
+  const { axes } = plan;
+  const key =
+    ((candidate.unitsPerThread * 128 + candidate.unitsPerGroup) * axes.loop.length + candidate.loopAt) * balancing.length + candidate.balancingAt;
+  let depth = depths.get(key);
+  if (!depth) {
+    if (depths.size >= MAX_DEPTHS) {
+      const oldest = depths.keys().next().value!;
+      predictor.blocks.delete(depths.get(oldest)!);
+      depths.delete(oldest);
+    }
+    depth = groupDepth(plan.law, candidate.unitsPerGroup, balancing[candidate.balancingAt]!, axes.loop[candidate.loopAt]!, candidate.unitsPerThread, {
+      setupIterations: plan.kernel.setupIterationsPerUnit,
+    });
+    depths.set(key, depth);
+  }
+  return depth;
+}
+
+function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDepth): Residency {
+  const { shape } = candidate;
+  let perGroups = predictor.blocks.get(depth);
+  if (!perGroups) predictor.blocks.set(depth, (perGroups = new Map()));
+  let block = perGroups.get(shape.groupsPerBlock);
+  if (!block) perGroups.set(shape.groupsPerBlock, (block = prepareBlockLaw(depth, shape.groupsPerBlock)));
+  return prepareResidency(block, shape.residentBlocks, predictor.rates[candidate.deviceAt]![candidate.capAt]!);
+}
+
+interface Timed {
+  timeMs: number;
+  depth: GroupDepth;
+}
+
+/** Balancing time of a candidate, ms: depends on the strategy and the device only. */
+function balancingMs(predictor: Predictor, candidate: Candidate): number {
+  const { plan } = predictor;
+  return balancingMilliseconds(candidate.device, balancingCost(predictor.balancing[candidate.balancingAt]!, plan.units, plan.kernel));
+}
+
+function time(predictor: Predictor, candidate: Candidate, out: Timed): void {
+  const { plan } = predictor;
+  const depth = depthOf(predictor, candidate);
+  const residency = residencyOf(predictor, candidate, depth);
+  // Where a grid does not divide the units, some slots get one unit fewer: the depth law is of the fuller ones, so the
+  // cycles are scaled to the mean. First order; exact for a saturated device.
+  const fullness = candidate.meanUnitsPerThread / candidate.unitsPerThread;
+  const cycles = predictCycles(residency, candidate.gridBlocks, candidate.device.multiprocessors) * fullness;
+  const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
+  out.depth = depth;
+  out.timeMs = (cycles * phi) / (candidate.device.clockMhz * 1e3) + balancingMs(predictor, candidate);
+}
+
+/**
+ * Predicts the designs first … first + count − 1.
+ * @returns one entry per design; an invalid one has timeMs NaN and its reason
+ */
+export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
+  const columns = allocateChunk(first, count);
+  const positions = new Int32Array(predictor.counts.length);
+  const candidate = {} as Candidate;
+  const timed = {} as Timed;
+  decodeInto(positions, predictor.counts, first);
+  for (let i = 0; i < count; i += 1) {
+    examine(predictor, positions, candidate);
+    columns.invalidReason[i] = candidate.invalid;
+    columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
+    columns.residentBlocks[i] = candidate.shape.residentBlocks;
+    columns.limitedBy[i] = candidate.shape.limitedBy;
+    columns.unitsPerThread[i] = candidate.unitsPerThread;
+    columns.gridBlocks[i] = candidate.gridBlocks;
+    if (candidate.invalid === 0) {
+      time(predictor, candidate, timed);
+      columns.timeMs[i] = timed.timeMs;
+      columns.meanLoss[i] = timed.depth.meanLoss;
+      columns.aggregateLoss[i] = timed.depth.aggregateLoss;
+    } else columns.timeMs[i] = NaN;
+    advance(positions, predictor.counts);
+  }
+  return columns;
+}
+
+function advance(positions: Int32Array, counts: readonly number[]): void {
+  for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
+    positions[axis]! += 1;
+    if (positions[axis]! < counts[axis]!) return;
+    positions[axis] = 0;
+  }
+}
+
+/** Number of designs by invalid reason code (index 0: valid), without predicting any. */
+export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
+  const tally = new Float64Array(INVALID_REASONS.length);
+  const positions = new Int32Array(predictor.counts.length);
+  const candidate = {} as Candidate;
+  decodeInto(positions, predictor.counts, first);
+  for (let i = 0; i < count; i += 1) {
+    examine(predictor, positions, candidate);
+    tally[candidate.invalid]! += 1;
+    advance(positions, predictor.counts);
+  }
+  return tally;
+}
+
+/** The design at an index, with what its device makes of it. */
+export function describeDesign(predictor: Predictor, index: number): { readonly design: Design; readonly device: GpuDevice; readonly invalid: InvalidReason | null; readonly residentThreadGroups: number } {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  const { axes } = predictor.plan;
+  return {
+    device: candidate.device,
+    invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid]!.code,
+    residentThreadGroups: candidate.shape.residentBlocks * candidate.shape.groupsPerBlock,
+    design: {
+      threadsPerUnit: axes.threadsPerUnit[positions[1]!]!,
+      unitsPerThread: candidate.unitsPerThread,
+      loop: axes.loop[positions[2]!]!,
+      balancing: axes.balancing[positions[3]!]!,
+      blockThreads: axes.blockThreads[positions[6]!]!,
+      gridBlocks: candidate.gridBlocks,
+      registerCap: axes.registerCap[positions[5]!]!,
+    },
+  };
+}
+
+/**
+ * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer
+ * to the design, so they add up to the predicted time exactly:
+ * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
+ * + block tail and last wave → + balancing.
+ */
+export function explainDesign(predictor: Predictor, index: number): Breakdown | null {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  if (candidate.invalid !== 0) return null;
+  const timed = {} as Timed;
+  time(predictor, candidate, timed);
+  const { plan } = predictor;
+  const { device, shape, threadsPerUnit } = candidate;
+  const cap = plan.axes.registerCap[candidate.capAt]!;
+  const groups = shape.residentBlocks * shape.groupsPerBlock;
+  const phi = costFactor(threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
+  const toMs = 1 / (device.clockMhz * 1e3);
+  const groupsPerMultiprocessor = (candidate.gridBlocks * shape.groupsPerBlock) / device.multiprocessors;
+  const fullness = candidate.meanUnitsPerThread / candidate.unitsPerThread;
+  const iterations = groupsPerMultiprocessor * timed.depth.meanWork * fullness;
+  // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
+  const issue = pipelineOf(plan, device, cap).issueCycles;
+  const issueUncapped = pipelineOf(plan, device, null).issueCycles;
+  const ideal = (iterations / threadsPerUnit) * issueUncapped * toMs;
+  const cooperating = iterations * phi * issueUncapped * toMs;
+  const lockstep = cooperating * timed.depth.aggregateLoss;
+  const spilledMs = (lockstep * issue) / issueUncapped;
+  // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
+  const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
+  const latencyMs = spilledMs * Math.max(1, rate.cycles[active]! / active / issue);
+  const balancing = balancingMs(predictor, candidate);
+  const kernelMs = timed.timeMs - balancing;
+  const parts = {
+    idealWork: ideal,
+    cooperation: cooperating - ideal,
+    imbalance: lockstep - cooperating,
+    registerCap: spilledMs - lockstep,
+    latency: latencyMs - spilledMs,
+    drain: kernelMs - latencyMs,
+    balancing,
+  };
+  return { timeMs: timed.timeMs, parts };
+}
