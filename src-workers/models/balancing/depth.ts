@@ -46,7 +46,7 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  *
  * Setup lengthens every unit: `values`, `meanDepth` and `meanWork` contain it. `meanLoss` and `aggregateLoss` are those of
  * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
- * law of a group's sums (flattened with 16 units or more, windows, dynamic fetch) an approximation.
+ * law of a group's sums (64 units and more flattened, windows, dynamic fetch) an approximation.
  *
  * @param n units per work group, integer ≥ 1
  * @param unitsPerThread m, integer ≥ 1; a RangeError otherwise
@@ -334,8 +334,13 @@ function constantLaw(value: number): DiscreteLaw {
   return { values: Float64Array.of(value), survival: Float64Array.of(0) };
 }
 
+/** Law of the total length of `rounds` units, what a lane of a flattened loop runs. */
+function laneSum({ law, cumulants }: PreparedLaw, rounds: number): DiscreteLaw {
+  return sumOf([{ law, cumulants, count: rounds }]);
+}
+
 /** From so many units per lane on the mean loss of a sum comes from its first two moments. */
-const MOMENT_ROUNDS = 16;
+const MOMENT_ROUNDS = 64;
 
 function meanLossOf(
   prepared: PreparedLaw,
@@ -349,14 +354,11 @@ function meanLossOf(
     case 'none':
       return loop === 'nested' || rounds === 1
         ? lossOf(prepared, prepared.law, 'all', n)
-        : sumsMeanLoss(prepared, n, rounds, aggregateLoss);
+        : laneSumLoss(laneSum(prepared, rounds), n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       const buckets = lengthBuckets(prepared, n, balancing);
-      if (loop === 'flattened' && rounds > 1) {
-        const inside = buckets.reduce((sum, { share, law }) => sum + share * cumulantsOf(law).variance, 0);
-        return momentLoss(prepared.cumulants.mean * rounds, (inside * rounds) / n, aggregateLoss);
-      }
+      if (loop === 'flattened' && rounds > 1) return bucketSumsMeanLoss(buckets, n, rounds);
       const key = bucketKey(balancing, n);
       return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
     }
@@ -369,10 +371,14 @@ function meanLossOf(
     }
     case 'full-sort':
       return 1;
-    case 'dynamic-fetch':
-      return rounds === 1
-        ? lossOf(prepared, prepared.law, 'all', n)
-        : momentLoss(prepared.cumulants.mean * rounds, (prepared.cumulants.variance * rounds) / n, aggregateLoss);
+    case 'dynamic-fetch': {
+      if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
+      // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
+      const sum = laneSum(prepared, rounds);
+      const unfetched = aggregateOf(sum, n) - 1;
+      if (unfetched <= 0) return 1;
+      return 1 + ((aggregateLoss - 1) * (laneSumLoss(sum, n, rounds) - 1)) / unfetched;
+    }
   }
 }
 
@@ -396,13 +402,30 @@ function exactLoss(law: DiscreteLaw, n: number): number {
   return meanLoss;
 }
 
-function sumsMeanLoss(prepared: PreparedLaw, n: number, rounds: number, aggregateLoss: number): number {
-  const { law, cumulants } = prepared;
-  if (rounds >= MOMENT_ROUNDS) {
-    return momentLoss(cumulants.mean * rounds, (cumulants.variance * rounds) / n, aggregateLoss);
-  }
-  const sum = sumOf([{ law, cumulants, count: rounds }]);
-  return exactLoss(onGrid(sum, coarseGrid(sum)), n);
+/** Mean loss of n lanes whose summed lengths are independent draws from `sum`. */
+function laneSumLoss(sum: DiscreteLaw, n: number, rounds: number): number {
+  if (rounds < MOMENT_ROUNDS) return exactLoss(onGrid(sum, coarseGrid(sum)), n);
+  const { mean, variance } = cumulantsOf(sum);
+  return mean === 0 ? 1 : momentLoss(mean, variance / n, aggregateOf(sum, n));
+}
+
+/** E[longest of n] / E[X]. */
+function aggregateOf(law: DiscreteLaw, n: number): number {
+  const longest = maximumOf(law, n);
+  return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
+}
+
+/** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
+function bucketSumsMeanLoss(buckets: readonly Bucket[], n: number, rounds: number): number {
+  const terms = buckets.map(({ law }) => ({ law, cumulants: cumulantsOf(law) }));
+  const patterns = roundPatterns(
+    buckets.map(({ share }) => share),
+    rounds,
+  );
+  return patterns.reduce((loss, { weight, counts }) => {
+    const sum = sumOf(terms.map((term, b) => ({ ...term, count: counts[b] })));
+    return loss + weight * laneSumLoss(sum, n, rounds);
+  }, 0);
 }
 
 /**

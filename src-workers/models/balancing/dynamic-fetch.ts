@@ -1,9 +1,29 @@
-import { cumulantsOf, maximumOf, onGrid, smoothLaw, sumOf, type DiscreteLaw } from './discrete-law.ts';
+import { normalUpperTail } from '../workload/normal.ts';
+import {
+  cumulantsOf,
+  fromMasses,
+  massesOf,
+  maximumOf,
+  onGrid,
+  shifted,
+  smoothLaw,
+  sumOf,
+  type DiscreteLaw,
+} from './discrete-law.ts';
 
 /** Points of the lattice that the renewal equation runs on. */
 const LATTICE_POINTS = 512;
-/** Multiplications after which the renewal rate is taken for settled. */
-const RENEWAL_BUDGET = 2e6;
+/** Steps after which the renewal rate is taken for settled, whether it is or not (nearly equal lengths). */
+const LONGEST_TRANSIENT = 4096;
+/**
+ * The law of the time T is cut into parts of at most this probability and, but for its tails, at most this many mean
+ * lengths; each has its own law of residual lives.
+ */
+const PART_PROBABILITY = 1 / 6;
+const PART_MEAN_LENGTHS = 1 / 4;
+const TAIL_PROBABILITY = 1e-3;
+/** Standard deviations after which the law of T is cut. */
+const TIME_REACH = 6.4;
 
 /** How often a lane that fetches unit after unit starts one, and what its units are; lengths in steps of `step`. */
 export interface Renewals {
@@ -17,6 +37,9 @@ export interface Renewals {
   readonly survival: Float64Array;
   /** Expected starts of non-empty units at step t, until they settle at 1/mean. */
   readonly starts: Float64Array;
+  /** Mean and variance of the number of non-empty units that a lane has started by step t, t as for `starts`. */
+  readonly startedMean: Float64Array;
+  readonly startedVariance: Float64Array;
 }
 
 /** Prepares the renewal process of one lane; costly beside `dynamicGroupDepth`, so kept per law by the caller. */
@@ -45,65 +68,160 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   }
   const starts: number[] = [1];
   let settledSince = 0;
-  for (let t = 1; t * lengths.length < RENEWAL_BUDGET && t - settledSince <= points; t++) {
+  for (let t = 1; t < LONGEST_TRANSIENT && t - settledSince <= points; t++) {
     let rate = 0;
     for (let i = 0; i < lengths.length && lengths[i] <= t; i++) rate += masses[i] * starts[t - lengths[i]];
     starts.push(rate);
     if (Math.abs(rate * mean - 1) > 1e-6) settledSince = t;
   }
-  return { step, emptyProbability, mean, variance, survival, starts: Float64Array.from(starts) };
+  // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u, u the rate of starts (the first at step 0 included).
+  const startedMean = new Float64Array(starts.length);
+  const startedVariance = new Float64Array(starts.length);
+  let once = 0;
+  let pairs = 0;
+  for (let t = 0; t < starts.length; t++) {
+    once += starts[t];
+    for (let s = 0; s <= t; s++) pairs += starts[s] * starts[t - s];
+    startedMean[t] = once;
+    startedVariance[t] = Math.max(0, 2 * pairs - once - once * once);
+  }
+  return {
+    step,
+    emptyProbability,
+    mean,
+    variance,
+    survival,
+    starts: Float64Array.from(starts),
+    startedMean,
+    startedVariance,
+  };
 }
 
 /**
  * Law of the time, in iterations, that n lanes need for n·m units when each lane takes its next unit as soon as it is
  * done.
  *
- * Until the units run out, at T, the lanes are n independent renewal processes; T is when they are expected to have
- * started m units each. Every lane then finishes what it holds: its residual life follows from the renewal rate, and the
- * depth is T plus the longest of n. How much T itself varies, (m − 1)·Var(W)/n, is added as a normal law. Exact for m = 1
- * and for constant lengths; else an approximation (its error against a simulation: see the tests).
+ * Until the units run out, at T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that together
+ * they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then starts the
+ * last unit, the others finish what they hold; their residual life follows from the renewal rate, and the depth is T plus
+ * the longest of all. Exact for constant lengths; else an approximation (its error against a simulation: see the tests).
  */
 export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread: number): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, starts } = renewals;
-  // Empty units cost a lane nothing, so they only make the others fewer.
+  // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
   const units = unitsPerThread * (1 - emptyProbability);
   const lengths = Float64Array.from(survival, (_, i) => i * step);
   if (units <= 1) return maximumOf({ values: lengths, survival }, n * units);
 
-  let time = 0;
-  let started = 1;
-  while (started < units && time + 1 < starts.length) started += starts[++time];
-  let residual: Float64Array;
-  let end: number;
-  if (started >= units) {
-    end = time * step;
-    // Of the lanes that come free at T, so many still get a unit that the expected number is met.
-    const lastShare = 1 - (started - units) / starts[time];
-    residual = survival.map((s, x) => {
-      let alive = lastShare * starts[time] * s;
-      for (let age = 1; age <= time && age + x < survival.length; age++)
-        alive += starts[time - age] * survival[age + x];
-      return Math.min(1, alive);
-    });
-  } else {
-    residual = new Float64Array(survival.length);
+  const times = exhaustionTimes(renewals, n, units, units * emptyProbability);
+  if (times === null) {
+    const residual = residualLife(renewals, Infinity, 1);
+    // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
+    const meanResidual = residual.reduce((total, s) => total + s, 0);
+    const end = (units * mean - meanResidual - (mean - meanResidual) / n) * step;
+    const last = shifted(lastLane(renewals, lengths, residual, n), end);
+    const noise = smoothLaw(0, Math.sqrt((units * (variance + emptyProbability * mean * mean)) / n) * step, 0);
+    return sumOf([
+      { law: last, cumulants: cumulantsOf(last), count: 1 },
+      { law: noise, cumulants: cumulantsOf(noise), count: 1 },
+    ]);
+  }
+
+  const { first, masses } = times;
+  const depth = new Float64Array(first + masses.length + survival.length);
+  for (let from = 0; from < masses.length;) {
+    let to = from;
+    let mass = 0;
+    let sum = 0;
+    const widest = from + mean * PART_MEAN_LENGTHS;
+    while (to < masses.length) {
+      const more = mass + masses[to];
+      if (mass > 0 && (more > PART_PROBABILITY || (to > widest && more > TAIL_PROBABILITY))) break;
+      mass = more;
+      sum += masses[to] * (first + to);
+      to++;
+    }
+    if (mass > 0) {
+      const time = Math.round(sum / mass);
+      // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
+      const before = time === 0 ? 0 : renewals.startedMean[time - 1];
+      const share = to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
+      const last = massesOf(lastLane(renewals, lengths, residualLife(renewals, time, share), n));
+      for (let t = from; t < to; t++) {
+        if (masses[t] === 0) continue;
+        for (let x = 0; x < last.length; x++) depth[first + t + x] += masses[t] * last[x];
+      }
+    }
+    from = to;
+  }
+  const kept = Float64Array.from(depth.keys()).filter((t) => depth[t] > 0);
+  return fromMasses(
+    kept.map((t) => t * step),
+    kept.map((t) => depth[t]),
+  );
+}
+
+/** Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. */
+function lastLane(renewals: Renewals, lengths: Float64Array, residual: Float64Array, n: number): DiscreteLaw {
+  const others = maximumOf({ values: lengths, survival: residual }, n - 1).survival;
+  return { values: lengths, survival: others.map((s, x) => s + renewals.survival[x] * (1 - s)) };
+}
+
+/**
+ * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` when all of it lies where
+ * the renewal rate has settled.
+ *
+ * @param extraVariance variance, per lane, of the number of units itself
+ */
+function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
+  const { mean, variance, startedMean, startedVariance } = renewals;
+  const known = startedMean.length;
+  // Deviations by which the number started exceeds the number there is.
+  const excess = (t: number): number => {
+    const beyond = Math.max(0, t - known + 1);
+    const at = Math.min(t, known - 1);
+    const started = startedMean[at] + beyond / mean;
+    const spread = startedVariance[at] + (beyond * variance) / mean ** 3 + extraVariance;
+    // Half a unit: the count is whole and has to reach n·units.
+    return (n * (started - units) + 0.5) / Math.sqrt(Math.max(n * spread, 1e-9));
+  };
+  if (excess(known - 1) < -TIME_REACH) return null;
+  let first = 0;
+  while (excess(first) < -TIME_REACH) first++;
+  const masses: number[] = [];
+  let reached = 0;
+  for (let t = first; reached < 1; t++) {
+    const z = excess(t);
+    // Normal laws of different spread may cross; a count never falls.
+    const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
+    masses.push(next - reached);
+    reached = next;
+  }
+  return { first, masses };
+}
+
+/**
+ * P(a lane has more than x steps to go at step `time`), x = 0, 1, …: every unit started `age` steps ago that is longer
+ * than age + x. Beyond the known starts, their settled rate 1/mean.
+ *
+ * @param share part of the lanes that come free exactly then and still get a unit
+ */
+function residualLife(renewals: Renewals, time: number, share: number): Float64Array {
+  const { survival, starts, mean } = renewals;
+  if (time >= starts.length) {
+    const residual = new Float64Array(survival.length);
     let sum = 0;
     for (let x = survival.length - 1; x >= 0; x--) {
       sum += survival[x];
       residual[x] = Math.min(1, sum / mean);
     }
-    // Wald: what the lanes are expected to have started is the time passed and the residual life.
-    end = (units * mean - residual.reduce((total, s) => total + s, 0)) * step;
+    return residual;
   }
-  const last = maximumOf({ values: lengths, survival: residual }, n);
-  const spread = Math.sqrt(((units - 1) * variance) / n) * step;
-  const whole = { law: { values: last.values.map((v) => v + end), survival: last.survival }, count: 1 };
-  if (spread < 1e-9 * end) return whole.law;
-  const noise = smoothLaw(0, spread, 0);
-  return sumOf([
-    { ...whole, cumulants: cumulantsOf(whole.law) },
-    { law: noise, cumulants: cumulantsOf(noise), count: 1 },
-  ]);
+  return survival.map((s, x) => {
+    let alive = share * starts[time] * s;
+    for (let age = 1; age <= time && age + x < survival.length; age++) alive += starts[time - age] * survival[age + x];
+    return Math.min(1, alive);
+  });
 }
 
 /** Greatest common divisor of whole values; 0 when one is not whole. */

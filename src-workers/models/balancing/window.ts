@@ -50,6 +50,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const perWindow = units / n;
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
+  const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
   // Steps of x that all groups from some index on are above in full, as differences over the index.
   const full = new Float64Array(perWindow + 1);
   const binomial = binomialWindow(units);
@@ -73,17 +74,20 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
     let before = advanceTo(from * n);
     for (let i = from; i < to; i++) {
       const after = advanceTo((i + 1) * n);
+      if (x === 0) empty[i] *= 1 - probability;
       longest[i] += gap * probability;
       mean[i] += (gap * (after - before)) / n;
       before = after;
     }
     full[to] += gap;
+    if (x === 0) empty.fill(0, to);
   }
   let above = 0;
   let sum = 0;
   for (let i = 0; i < perWindow; i++) {
     above += full[i];
-    sum += mean[i] + above > 0 ? (longest[i] + above) / (mean[i] + above) : 1;
+    // A group of empty units has loss 1; the quotient of the means is that of the others.
+    sum += mean[i] + above > 0 ? empty[i] + ((1 - empty[i]) * (longest[i] + above)) / (mean[i] + above) : 1;
   }
   return sum / perWindow;
 }
