@@ -176,7 +176,7 @@ export function sumOf(terms: readonly SumTerm[]): DiscreteLaw {
   const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
   return effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS
     ? smoothLaw(total.mean, Math.sqrt(total.variance), skewness)
-    : transformedSum(used, total.mean, Math.sqrt(total.variance), skewness);
+    : transformedSum(used, total.mean);
 }
 
 /** Standard normal quantiles on an even grid and the mass around each. */
@@ -201,19 +201,20 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   return { values: standard.map((value) => mean + (value - own.mean) * scale), survival };
 }
 
-function transformedSum(terms: readonly SumTerm[], mean: number, sd: number, skewness: number): DiscreteLaw {
+function transformedSum(terms: readonly SumTerm[], mean: number): DiscreteLaw {
   let low = 0;
   let high = 0;
   for (const { law, count } of terms) {
     low += count * law.values[0];
     high += count * law.values[law.values.length - 1];
   }
-  // Beyond this a Pearson III law of the same skewness has less than 1e-9.
-  high = Math.min(high, mean + sd * (6.5 + 9 * Math.max(0, skewness)));
-  low = Math.max(low, mean - sd * (6.5 + 9 * Math.max(0, -skewness)));
   const ownStep = commonStep(terms.map(({ law }) => law.values));
-  const exact = ownStep > 0 && (high - low) / ownStep <= TRANSFORM_POINTS - 2;
-  const step = exact ? ownStep : (high - low) / (TRANSFORM_POINTS - 4);
+  let step = ownStep;
+  if (ownStep === 0 || (high - low) / ownStep > TRANSFORM_POINTS - 2) {
+    high = Math.min(high, mean + tailReach(terms, 1));
+    low = Math.max(low, mean - tailReach(terms, -1));
+    step = Math.max(ownStep, (high - low) / (TRANSFORM_POINTS - 2 - terms.length));
+  }
 
   const size = TRANSFORM_POINTS;
   const transform = fourier(size);
@@ -280,6 +281,41 @@ function transformedSum(terms: readonly SumTerm[], mean: number, sd: number, ske
     Float64Array.from(values),
     Float64Array.from(masses, (mass) => mass / totalMass),
   );
+}
+
+/** −ln of the probability that a sum may have beyond its window, at either end. */
+const WINDOW_INFORMATION = 23;
+/** Exponents tried for the window's bound, over the longest single step in its direction; each gives a valid bound. */
+const WINDOW_EXPONENTS = [0.1, 0.3, 1, 2, 4, 8, 16, 32];
+
+/** Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff. */
+function tailReach(terms: readonly SumTerm[], sign: 1 | -1): number {
+  let longest = 0;
+  let variance = 0;
+  for (const { law, cumulants, count } of terms) {
+    const end = sign > 0 ? law.values[law.values.length - 1] : law.values[0];
+    longest = Math.max(longest, sign * (end - cumulants.mean));
+    variance += count * cumulants.variance;
+  }
+  if (longest <= 0) return 0;
+  const normal = Math.sqrt((2 * WINDOW_INFORMATION) / variance);
+  const exponents = WINDOW_EXPONENTS.map((e) => e / longest);
+  if (normal * longest < 32) exponents.push(normal);
+  let reach = Infinity;
+  for (const exponent of exponents) {
+    let information = WINDOW_INFORMATION;
+    for (const { law, cumulants, count } of terms) {
+      let moment = 0;
+      let above = 1;
+      for (let i = 0; i < law.values.length; i++) {
+        moment += (above - law.survival[i]) * Math.exp(exponent * sign * (law.values[i] - cumulants.mean));
+        above = law.survival[i];
+      }
+      information += count * Math.log(moment);
+    }
+    reach = Math.min(reach, information / exponent);
+  }
+  return reach;
 }
 
 /** Largest step that every value of every set is a whole number of, counted from its set's first; 0 where there is none. */

@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import type { GroupDepth } from '../../../src-workers/domain/depth.ts';
+import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { bucketRanges, groupDepth } from '../../../src-workers/models/balancing/depth.ts';
+import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import {
+  categoricalLaw,
+  constantLaw,
+  geometricLaw,
+  lognormalLaw,
+  poissonLaw,
+  uniformLaw,
+} from '../../../src-workers/models/workload/laws.ts';
+import { playLaunch, summary } from './oracle.ts';
+
+const geometric = unwrap(geometricLaw(0.05));
+const uniform = unwrap(uniformLaw(20, 40));
+const withEmpty = unwrap(poissonLaw(1));
+const twoLengths = unwrap(
+  categoricalLaw([
+    { length: 1, probability: 0.5 },
+    { length: 30, probability: 0.5 },
+  ]),
+);
+
+function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nested', m = 1, setupIterations = 0) {
+  return groupDepth(law, n, unwrap(parseBalancing(text)), loop, m, { setupIterations });
+}
+
+/** Mean and deviation of a block's depth, from its survival function. */
+function blockOf(depth: GroupDepth, groupsPerBlock: number) {
+  const survival = new Float64Array(depth.values.length);
+  depth.survivalInto(survival, groupsPerBlock);
+  let mean = 0;
+  let square = 0;
+  survival.forEach((s, i) => {
+    const mass = (i === 0 ? 1 : survival[i - 1]) - s;
+    mean += mass * depth.values[i];
+    square += mass * depth.values[i] ** 2;
+  });
+  return { survival, mean, deviation: Math.sqrt(Math.max(0, square - mean * mean)) };
+}
+
+describe('group depths against played launches', () => {
+  const laws = { geometric, uniform, withEmpty, twoLengths };
+  const n = 8;
+  const groupsPerBlock = 4;
+  const cases = Object.entries(laws).flatMap(([name, law]) =>
+    ['none', 'quantile-buckets(3)', 'best-buckets(4)', 'window-sort(128)', 'full-sort'].flatMap((text) =>
+      (['nested', 'flattened'] as const).flatMap((loop) => [1, 2, 5, 24].map((m) => ({ name, law, text, loop, m }))),
+    ),
+  );
+  it.each(cases)('$name, $text, $loop, $m units per thread', ({ law, text, loop, m }) => {
+    const balancing = unwrap(parseBalancing(text));
+    const depth = groupDepth(law, n, balancing, loop, m, { setupIterations: 0 });
+    const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
+    const group = summary(played.groups);
+    const block = summary(played.blocks);
+    // Groups of one block move together, so their mean is no better known than a block's. Beyond sampling, 1 %: the atoms
+    // a law is kept on, and the cumulants that stand for a long sum.
+    const error = 4.5 * Math.max(group.error, block.error);
+    expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
+    const predicted = blockOf(depth, groupsPerBlock);
+    expect(Math.abs(predicted.mean - block.mean)).toBeLessThan(4.5 * block.error + 0.01 * block.mean);
+    expect(Math.abs(predicted.deviation - block.deviation)).toBeLessThan(0.12 * block.deviation + 0.005 * block.mean);
+  });
+
+  it.each([
+    ['geometric', geometric, 0.015],
+    ['uniform', uniform, 0.015],
+    ['with empty units', withEmpty, 0.02],
+  ] as const)('dynamic fetch, %s: within the stated error', (_, law, tolerance) => {
+    for (const lanes of [8, 32]) {
+      for (const m of [1, 2, 5, 24]) {
+        const balancing = { kind: 'dynamic-fetch' } as const;
+        const depth = groupDepth(law, lanes, balancing, 'flattened', m, { setupIterations: 0 });
+        const played = playLaunch(law, lanes, balancing, 'flattened', m, { groupsPerBlock, blocks: 800, seed: 5 });
+        const group = summary(played.groups);
+        expect(Math.abs(depth.meanDepth - group.mean), `${lanes} lanes, m = ${m}`).toBeLessThan(
+          4.5 * group.error + tolerance * group.mean,
+        );
+        const block = summary(played.blocks);
+        expect(Math.abs(blockOf(depth, groupsPerBlock).mean - block.mean)).toBeLessThan(
+          4.5 * block.error + 2 * tolerance * block.mean,
+        );
+      }
+    }
+  });
+
+  it('dynamic fetch, two lengths far apart: at worst an eighth too short, with two units per lane', () => {
+    const balancing = { kind: 'dynamic-fetch' } as const;
+    for (const [m, tolerance] of [
+      [2, 0.125],
+      [5, 0.02],
+      [24, 0.01],
+    ]) {
+      const depth = groupDepth(twoLengths, 32, balancing, 'flattened', m, { setupIterations: 0 });
+      const played = playLaunch(twoLengths, 32, balancing, 'flattened', m, {
+        groupsPerBlock: 1,
+        blocks: 3000,
+        seed: 5,
+      });
+      const group = summary(played.groups);
+      expect(Math.abs(depth.meanDepth / group.mean - 1)).toBeLessThan(tolerance);
+    }
+  });
+
+  it('lengthens every unit by its setup', () => {
+    for (const text of ['none', 'quantile-buckets(3)', 'full-sort', 'dynamic-fetch']) {
+      for (const loop of ['nested', 'flattened'] as const) {
+        const balancing = unwrap(parseBalancing(text));
+        const depth = groupDepth(geometric, n, balancing, loop, 3, { setupIterations: 2.5 });
+        const played = playLaunch(geometric, n, balancing, loop, 3, {
+          groupsPerBlock: 1,
+          blocks: 4000,
+          seed: 3,
+          setup: 2.5,
+        });
+        const group = summary(played.groups);
+        expect(Math.abs(depth.meanDepth - group.mean), text).toBeLessThan(4.5 * group.error + 0.015 * group.mean);
+      }
+    }
+  });
+});
+
+describe('losses', () => {
+  it('reaches the published window-sort figures', () => {
+    // Known to three decimals.
+    expect(Math.abs(depthOf(geometric, 32, 'window-sort(256)').aggregateLoss - 1.503)).toBeLessThan(5e-4);
+    expect(Math.abs(depthOf(geometric, 32, 'window-sort(4096)').aggregateLoss - 1.041)).toBeLessThan(5e-4);
+  });
+
+  it('agrees with the closed form where nothing is balanced', () => {
+    for (const n of [1, 2, 8, 32]) {
+      const [exact] = lossMoments(geometric, [n]);
+      for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
+        const depth = depthOf(geometric, n, text);
+        // Sums of a few hundred products in another order.
+        expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
+        expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
+      }
+    }
+  });
+
+  it('keeps the mean of a law with more lengths than it keeps atoms', () => {
+    const long = unwrap(lognormalLaw(7, 1));
+    expect(long.support.length).toBeGreaterThan(2000);
+    for (const n of [2, 32]) {
+      const [exact] = lossMoments(long, [n]);
+      expect(Math.abs(depthOf(long, n, 'none').aggregateLoss / exact.aggregateLoss - 1)).toBeLessThan(1e-3);
+    }
+  });
+
+  it('states the mean loss of ordered and fetched units', () => {
+    for (const [text, loop, m] of [
+      ['quantile-buckets(3)', 'nested', 1],
+      ['best-buckets(4)', 'nested', 1],
+      ['window-sort(128)', 'nested', 1],
+      ['none', 'flattened', 5],
+      ['quantile-buckets(3)', 'flattened', 5],
+      ['dynamic-fetch', 'flattened', 5],
+    ] as const) {
+      const depth = depthOf(geometric, 8, text, loop, m);
+      const played = playLaunch(geometric, 8, unwrap(parseBalancing(text)), loop, m, {
+        groupsPerBlock: 1,
+        blocks: 8000,
+        seed: 9,
+      });
+      const { mean, error } = summary(played.losses);
+      expect(Math.abs(depth.meanLoss - mean), text).toBeLessThan(4.5 * error + 0.01 * mean);
+    }
+  });
+
+  it('has none for constant lengths, nor for no work at all', () => {
+    for (const length of [0, 7]) {
+      for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
+        for (const m of [1, 3, 1000]) {
+          const depth = depthOf(unwrap(constantLaw(length)), 32, text, 'flattened', m);
+          expect(depth.aggregateLoss, `${text}, m = ${m}`).toBeCloseTo(1, 9);
+          expect(depth.meanLoss).toBeCloseTo(1, 9);
+          expect(depth.meanDepth).toBeCloseTo(length * m, 6);
+        }
+      }
+    }
+  });
+});
+
+describe('best buckets', () => {
+  it('finds the cheapest cuts of all', () => {
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.3 },
+        { length: 2, probability: 0.25 },
+        { length: 5, probability: 0.2 },
+        { length: 11, probability: 0.1 },
+        { length: 12, probability: 0.1 },
+        { length: 40, probability: 0.05 },
+      ]),
+    );
+    const n = 4;
+    const cost = (from: number, to: number) => {
+      let share = 0;
+      for (let i = from; i < to; i++) share += law.probability[i];
+      let below = 0;
+      let longest = 0;
+      for (let i = from; i < to; i++) {
+        const before = below;
+        below += law.probability[i] / share;
+        longest += law.support[i] * (below ** n - before ** n);
+      }
+      return share * longest;
+    };
+    let least = Infinity;
+    for (let a = 1; a < 5; a++) {
+      for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
+    }
+    // The two sum the same few products.
+    expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
+    const ranges = bucketRanges(law, n, { kind: 'best-buckets', k: 3 });
+    expect(ranges).toHaveLength(3);
+    expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
+  });
+
+  it('cuts a length in two where a quantile falls inside it', () => {
+    const ranges = bucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
+    expect(ranges.map(({ from, to }) => [from, to])).toEqual([
+      [1, 1],
+      [1, 30],
+      [30, 30],
+    ]);
+    for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
+  });
+});
+
+it('refuses groups and units that are not whole', () => {
+  expect(() => depthOf(geometric, 0, 'none')).toThrow(RangeError);
+  expect(() => depthOf(geometric, 8, 'none', 'nested', 1.5)).toThrow(RangeError);
+});
