@@ -49,9 +49,9 @@ export function createEngineHost(options: EngineHostOptions): EngineHost {
       if (running === mine) onExit(code);
     });
     running = mine;
-    mine.send({ kind: 'open', options: options.open });
   };
   const onMessage = (message: FromEngine) => {
+    if (message.kind === 'listening') running?.send({ kind: 'open', options: options.open });
     if (message.kind === 'failed') options.onFailed(message.message);
     if (message.kind !== 'ready') return;
     ready = true;

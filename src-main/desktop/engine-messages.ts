@@ -17,6 +17,8 @@ export type ToEngine =
   | { readonly kind: 'stop' };
 
 export type FromEngine =
+  /** The process listens; what is sent before may be lost, as its modules load asynchronously. */
+  | { readonly kind: 'listening' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'message'; readonly page: number; readonly message: unknown };

@@ -73,3 +73,4 @@ if (parent) {
   process.on('disconnect', () => void stop()); // the window is gone, however it went
   process.on('SIGINT', () => {}); // Ctrl-C reaches the whole group; the host decides when the engine ends
 }
+tell({ kind: 'listening' });
