@@ -1,4 +1,5 @@
 import type { GroupDepth } from '../../domain/depth.ts';
+import { depthTable, rowSurvivalInto } from './depth-table.ts';
 
 /**
  * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
@@ -44,13 +45,13 @@ export interface BlockLaw {
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
-  /** Every length is a whole number of iterations. */
+  /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
 }
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
-const BULK_CELLS = 14;
-const TAIL_CELLS = 1.2;
+const BULK_CELLS = 9;
+const TAIL_CELLS = 0.8;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
 /** Widest cells of the drain: this fraction of E[B], or of the time since the last dispatch. */
@@ -63,20 +64,20 @@ const DRAIN_FRACTION_OF_TIME = 0.3;
  * @param groupsPerBlock W_b, integer ≥ 1
  */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
-  const { values } = depth;
-  const n = values.length;
+  const table = depthTable(depth);
+  const n = table.edges.length;
   // Row i holds the probabilities on [edge[i], edge[i+1]) and the integrals up to edge[i]; the last edge ends them.
   const edge = new Float64Array(n + 1);
-  edge.set(values, 1);
+  edge.set(table.edges, 1);
   const block = new Float64Array(n + 1);
   const group = new Float64Array(n + 1);
   const pair = new Float64Array(n + 1);
-  depth.survivalInto(block.subarray(1), groupsPerBlock);
+  rowSurvivalInto(block.subarray(1), table, groupsPerBlock);
   if (groupsPerBlock > 1) {
-    depth.survivalInto(group.subarray(1), 1);
-    depth.survivalInto(pair.subarray(1), 2);
+    rowSurvivalInto(group.subarray(1), table, 1);
+    rowSurvivalInto(pair.subarray(1), table, 2);
     // P(both) = 2 P(one) − P(either).
-    for (let i = 1; i <= n; i++) pair[i] = Math.max(0, 2 * group[i] - pair[i]);
+    for (let i = 1; i < n; i++) pair[i] = Math.max(0, 2 * group[i] - pair[i]);
     pair[0] = 1;
   } else {
     group.set(block);
@@ -87,23 +88,23 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
   const sumGroup = new Float64Array(n + 1);
   const sumPair = new Float64Array(n + 1);
   let secondMoment = 0;
-  let lattice = Number.isInteger(values[0]);
   for (let i = 0; i < n; i++) {
     const step = edge[i + 1] - edge[i];
     sumBlock[i + 1] = sumBlock[i] + step * block[i];
     sumGroup[i + 1] = sumGroup[i] + step * group[i];
     sumPair[i + 1] = sumPair[i] + step * pair[i];
     secondMoment += step * (edge[i + 1] + edge[i]) * block[i];
-    lattice &&= Number.isInteger(step);
   }
   const meanBlock = sumBlock[n];
-  const consecutive = values[n - 1] - values[0] === n - 1;
+  const first = edge[1];
+  const end = edge[n];
+  const consecutive = end - first === n - 1;
 
   /** The row whose interval holds y. */
   function rowOf(y: number): number {
-    if (y < values[0]) return 0;
-    if (y >= values[n - 1]) return n;
-    if (consecutive) return 1 + Math.floor(y - values[0]);
+    if (y < first) return 0;
+    if (y >= end) return n;
+    if (consecutive) return 1 + Math.floor(y - first);
     let low = 1;
     let high = n;
     while (high - low > 1) {
@@ -166,7 +167,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
     meanPair: sumPair[n],
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
-    lattice,
+    lattice: table.lattice,
   };
 }
 

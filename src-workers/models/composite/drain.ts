@@ -1,43 +1,41 @@
 import type { ActivityProfile } from './block-law.ts';
-import { meanRate, type SmoothedRate } from './rate.ts';
+import { rateAt, type SmoothedRate } from './rate.ts';
+
+/** What `drainCycles` found, beside its result: written there, read at once by its caller. */
+export const drainParts = {
+  /** Expected time of one multiprocessor, cycles. */
+  meanCycles: 0,
+};
 
 /**
- * The time that multiprocessors need to finish what they hold, in a form that any number of them can be asked for.
- * Layout of one record in a `Float64Array`, from its offset: mean time of one multiprocessor, standard deviation of its
- * total, then for 1, 2, 4, … multiprocessors the time of the one whose last block ends last.
- */
-export const DRAIN_RECORD = 11;
-const DOUBLINGS = DRAIN_RECORD - 2;
-
-/**
- * Computes a drain record.
+ * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks are
+ * not replaced.
  *
- * Mean: ∫ E[t(w(v))] dv over the virtual time v in which the multiprocessor has anything active. Slowest: the same for the
- * multiprocessor that holds the longest block of all, which is active as long as any block of the device is.
- * @param out record, cycles, from `offset`
+ * On average one takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The slowest is late for two
+ * independent reasons: it holds the longest block of all (the same integral over the time in which any block of the
+ * device is active, for the multiprocessor that holds that block), or more work in total (the variance of the integral).
  * @param profile activity of a slot
  * @param extra further activity on the same cells, weighted by `extraWeight`; or `undefined`
  * @param slots block slots in use per multiprocessor
  * @param groupsPerBlock W_b
  */
-export function drainInto(
-  out: Float64Array,
-  offset: number,
+export function drainCycles(
   profile: ActivityProfile,
   extra: ActivityProfile | undefined,
   extraWeight: number,
   slots: number,
   groupsPerBlock: number,
+  multiprocessors: number,
   rate: SmoothedRate,
-): void {
+): number {
   const W = groupsPerBlock;
   const cap = slots * W;
-  const capAbove = Math.min(cap + 1, rate.groups);
-  out.fill(0, offset, offset + DRAIN_RECORD);
+  const { cycles } = rate;
+  const { width } = profile;
   let meanTime = 0;
+  let longestTime = 0;
   let inner = 0;
   let spread = 0;
-  const { width } = profile;
   for (let c = 0; c < width.length; c++) {
     const h = width[c];
     let block = profile.block[c];
@@ -57,49 +55,42 @@ export function drainInto(
     const square = active + W * (W - 1) * pair;
     const slotVariance = Math.max(0, square - active * active);
 
-    let idle = power(1 - block, slots);
+    // Two-point Gauss–Hermite averages: at one standard deviation on either side.
+    const idle = power(1 - block, slots);
     const alive = 1 - idle;
     const mean = (slots * active) / alive;
-    const variance = (slots * slotVariance + slots * slots * active * active) / alive - mean * mean;
-    meanTime += h * alive * meanRate(rate, mean, variance, cap);
+    const deviation = Math.sqrt(Math.max(0, (slots * (slotVariance + slots * active * active)) / alive - mean * mean));
+    meanTime += h * alive * 0.5 * (rateAt(cycles, mean - deviation, cap) + rateAt(cycles, mean + deviation, cap));
 
     const own = active / block;
     const meanSlow = own + (slots - 1) * active;
     const varianceSlow = Math.max(0, square / block - own * own) + (slots - 1) * slotVariance;
-    const t = meanRate(rate, meanSlow, varianceSlow, cap);
-    for (let j = 0; j < DOUBLINGS; j++) {
-      out[offset + 2 + j] += h * t * (1 - idle);
-      idle *= idle;
-    }
+    // At least half a group to either side, so that the difference is a slope.
+    const step = Math.max(0.5, Math.sqrt(varianceSlow));
+    const above = rateAt(cycles, meanSlow + step, cap);
+    const t =
+      varianceSlow > 0.25 ? 0.5 * (above + rateAt(cycles, meanSlow - step, cap)) : rateAt(cycles, meanSlow, cap);
+    longestTime += h * t * (1 - power(idle, multiprocessors));
     if (group < 1) {
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
-      const slope = meanRate(rate, meanSlow + 1, varianceSlow, capAbove) - t;
+      const slope = (above - t) / step;
       const before = slope * (1 - group) * h;
       spread += ((slope * slots * slotVariance) / (1 - group)) * h * (2 * inner + before);
       inner += before;
     }
   }
-  out[offset] = meanTime;
-  out[offset + 1] = Math.sqrt(spread);
+  drainParts.meanCycles = meanTime;
+  if (multiprocessors <= 1) return meanTime;
+  const longest = Math.max(0, longestTime - meanTime);
+  const most = normalMaximum(multiprocessors) * Math.sqrt(spread);
+  // Exact where both reasons are normal.
+  return meanTime + Math.sqrt(longest * longest + most * most);
 }
 
-/** Expected time of the slowest of `multiprocessors` that drain alike, cycles. */
-export function slowestDrain(record: Float64Array, offset: number, multiprocessors: number): number {
-  const mean = record[offset];
-  if (multiprocessors <= 1) return mean;
-  const level = Math.log2(multiprocessors);
-  const below = Math.min(DOUBLINGS - 2, Math.floor(level));
-  const low = record[offset + 2 + below];
-  const longest = low + (level - below) * (record[offset + 3 + below] - low);
-  const tail = Math.max(0, longest - mean);
-  const sum = normalMaximum(multiprocessors) * record[offset + 1];
-  // Two independent reasons to be late: exact where both are normal.
-  return mean + Math.sqrt(tail * tail + sum * sum);
-}
-
+/** base to a whole power ≥ 0. */
 function power(base: number, exponent: number): number {
   let result = 1;
-  for (let square = base; exponent > 0; exponent >>= 1, square *= square) if (exponent & 1) result *= square;
+  for (let square = base, rest = exponent; rest > 0; rest >>= 1, square *= square) if (rest & 1) result *= square;
   return result;
 }
 

@@ -9,6 +9,8 @@ export interface Renewal {
   readonly step: number;
   /** Points after which the process is as good as stationary. */
   readonly points: number;
+  /** The same in blocks per slot. */
+  readonly waves: number;
   /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   readonly starts: Float64Array;
   /** Expected starts up to and including each point. */
@@ -21,6 +23,8 @@ export interface Renewal {
   known: number;
   /** Activity after each point where nothing starts from that point on; `undefined` until asked for. */
   readonly profiles: (ActivityProfile | undefined)[];
+  /** Activity after a time longer than any life; `undefined` until asked for. */
+  stationary: ActivityProfile | undefined;
   readonly law: BlockLaw;
   /** P(B = i·step), and the means of the activities over [i·step, (i+1)·step). */
   readonly mass: Float64Array;
@@ -40,13 +44,22 @@ const MOST_WAVES = 48;
 /** How far the waves must have smeared out: 2π²·waves·(σ_B/E[B])². */
 const SMEARED = 3;
 
-export function prepareRenewal(law: BlockLaw): Renewal {
+const renewals = new WeakMap<BlockLaw, Renewal>();
+
+/** The renewal process of a block law; prepared once. */
+export function renewalOf(law: BlockLaw): Renewal {
+  let renewal = renewals.get(law);
+  if (!renewal) renewals.set(law, (renewal = prepareRenewal(law)));
+  return renewal;
+}
+
+function prepareRenewal(law: BlockLaw): Renewal {
   const variation = law.blockDeviation / law.meanBlock;
   const perBlock = Math.min(MOST_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, 1 / variation));
   let grid = law.meanBlock / perBlock;
   if (law.lattice) grid = Math.max(1, Math.round(grid));
   const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
-  const residualWaves = (4 * law.meanResidual) / law.meanBlock;
+  const residualWaves = (3 * law.meanResidual) / law.meanBlock;
   const waves = Math.min(MOST_WAVES, Math.max(3, smearedWaves, residualWaves));
   const points = Math.ceil((waves * law.meanBlock) / grid);
   const last = law.drainEdges[law.drainEdges.length - 1];
@@ -82,6 +95,7 @@ export function prepareRenewal(law: BlockLaw): Renewal {
   return {
     step,
     points,
+    waves,
     starts: new Float64Array(points),
     cumulative: new Float64Array(points),
     group: new Float64Array(points),
@@ -89,6 +103,7 @@ export function prepareRenewal(law: BlockLaw): Renewal {
     between: new Float64Array(points),
     known: 0,
     profiles: [],
+    stationary: undefined,
     law,
     mass,
     ageGroup,
@@ -190,4 +205,36 @@ function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: 
     group[c] += scale * (high[1] - low[1]);
     pair[c] += scale * (high[2] - low[2]);
   }
+}
+
+/**
+ * Activity from now on of a slot that has been refilled for `time` iterations, with all ages up to that alike, if its
+ * block is not replaced. What is older than the run cannot be there yet: with heavy tails that matters for long.
+ */
+export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
+  const { law } = renewal;
+  const edges = law.drainEdges;
+  const cells = edges.length - 1;
+  const old = time >= edges[cells];
+  if (old && renewal.stationary) return renewal.stationary;
+  const profile = emptyDrain(law);
+  law.integrals.at(time, low);
+  const lived = low[0];
+  for (let c = 0; c < cells; c++) {
+    const middle = 0.5 * (edges[c] + edges[c + 1]);
+    law.integrals.at(middle, low);
+    law.integrals.at(middle + time, high);
+    profile.block[c] = (high[0] - low[0]) / lived;
+    profile.group[c] = (high[1] - low[1]) / lived;
+    profile.pair[c] = (high[2] - low[2]) / lived;
+  }
+  if (old) renewal.stationary = profile;
+  return profile;
+}
+
+/** Mean residual life in a profile, iterations. */
+export function meanResidual(profile: ActivityProfile): number {
+  let sum = 0;
+  for (let c = 0; c < profile.width.length; c++) sum += profile.width[c] * profile.block[c];
+  return sum;
 }
