@@ -174,8 +174,11 @@ export interface ParallelSample {
 
 export interface DeviceBest {
   readonly device: GpuDevice;
+  /** The device's best design, or the one design that was asked for; null where it is invalid there. */
   readonly best: RankRow | null;
   readonly valid: number;
+  /** Designs of this device within the model's error (`tieFraction`) of its best. */
+  readonly ties: number;
   readonly breakdown: Breakdown | null;
   /** Best time per threads per unit on this device, ms (NaN where none valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
@@ -183,6 +186,8 @@ export interface DeviceBest {
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
+  /** Relative width of the band in which the model cannot tell designs apart. */
+  readonly tieFraction: number;
   /** timeMs[i][j]: the best design of device i, run on device j (NaN where invalid there). */
   readonly cross: readonly (readonly number[])[];
   /** Sentences that say why the fastest device wins, largest cause first. */

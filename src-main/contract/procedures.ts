@@ -162,7 +162,8 @@ export const procedures = {
     readonly { readonly id: string; readonly label: string; readonly values: readonly string[]; readonly texts: readonly string[] }[]
   >(),
 
-  'compare.devices': procedure(v.strictObject({ runId: id })).returns<DeviceComparisonResult>(),
+  /** Each device at its own best design or, with `designIndex`, every device at that one design. */
+  'compare.devices': procedure(v.strictObject({ runId: id, designIndex: v.optional(index) })).returns<DeviceComparisonResult>(),
   'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
 
   'export.render': procedure(

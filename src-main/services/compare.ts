@@ -1,59 +1,121 @@
-import { ok, type Result } from '../../src-workers/domain/result.ts';
-import { BREAKDOWN_PARTS } from '../../src-workers/domain/breakdown.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { BREAKDOWN_PARTS, type BreakdownPart } from '../../src-workers/domain/breakdown.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
-import { rankedDesigns } from '../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../contract/api.ts';
-import { deviceComparison, type DeviceComparisonRow } from '../../src-workers/models/occupancy/comparison.ts';
+import {
+  deviceComparison,
+  peakInstructionsGigaPerSecond,
+  type DeviceComparisonRow,
+} from '../../src-workers/models/occupancy/comparison.ts';
 import type { Catalogue } from './catalogue.ts';
 import { designText } from './design-text.ts';
-import { bestRows, deviceFilter, type RunView } from './run-view.ts';
+import { bestRows, deviceFilter, rankRow, TIE_FRACTION, type RunView } from './run-view.ts';
 
-/** The best design of each device of a run, what it costs on the others, and why the fastest device wins. */
-export function compareDevices(view: RunView): Result<DeviceComparisonResult> {
+/**
+ * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
+ * the others, and in sentences why the fastest device wins.
+ */
+export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
   const stride = ranking.strides[0]!;
+  const { timeMs } = ranking.columns;
+  if (designIndex !== undefined && designIndex >= timeMs.length)
+    return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${timeMs.length - 1}`);
   const devices: DeviceBest[] = [];
-  for (const device of view.devices) {
+  const bestDesigns: (number | undefined)[] = [];
+  for (const [at, device] of view.devices.entries()) {
     const filter = deviceFilter(view, device.id);
     if (!filter.ok) return filter;
     const list = rankedDesigns(ranking, filter.value, 'timeMs');
-    const best = bestRows(view, filter.value, 1)[0] ?? null;
-    const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, at) => {
-      const first = rankedDesigns(ranking, { ...filter.value, positions: { ...filter.value.positions, 1: new Set([at]) } }, 'timeMs')[0];
-      return { threadsPerUnit, timeMs: first === undefined ? NaN : ranking.columns.timeMs[first]! };
+    const ties = tieCount(ranking, list, TIE_FRACTION);
+    const own = list[0];
+    const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
+    const valid = shown !== undefined && !Number.isNaN(timeMs[shown]!);
+    const rank = valid ? list.indexOf(shown) + 1 : 0;
+    const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
+      const positions = { ...filter.value.positions, 1: new Set([position]) };
+      const first = rankedDesigns(ranking, { ...filter.value, positions }, 'timeMs')[0];
+      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first]! };
     });
-    devices.push({ device, best, valid: list.length, breakdown: best ? explainDesign(view.predictor, best.designIndex) : null, byThreadsPerUnit });
+    bestDesigns.push(own);
+    devices.push({
+      device,
+      best: valid ? rankRow(view, shown, rank, rank <= ties) : null,
+      valid: list.length,
+      ties,
+      breakdown: valid ? explainDesign(view.predictor, shown) : null,
+      byThreadsPerUnit,
+    });
   }
-  const cross = devices.map((row) =>
-    view.devices.map((_, column) => (row.best ? ranking.columns.timeMs[(row.best.designIndex % stride) + column * stride]! : NaN)),
+  const cross = bestDesigns.map((own) =>
+    view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride]!)),
   );
-  return ok({ devices, cross, reasons: reasons(devices) });
+  return ok({ devices, tieFraction: TIE_FRACTION, cross, reasons: comparisonReasons(devices) });
 }
 
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
+const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
 
-/** Why the fastest device beats the next, from the two breakdowns, largest cause first. */
-function reasons(devices: readonly DeviceBest[]): readonly string[] {
-  const ranked = devices.filter((entry) => entry.best && entry.breakdown).sort((a, b) => a.best!.timeMs - b.best!.timeMs);
-  const [winner, next] = ranked;
-  if (!winner || !next) return [];
+/** What a part of the breakdown means when the faster device spends less on it. */
+const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
+  idealWork: 'issuing the work itself',
+  cooperation: 'threads that share a unit',
+  imbalance: 'lanes that wait for the longest unit of their group',
+  registerCap: 'spills under a register cap',
+  latency: 'latency that too few active thread groups leave open',
+  drain: 'multiprocessors that run out of blocks at the end',
+  balancing: 'ordering or fetching units',
+};
+/** Parts smaller than this share of the difference are not worth a sentence. */
+const WORTH_SAYING = 0.05;
+const MOST_CAUSES = 3;
+
+/** Why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
+export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
+  const ranked = devices
+    .filter((entry) => entry.best && entry.breakdown)
+    .sort((a, b) => a.best!.timeMs - b.best!.timeMs);
+  const winner = ranked[0];
+  const next = ranked.at(-1);
+  if (!winner || !next || winner === next) return [];
   const gap = next.best!.timeMs - winner.best!.timeMs;
-  const lines = [`${winner.device.name} is ${(next.best!.timeMs / winner.best!.timeMs).toFixed(2)} times as fast as ${next.device.name}.`];
-  const causes = BREAKDOWN_PARTS.map((part) => ({ part, ms: next.breakdown!.parts[part.id] - winner.breakdown!.parts[part.id] }))
-    .filter((cause) => Math.abs(cause.ms) > 0.02 * gap)
+  const ratio = next.best!.timeMs / winner.best!.timeMs;
+  if (ratio < 1 + TIE_FRACTION)
+    return [
+      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
+    ];
+  const fastest = ranked.length > 2 ? 'the fastest' : 'the faster';
+  const slowest = ranked.length > 2 ? ', the slowest' : '';
+  const lines = [`${winner.device.name} is ${fastest}: ${times(ratio)} as fast as ${next.device.name}${slowest}.`];
+  const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
+    .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
-  for (const { part, ms } of causes.slice(0, 4)) {
+  for (const { id, ms } of causes.slice(0, MOST_CAUSES)) {
     const share = percent(Math.abs(ms) / gap);
-    lines.push(ms > 0 ? `${part.label}: ${ms.toFixed(3)} ms less, ${share} of the difference (${part.hint}).` : `${part.label}: ${(-ms).toFixed(3)} ms more, which costs ${share} of the difference (${part.hint}).`);
+    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${PART_WORDS[id]}: ${share} of the difference.`);
+    else
+      lines.push(
+        `It spends ${(-ms).toPrecision(3)} ms more on ${PART_WORDS[id]}, which gives ${share} of the difference back.`,
+      );
   }
-  const peak = (entry: DeviceBest): number => (entry.device.multiprocessors * entry.device.clockMhz * entry.device.fp32LanesPerMultiprocessor) / 1e6;
-  lines.push(`Peak rate, lanes × multiprocessors × clock: ${peak(winner).toFixed(1)} against ${peak(next).toFixed(1)} thousand billion lane-instructions a second.`);
+  const peak = (entry: DeviceBest): number => peakInstructionsGigaPerSecond(entry.device);
+  const peaks = peak(winner) / peak(next);
+  lines.push(
+    peaks >= 1
+      ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', of which this kernel cannot use all.' : ', which is what the times show.'}`
+      : `It wins in spite of a lower peak instruction rate, ${percent(peaks)} of that of ${next.device.name}.`,
+  );
   return lines;
 }
 
 /** What differs between two runs: fields of their studies, the best design per device, and how alike they rank. */
-export function diffRuns(left: RunView, right: RunView, summaries: { readonly left: RunSummary; readonly right: RunSummary }): Result<RunDiff> {
+export function diffRuns(
+  left: RunView,
+  right: RunView,
+  summaries: { readonly left: RunSummary; readonly right: RunSummary },
+): Result<RunDiff> {
   const fields = differences(left.study.study, right.study.study, '');
   const ids = [...new Set([...left.devices, ...right.devices].map((device) => device.id))];
   const best = ids.map((id) => {
@@ -75,11 +137,18 @@ export function diffRuns(left: RunView, right: RunView, summaries: { readonly le
 }
 
 /** Leaves of two JSON values that differ, by path. */
-export function differences(left: unknown, right: unknown, path: string): { readonly field: string; readonly left: string; readonly right: string }[] {
+export function differences(
+  left: unknown,
+  right: unknown,
+  path: string,
+): { readonly field: string; readonly left: string; readonly right: string }[] {
   if (JSON.stringify(left) === JSON.stringify(right)) return [];
-  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
   if (isObject(left) && isObject(right))
-    return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) => differences(left[key], right[key], path ? `${path}.${key}` : key));
+    return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
+      differences(left[key], right[key], path ? `${path}.${key}` : key),
+    );
   const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));
   return [{ field: path, left: text(left), right: text(right) }];
 }
@@ -107,12 +176,17 @@ function rankCorrelation(left: RunView, right: RunView): number | null {
   return a.length > 1 ? spearman(Float64Array.from(a), Float64Array.from(b)) : null;
 }
 
-
 /** Data-sheet figures of GPUs side by side, one row per metric. */
 export async function deviceRows(
   catalogue: Catalogue,
   ids: readonly string[],
-): Promise<Result<{ readonly devices: readonly string[]; readonly names: readonly string[]; readonly rows: readonly DeviceComparisonRow[] }>> {
+): Promise<
+  Result<{
+    readonly devices: readonly string[];
+    readonly names: readonly string[];
+    readonly rows: readonly DeviceComparisonRow[];
+  }>
+> {
   const devices = await catalogue.gpus(ids);
   if (!devices.ok) return devices;
   return ok({ devices: ids, names: devices.value.map((device) => device.name), rows: deviceComparison(devices.value) });

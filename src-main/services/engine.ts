@@ -335,7 +335,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
     'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),
-    'compare.devices': ({ runId }) => onRun(runId, compareDevices),
+    'compare.devices': ({ runId, designIndex }) => onRun(runId, (view) => compareDevices(view, designIndex)),
     'design.explain': ({ runId, designIndex }) =>
       onRun(runId, (view) => {
         const total = view.ranking.columns.timeMs.length;
