@@ -20,6 +20,8 @@ export interface ActivityProfile {
 export interface ActivityIntegrals {
   /** Writes block, group and pair integrals to `out[0..2]`. */
   at(y: number, out: Float64Array): void;
+  /** Mean residual life at time `y` > 0 of a slot whose block has any age up to y alike, iterations. */
+  meanResidualAt(y: number): number;
   /** P(B > y). */
   blockSurvival(y: number): number;
 }
@@ -45,18 +47,20 @@ export interface BlockLaw {
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
+  /** The longest life, iterations. */
+  readonly longest: number;
   /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
 }
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
-const BULK_CELLS = 9;
-const TAIL_CELLS = 0.8;
+const BULK_CELLS = 8;
+const TAIL_CELLS = 0.7;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
 /** Widest cells of the drain: this fraction of E[B], or of the time since the last dispatch. */
-const DRAIN_FRACTION_OF_BLOCK = 0.1;
-const DRAIN_FRACTION_OF_TIME = 0.3;
+const DRAIN_FRACTION_OF_BLOCK = 0.2;
+const DRAIN_FRACTION_OF_TIME = 0.5;
 
 /**
  * Tabulates the life of a block of `groupsPerBlock` consecutive work groups.
@@ -87,12 +91,15 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
   const sumBlock = new Float64Array(n + 1);
   const sumGroup = new Float64Array(n + 1);
   const sumPair = new Float64Array(n + 1);
+  // ∫∫ of the block's survival.
+  const sumSum = new Float64Array(n + 1);
   let secondMoment = 0;
   for (let i = 0; i < n; i++) {
     const step = edge[i + 1] - edge[i];
     sumBlock[i + 1] = sumBlock[i] + step * block[i];
     sumGroup[i + 1] = sumGroup[i] + step * group[i];
     sumPair[i + 1] = sumPair[i] + step * pair[i];
+    sumSum[i + 1] = sumSum[i] + step * (sumBlock[i] + 0.5 * step * block[i]);
     secondMoment += step * (edge[i + 1] + edge[i]) * block[i];
   }
   const meanBlock = sumBlock[n];
@@ -122,6 +129,13 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
       out[0] = sumBlock[i] + rest * block[i];
       out[1] = sumGroup[i] + rest * group[i];
       out[2] = sumPair[i] + rest * pair[i];
+    },
+    meanResidualAt(y) {
+      const i = rowOf(y);
+      const rest = y - edge[i];
+      const lived = sumBlock[i] + rest * block[i];
+      const area = sumSum[i] + rest * (sumBlock[i] + 0.5 * rest * block[i]);
+      return (y * meanBlock - area) / lived;
     },
     blockSurvival: (y) => block[rowOf(y)],
   };
@@ -167,6 +181,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
     meanPair: sumPair[n],
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
+    longest: end,
     lattice: table.lattice,
   };
 }

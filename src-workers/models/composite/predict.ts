@@ -1,7 +1,7 @@
 import type { BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { meanRate, type SmoothedRate } from './rate.ts';
-import { agedProfile, extendRenewal, meanResidual, profileAfter, renewalOf, type Renewal } from './renewal.ts';
+import { agedProfile, extendRenewal, profileAfter, renewalOf, type Renewal } from './renewal.ts';
 
 /** Everything about a design but its grid. */
 export interface Residency {
@@ -63,18 +63,18 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   makeStationary(residency);
   const total = waves * block.meanBlock;
   let time = total - block.meanResidual;
-  let profile = agedProfile(renewal, Math.max(time, 0.5 * total));
-  if (profile !== renewal.stationary) {
-    for (let i = 0; i < RESIDUAL_ITERATIONS; i++) {
-      time = Math.max(total - meanResidual(profile), 0.1 * total);
-      profile = agedProfile(renewal, time);
+  if (time < block.longest) {
+    for (let i = 0; i < RESIDUAL_STEPS; i++) {
+      time = total - block.integrals.meanResidualAt(Math.max(time, 0.1 * total));
     }
+    time = Math.max(time, 0.1 * total);
   }
+  const profile = agedProfile(renewal, time);
   return time * residency.stationaryRate + drainCycles(profile, undefined, 0, R, W, multiprocessors, rate);
 }
 
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */
-const RESIDUAL_ITERATIONS = 3;
+const RESIDUAL_STEPS = 6;
 
 function isConstant(block: BlockLaw): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock;

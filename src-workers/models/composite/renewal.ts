@@ -23,8 +23,9 @@ export interface Renewal {
   known: number;
   /** Activity after each point where nothing starts from that point on; `undefined` until asked for. */
   readonly profiles: (ActivityProfile | undefined)[];
-  /** Activity after a time longer than any life; `undefined` until asked for. */
-  stationary: ActivityProfile | undefined;
+  /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
+  readonly aged: ActivityProfile;
+  agedTime: number;
   readonly law: BlockLaw;
   /** P(B = i·step), and the means of the activities over [i·step, (i+1)·step). */
   readonly mass: Float64Array;
@@ -103,7 +104,8 @@ function prepareRenewal(law: BlockLaw): Renewal {
     between: new Float64Array(points),
     known: 0,
     profiles: [],
-    stationary: undefined,
+    aged: emptyDrain(law),
+    agedTime: 0,
     law,
     mass,
     ageGroup,
@@ -208,33 +210,27 @@ function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: 
 }
 
 /**
- * Activity from now on of a slot that has been refilled for `time` iterations, with all ages up to that alike, if its
- * block is not replaced. What is older than the run cannot be there yet: with heavy tails that matters for long.
+ * Writes to `renewal.aged` the activity from now on of a slot that has been refilled for `time` iterations, with all ages
+ * up to that alike, if its block is not replaced. What is older than the run cannot be there yet: with heavy tails that
+ * matters for long.
  */
 export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
-  const { law } = renewal;
+  const { law, aged } = renewal;
   const edges = law.drainEdges;
-  const cells = edges.length - 1;
-  const old = time >= edges[cells];
-  if (old && renewal.stationary) return renewal.stationary;
-  const profile = emptyDrain(law);
-  law.integrals.at(time, low);
-  const lived = low[0];
+  const cells = aged.width.length;
+  // Beyond the longest life nothing changes any more.
+  const age = Math.min(time, edges[cells]);
+  if (renewal.agedTime === age) return aged;
+  law.integrals.at(age, low);
+  const scale = 1 / low[0];
   for (let c = 0; c < cells; c++) {
     const middle = 0.5 * (edges[c] + edges[c + 1]);
     law.integrals.at(middle, low);
-    law.integrals.at(middle + time, high);
-    profile.block[c] = (high[0] - low[0]) / lived;
-    profile.group[c] = (high[1] - low[1]) / lived;
-    profile.pair[c] = (high[2] - low[2]) / lived;
+    law.integrals.at(middle + age, high);
+    aged.block[c] = (high[0] - low[0]) * scale;
+    aged.group[c] = (high[1] - low[1]) * scale;
+    aged.pair[c] = (high[2] - low[2]) * scale;
   }
-  if (old) renewal.stationary = profile;
-  return profile;
-}
-
-/** Mean residual life in a profile, iterations. */
-export function meanResidual(profile: ActivityProfile): number {
-  let sum = 0;
-  for (let c = 0; c < profile.width.length; c++) sum += profile.width[c] * profile.block[c];
-  return sum;
+  renewal.agedTime = age;
+  return aged;
 }
