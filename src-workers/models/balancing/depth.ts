@@ -16,6 +16,7 @@ import {
   onGrid,
   shifted,
   sumOf,
+  sumsOf,
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
@@ -220,10 +221,11 @@ function bucketModel(
     buckets.map(({ share }) => share),
     rounds,
   );
-  const sums = patterns.map(({ weight, counts }) => ({
-    weight,
-    law: sumOf(perRound.map((term, b) => ({ ...term, count: counts[b] }))),
-  }));
+  const laws = sumsOf(
+    perRound,
+    patterns.map(({ counts }) => counts),
+  );
+  const sums = patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
   return independentGroups(sums, loop === 'nested' ? 1 : n);
 }
 
@@ -303,10 +305,15 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow, rounds: number
   }
   const perWindow = window.units / window.n;
   /** A block's rounds; one that spans whole windows is as long as the longest of their last groups. */
-  const block = (groups: number) =>
-    groups <= perWindow
-      ? sumOf([{ ...round(groups), count: rounds }])
-      : maximumOf(sumOf([{ ...round(perWindow), count: rounds }]), groups / perWindow);
+  const blocks = new Map<number, DiscreteLaw>();
+  const block = (groups: number): DiscreteLaw => {
+    let law = blocks.get(groups);
+    if (!law) {
+      law = groups <= perWindow ? sumOf([round(groups)], [rounds]) : maximumOf(block(perWindow), groups / perWindow);
+      blocks.set(groups, law);
+    }
+    return law;
+  };
   const values = windowGrid(
     [1, 2, 4, 8, 16, 32].filter((groups) => groups < perWindow).map(block),
     block(Math.min(perWindow, 32)),
@@ -336,7 +343,7 @@ function constantLaw(value: number): DiscreteLaw {
 
 /** Law of the total length of `rounds` units, what a lane of a flattened loop runs. */
 function laneSum({ law, cumulants }: PreparedLaw, rounds: number): DiscreteLaw {
-  return sumOf([{ law, cumulants, count: rounds }]);
+  return sumOf([{ law, cumulants }], [rounds]);
 }
 
 /** From so many units per lane on the mean loss of a sum comes from its first two moments. */
@@ -422,10 +429,11 @@ function bucketSumsMeanLoss(buckets: readonly Bucket[], n: number, rounds: numbe
     buckets.map(({ share }) => share),
     rounds,
   );
-  return patterns.reduce((loss, { weight, counts }) => {
-    const sum = sumOf(terms.map((term, b) => ({ ...term, count: counts[b] })));
-    return loss + weight * laneSumLoss(sum, n, rounds);
-  }, 0);
+  const sums = sumsOf(
+    terms,
+    patterns.map(({ counts }) => counts),
+  );
+  return patterns.reduce((loss, { weight }, i) => loss + weight * laneSumLoss(sums[i], n, rounds), 0);
 }
 
 /**

@@ -138,45 +138,59 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: union, survival }, maxPoints);
 }
 
-/** Independent draws that are added up: `count` of `law`. */
+/** A law to draw from, with its cumulants. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
-  readonly count: number;
 }
 
 /** Terms of comparable variance from which on a sum is taken by its first three cumulants. */
 const SMOOTH_TERMS = 16;
 /** Largest skewness for that. */
 const SMOOTH_SKEWNESS = 0.5;
+/** Draws from which on it is done whatever the skewness: placing them on a lattice would cost more than it tells. */
+const SMOOTH_DRAWS = 256;
 const TRANSFORM_POINTS = 1024;
 
 /**
- * Law of the sum of independent draws.
+ * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
  *
  * Sums of many terms are Pearson III laws with the right mean, variance and skewness, by the Wilson–Hilferty cube
  * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684); others a product of discrete Fourier transforms over 1,024 lattice
  * points, exact to rounding where the lattice of the sum fits and mean-preserving where it does not.
  */
-export function sumOf(terms: readonly SumTerm[]): DiscreteLaw {
-  const used = terms.filter((term) => term.count > 0);
-  if (used.length === 1 && used[0].count === 1) return used[0].law;
-  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0 };
-  for (const { cumulants, count } of used) {
+export function sumOf(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
+  return sumsOf(terms, [counts])[0];
+}
+
+/** Several sums of the same terms, one for each list of counts: they share the terms' transforms. */
+export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
+  const laws = countLists.map((counts) => simpleSum(terms, counts));
+  const hard = countLists.filter((_, i) => laws[i] === null);
+  const transformed = hard.length === 0 ? [] : transformedSums(terms, hard);
+  return laws.map((law) => law ?? transformed.shift()!);
+}
+
+/** The sum where it is a single draw, a constant, or smooth; `null` where it has to be computed in full. */
+function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
+  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0 };
+  terms.forEach(({ cumulants }, i) => {
+    const count = counts[i];
+    total.count += count;
     total.mean += count * cumulants.mean;
     total.variance += count * cumulants.variance;
     total.third += count * cumulants.third;
     total.squaredVariance += count * cumulants.variance * cumulants.variance;
-  }
+  });
+  if (total.count === 1) return terms[counts.indexOf(1)].law;
   // Spread below 1e-9 of the mean is a constant; below that the grids would no longer increase.
   if (total.variance <= 1e-18 * total.mean * total.mean) {
     return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
   }
   const skewness = total.third / total.variance ** 1.5;
   const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
-  return effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS
-    ? smoothLaw(total.mean, Math.sqrt(total.variance), skewness)
-    : transformedSum(used, total.mean);
+  const smooth = effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS;
+  return smooth || total.count > SMOOTH_DRAWS ? smoothLaw(total.mean, Math.sqrt(total.variance), skewness) : null;
 }
 
 /** Standard normal quantiles on an even grid and the mass around each. */
@@ -191,96 +205,146 @@ const NORMAL_GRID = (() => {
 
 /** Pearson III law by its first three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
-  const { z, survival } = NORMAL_GRID;
-  const cubed = (value: number) => (1 + (skewness * value) / 6 - (skewness * skewness) / 36) ** 3;
-  // For a vanishing skewness the cube's quotient is the normal quantile itself.
-  const standard = Math.abs(skewness) < 1e-6 ? z : z.map((value) => (2 / skewness) * (cubed(value) - 1));
+  const standard = standardPearson(skewness);
+  const { values, survival } = standard;
   // The cube is an approximation: its own mean and deviation are put right.
-  const own = cumulantsOf({ values: standard, survival });
+  const own = cumulantsOf(standard);
   const scale = standardDeviation / Math.sqrt(own.variance);
-  return { values: standard.map((value) => mean + (value - own.mean) * scale), survival };
+  return { values: values.map((value) => mean + (value - own.mean) * scale), survival };
 }
 
-function transformedSum(terms: readonly SumTerm[], mean: number): DiscreteLaw {
-  let low = 0;
-  let high = 0;
-  for (const { law, count } of terms) {
-    low += count * law.values[0];
-    high += count * law.values[law.values.length - 1];
-  }
+function standardPearson(skewness: number): DiscreteLaw {
+  const { z, survival } = NORMAL_GRID;
+  // For a vanishing skewness the cube's quotient is the normal quantile itself.
+  if (Math.abs(skewness) < 1e-6) return { values: z, survival };
+  if (skewness < 0) return mirrored(standardPearson(-skewness));
+  // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there.
+  const base = z.map((value) => 1 + (skewness * value) / 6 - (skewness * skewness) / 36);
+  const first = Math.max(0, base.findIndex((value) => value > 0) - 1);
+  return {
+    values: base.subarray(first).map((value) => (2 / skewness) * (Math.max(0, value) ** 3 - 1)),
+    survival: survival.subarray(first),
+  };
+}
+
+/** Law of −X. */
+function mirrored(law: DiscreteLaw): DiscreteLaw {
+  return fromMasses(law.values.map((value) => -value).reverse(), massesOf(law).reverse());
+}
+
+function transformedSums(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
   const ownStep = commonStep(terms.map(({ law }) => law.values));
+  const sums = countLists.map((counts) => {
+    const sum = { counts, draws: 0, mean: 0, origin: 0, low: 0, high: 0, margin: 0 };
+    terms.forEach(({ law, cumulants }, i) => {
+      sum.draws += counts[i];
+      sum.mean += counts[i] * cumulants.mean;
+      sum.origin += counts[i] * law.values[0];
+      sum.high += counts[i] * law.values[law.values.length - 1];
+    });
+    sum.low = sum.origin;
+    return sum;
+  });
   let step = ownStep;
-  if (ownStep === 0 || (high - low) / ownStep > TRANSFORM_POINTS - 2) {
-    high = Math.min(high, mean + tailReach(terms, 1));
-    low = Math.max(low, mean - tailReach(terms, -1));
-    step = Math.max(ownStep, (high - low) / (TRANSFORM_POINTS - 2 - terms.length));
-  }
-
-  const size = TRANSFORM_POINTS;
-  const transform = fourier(size);
-  const half = size / 2;
-  const re = new Float64Array(half + 1).fill(1);
-  const im = new Float64Array(half + 1);
-  const data = new Float64Array(size);
-  const spectrum = new Float64Array(2 * size);
-  let origin = 0;
-  for (const { law, count } of terms) {
-    data.fill(0);
-    const first = law.values[0];
-    origin += count * first;
-    let above = 1;
-    for (let i = 0; i < law.values.length; i++) {
-      const mass = above - law.survival[i];
-      above = law.survival[i];
-      const position = (law.values[i] - first) / step;
-      let cell = Math.floor(position);
-      let share = position - cell;
-      if (share < 1e-9 || share > 1 - 1e-9) {
-        cell = Math.round(position);
-        share = 0;
-      }
-      data[cell % size] += mass * (1 - share);
-      if (share > 0) data[(cell + 1) % size] += mass * share;
-    }
-    transform.realTransform(spectrum, data);
-    for (let k = 0; k <= half; k++) {
-      let baseRe = spectrum[2 * k];
-      let baseIm = spectrum[2 * k + 1];
-      let r = re[k];
-      let s = im[k];
-      for (let rest = count; rest > 0; rest = Math.floor(rest / 2)) {
-        if (rest % 2 === 1) [r, s] = [r * baseRe - s * baseIm, r * baseIm + s * baseRe];
-        [baseRe, baseIm] = [baseRe * baseRe - baseIm * baseIm, 2 * baseRe * baseIm];
-      }
-      re[k] = r;
-      im[k] = s;
+  if (ownStep === 0 || sums.some(({ low, high }) => (high - low) / ownStep > TRANSFORM_POINTS - 2)) {
+    for (const sum of sums) {
+      sum.high = Math.min(sum.high, sum.mean + tailReach(terms, sum.counts, 1));
+      sum.low = Math.max(sum.low, sum.mean - tailReach(terms, sum.counts, -1));
+      // Every draw that falls between two cells strays to one of them, half a cell in the root mean square at worst.
+      sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
+      step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
   }
-  for (let k = 0; k <= half; k++) {
-    spectrum[2 * k] = re[k];
-    spectrum[2 * k + 1] = im[k];
-  }
-  transform.completeSpectrum(spectrum);
-  const sums = new Float64Array(2 * size);
-  transform.inverseTransform(sums, spectrum);
 
-  // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
-  const start = Math.floor((low - origin) / step + 1e-9);
-  const values: number[] = [];
-  const masses: number[] = [];
-  let totalMass = 0;
-  for (let j = 0; j < size; j++) {
-    const mass = sums[2 * ((start + j) % size)];
-    // Below this the transform's rounding is all there is.
-    if (mass < 1e-15) continue;
-    values.push(origin + (start + j) * step);
-    masses.push(mass);
-    totalMass += mass;
+  const transform = fourier(TRANSFORM_POINTS);
+  const half = TRANSFORM_POINTS / 2;
+  const spectra = terms.map(({ law }) => {
+    const spectrum = new Float64Array(2 * TRANSFORM_POINTS);
+    transform.realTransform(spectrum, latticeMasses(law, step));
+    return spectrum;
+  });
+  const powers = terms.map(() => new Map<number, Float64Array>());
+  const powerOf = (term: number, count: number): Float64Array => {
+    if (count === 1) return spectra[term];
+    let power = powers[term].get(count);
+    if (!power) {
+      power = spectrumPower(spectra[term], count, half);
+      powers[term].set(count, power);
+    }
+    return power;
+  };
+
+  const inverse = new Float64Array(2 * TRANSFORM_POINTS);
+  return sums.map(({ counts, origin, low, margin }) => {
+    const product = new Float64Array(2 * TRANSFORM_POINTS);
+    for (let k = 0; k <= half; k++) product[2 * k] = 1;
+    counts.forEach((count, i) => {
+      if (count > 0) multiplyInto(product, powerOf(i, count), half);
+    });
+    transform.completeSpectrum(product);
+    transform.inverseTransform(inverse, product);
+
+    // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
+    const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
+    const values: number[] = [];
+    const masses: number[] = [];
+    let totalMass = 0;
+    for (let j = 0; j < TRANSFORM_POINTS; j++) {
+      const mass = inverse[2 * ((start + j) % TRANSFORM_POINTS)];
+      // Below this the transform's rounding is all there is.
+      if (mass < 1e-15) continue;
+      values.push(origin + (start + j) * step);
+      masses.push(mass);
+      totalMass += mass;
+    }
+    return fromMasses(
+      Float64Array.from(values),
+      Float64Array.from(masses, (mass) => mass / totalMass),
+    );
+  });
+}
+
+/** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays. */
+function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
+  const cells = new Float64Array(TRANSFORM_POINTS);
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const position = (values[i] - values[0]) / step;
+    const nearest = Math.round(position);
+    if (Math.abs(position - nearest) < 1e-9) {
+      cells[nearest % TRANSFORM_POINTS] += mass;
+    } else {
+      const cell = Math.floor(position);
+      cells[cell % TRANSFORM_POINTS] += mass * (cell + 1 - position);
+      cells[(cell + 1) % TRANSFORM_POINTS] += mass * (position - cell);
+    }
   }
-  return fromMasses(
-    Float64Array.from(values),
-    Float64Array.from(masses, (mass) => mass / totalMass),
-  );
+  return cells;
+}
+
+function spectrumPower(spectrum: Float64Array, exponent: number, half: number): Float64Array {
+  const square = spectrum.slice();
+  let power: Float64Array | null = null;
+  for (let rest = exponent; ;) {
+    if (rest % 2 === 1) {
+      if (power) multiplyInto(power, square, half);
+      else power = square.slice();
+    }
+    rest = Math.floor(rest / 2);
+    if (rest === 0) return power!;
+    multiplyInto(square, square, half);
+  }
+}
+
+/** Complex product of the first half + 1 bins, in place; `factor` may be `target`. */
+function multiplyInto(target: Float64Array, factor: Float64Array, half: number): void {
+  for (let k = 0; k <= 2 * half; k += 2) {
+    const re = target[k] * factor[k] - target[k + 1] * factor[k + 1];
+    target[k + 1] = target[k] * factor[k + 1] + target[k + 1] * factor[k];
+    target[k] = re;
+  }
 }
 
 /** −ln of the probability that a sum may have beyond its window, at either end. */
@@ -289,10 +353,11 @@ const WINDOW_INFORMATION = 23;
 const WINDOW_EXPONENTS = [0.1, 0.3, 1, 2, 4, 8, 16, 32];
 
 /** Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff. */
-function tailReach(terms: readonly SumTerm[], sign: 1 | -1): number {
+function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
   let variance = 0;
-  for (const { law, cumulants, count } of terms) {
+  const used = terms.map((term, i) => ({ ...term, count: counts[i] })).filter(({ count }) => count > 0);
+  for (const { law, cumulants, count } of used) {
     const end = sign > 0 ? law.values[law.values.length - 1] : law.values[0];
     longest = Math.max(longest, sign * (end - cumulants.mean));
     variance += count * cumulants.variance;
@@ -304,7 +369,7 @@ function tailReach(terms: readonly SumTerm[], sign: 1 | -1): number {
   let reach = Infinity;
   for (const exponent of exponents) {
     let information = WINDOW_INFORMATION;
-    for (const { law, cumulants, count } of terms) {
+    for (const { law, cumulants, count } of used) {
       let moment = 0;
       let above = 1;
       for (let i = 0; i < law.values.length; i++) {

@@ -12,15 +12,15 @@ import {
 } from './discrete-law.ts';
 
 /** Points of the lattice that the renewal equation runs on. */
-const LATTICE_POINTS = 512;
+const LATTICE_POINTS = 300;
 /** Steps after which the renewal rate is taken for settled, whether it is or not (nearly equal lengths). */
 const LONGEST_TRANSIENT = 4096;
 /**
- * The law of the time T is cut into parts of at most this probability and, but for its tails, at most this many mean
- * lengths; each has its own law of residual lives.
+ * The law of the time T is cut into parts of at most this probability and, but for its tails, at most this many times mean
+ * and deviation of a length; each has its own law of residual lives.
  */
 const PART_PROBABILITY = 1 / 6;
-const PART_MEAN_LENGTHS = 1 / 4;
+const PART_WIDTH = 1 / 4;
 const TAIL_PROBABILITY = 1e-3;
 /** Standard deviations after which the law of T is cut. */
 const TIME_REACH = 6.4;
@@ -72,7 +72,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     let rate = 0;
     for (let i = 0; i < lengths.length && lengths[i] <= t; i++) rate += masses[i] * starts[t - lengths[i]];
     starts.push(rate);
-    if (Math.abs(rate * mean - 1) > 1e-6) settledSince = t;
+    if (Math.abs(rate * mean - 1) > 1e-3) settledSince = t;
   }
   // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u, u the rate of starts (the first at step 0 included).
   const startedMean = new Float64Array(starts.length);
@@ -121,10 +121,13 @@ export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread:
     const end = (units * mean - meanResidual - (mean - meanResidual) / n) * step;
     const last = shifted(lastLane(renewals, lengths, residual, n), end);
     const noise = smoothLaw(0, Math.sqrt((units * (variance + emptyProbability * mean * mean)) / n) * step, 0);
-    return sumOf([
-      { law: last, cumulants: cumulantsOf(last), count: 1 },
-      { law: noise, cumulants: cumulantsOf(noise), count: 1 },
-    ]);
+    return sumOf(
+      [
+        { law: last, cumulants: cumulantsOf(last) },
+        { law: noise, cumulants: cumulantsOf(noise) },
+      ],
+      [1, 1],
+    );
   }
 
   const { first, masses } = times;
@@ -133,7 +136,7 @@ export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread:
     let to = from;
     let mass = 0;
     let sum = 0;
-    const widest = from + mean * PART_MEAN_LENGTHS;
+    const widest = from + (mean + Math.sqrt(variance)) * PART_WIDTH;
     while (to < masses.length) {
       const more = mass + masses[to];
       if (mass > 0 && (more > PART_PROBABILITY || (to > widest && more > TAIL_PROBABILITY))) break;
