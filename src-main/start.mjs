@@ -2,10 +2,12 @@
 // runtime, or else starts the browser host and prints its address. Plain JavaScript: the system's Node may be old.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findElectron, findNode, hostsEngine } from './runtimes.mjs';
 
+/** Where the person is: npm changes to the project's folder first. */
+const from = (path) => resolvePath(process.env.INIT_CWD ?? process.cwd(), path);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
 const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
@@ -34,7 +36,7 @@ function readArguments(argv) {
     else if (name === '--port' || name === '--db') {
       const value = inline ?? argv[++i];
       if (!value) stop(`${name} needs a value; ${usage}`, 2);
-      read[name.slice(2)] = value;
+      read[name.slice(2)] = name === '--db' ? from(value) : value;
     } else read.rest.push(argv[i]);
   }
   return read;
@@ -53,24 +55,26 @@ function isBuilt() {
   return Math.min(...built.map(newest)) >= Math.max(...sources.map(newest));
 }
 
-/** Runs a child to its end. Ctrl-C reaches it as well, being in the same group, so here it is only waited for. */
+/** Runs a child to its end, passing on what tells this process to stop. Ctrl-C so reaches it twice; it expects that. */
 function run(file, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, { cwd: root, stdio: 'inherit', ...options });
     const output = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => output.push(data));
-    const wait = () => {};
-    const pass = () => child.kill('SIGTERM');
-    process.on('SIGINT', wait);
-    process.on('SIGTERM', pass);
-    const end = (code, signal) => {
-      process.off('SIGINT', wait);
-      process.off('SIGTERM', pass);
-      resolve({ code: code ?? 1, signal, output: Buffer.concat(output).toString() });
+    let told = false;
+    const pass = (signal) => {
+      told = true;
+      child.kill(signal);
+    };
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, pass);
+    const end = (code) => {
+      for (const signal of signals) process.off(signal, pass);
+      resolve({ code: code ?? 1, told, output: Buffer.concat(output).toString() });
     };
     child.on('error', (error) => {
       output.push(Buffer.from(error.message));
-      end(1, null);
+      end(1);
     });
     child.on('close', end);
   });
@@ -85,7 +89,7 @@ if (!isBuilt()) {
   if (!existsSync(bundler)) stop('The dependencies are not installed; run: npm ci', 1);
   say('Building Lockstep (first start, or changed sources) …');
   const build = await run(node, [bundler, 'build'], { stdio: ['ignore', 'pipe', 'pipe'] });
-  if (build.signal) process.exit(130);
+  if (build.told) process.exit(130);
   if (build.code !== 0) stop(`${build.output}\nThe build failed.`, 1);
 }
 
@@ -101,12 +105,12 @@ if (why === null) {
   if (wanted.db) env.LOCKSTEP_DB = wanted.db;
   if (!env.LOCKSTEP_ENGINE_NODE && !hostsEngine(electron.file)) env.LOCKSTEP_ENGINE_NODE = node;
   const flags = wanted.rest.filter((one) => one.startsWith('-'));
-  const studies = wanted.rest.filter((one) => !one.startsWith('-'));
+  const studies = wanted.rest.filter((one) => !one.startsWith('-')).map(from);
   const scheme = join(root, 'src-main/desktop/page-scheme.cjs');
   const began = Date.now();
   const desktop = await run(electron.file, [...flags, '-r', scheme, root, ...studies], { env });
-  if (desktop.code === 0 || desktop.signal || Date.now() - began > FAILED_START_MS) process.exit(desktop.code);
-  why = `Electron could not start, exit code ${desktop.code}`;
+  if (desktop.code === 0 || desktop.told || Date.now() - began > FAILED_START_MS) process.exit(desktop.code);
+  why = 'Electron ended at once (its message is above)';
 }
 
 say(`Opening in the browser instead of a window: ${why}.`);

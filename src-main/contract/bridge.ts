@@ -5,29 +5,25 @@ import type { ExportDocument } from './api.ts';
  * Types only, so that the renderer and the preload script agree without sharing code.
  */
 
-/** What the application menu may ask of the page; the page maps them to its own commands. */
-export const MENU_COMMANDS = [
-  'study.new',
-  'study.open',
-  'study.save',
-  'study.exportAs',
-  'run.start',
-  'run.cancel',
-  'edit.undo',
-  'view.study',
-  'view.landscape',
-  'view.ranking',
-  'view.compare',
-  'view.measure',
-  'view.runs',
-  'view.models',
-  'view.export',
-  'view.palette',
-  'view.settings',
-  'help.shortcuts',
-  'help.example',
-] as const;
-export type MenuCommand = (typeof MENU_COMMANDS)[number];
+/** What the application menu may ask of the page: ids of the page's own commands. */
+export type MenuCommand =
+  | 'study.new'
+  | 'study.open'
+  | 'study.save'
+  | 'study.exportAs'
+  | 'run.start'
+  | 'run.cancel'
+  | 'view.study'
+  | 'view.landscape'
+  | 'view.ranking'
+  | 'view.compare'
+  | 'view.runs'
+  | 'view.models'
+  | 'view.export'
+  | 'view.palette'
+  | 'view.settings'
+  | 'help.shortcuts'
+  | 'help.example';
 
 /** A study file, read by the host. `text` goes to `studies.import`, which validates it. */
 export interface OpenedFile {

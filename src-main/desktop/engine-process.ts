@@ -71,6 +71,7 @@ if (parent) {
 } else {
   process.on('message', (message) => receive(message as ToEngine));
   process.on('disconnect', () => void stop()); // the window is gone, however it went
+  process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => {}); // Ctrl-C reaches the whole group; the host decides when the engine ends
 }
 tell({ kind: 'listening' });

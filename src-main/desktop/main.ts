@@ -34,6 +34,7 @@ const documentSchema = v.strictObject({
 });
 
 let engine: EngineHost | null = null;
+let quitting: 'stopping engine' | 'engine stopped' | null = null;
 /** Files that arrived before any page asked for them. */
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
@@ -58,11 +59,14 @@ if (app.requestSingleInstanceLock()) {
     if (BrowserWindow.getAllWindows().length === 0) newWindow();
   });
   app.on('before-quit', (event) => {
-    const last = engine;
-    if (!last) return;
-    engine = null;
+    if (!engine || quitting === 'engine stopped') return;
     event.preventDefault();
-    void last.stop().then(() => app.quit());
+    if (quitting) return;
+    quitting = 'stopping engine';
+    void engine.stop().then(() => {
+      quitting = 'engine stopped';
+      app.quit();
+    });
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
   for (const file of studyArguments(process.argv)) void takeFile(resolve(file));

@@ -1,7 +1,10 @@
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
-/** The application menu: what the page does goes to the page by the name of its command. */
+/**
+ * The application menu: what the page does goes to the page by the name of its command. Only macOS shows it; elsewhere
+ * the page draws its own in the title bar, and this one carries the keys that work before the page has the focus.
+ */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';
   const item = (label: string, command: MenuCommand, accelerator?: string): MenuItemConstructorOptions => ({
@@ -16,13 +19,15 @@ export function installMenu(send: (command: MenuCommand) => void, newWindow: () 
     {
       label: '&File',
       submenu: [
-        item('New Study', 'study.new', 'CmdOrCtrl+N'),
+        item('New Study', 'study.new', 'CmdOrCtrl+Alt+N'),
         { label: 'New Window', accelerator: 'CmdOrCtrl+Shift+N', click: newWindow },
-        item('Open Study…', 'study.open', 'CmdOrCtrl+O'),
-        item('Example Study', 'help.example'),
+        item('Open Study File…', 'study.open', 'CmdOrCtrl+O'),
+        item('Open the Example Study', 'help.example'),
         separator,
         item('Save Study', 'study.save', 'CmdOrCtrl+S'),
-        item('Export…', 'view.export', 'CmdOrCtrl+E'),
+        item('Save Study as File…', 'study.exportAs', 'CmdOrCtrl+Shift+S'),
+        separator,
+        item('Settings', 'view.settings', 'CmdOrCtrl+,'),
         separator,
         mac ? { role: 'close' } : { role: 'quit' },
       ],
@@ -30,7 +35,7 @@ export function installMenu(send: (command: MenuCommand) => void, newWindow: () 
     { role: 'editMenu' },
     {
       label: '&Run',
-      submenu: [item('Start', 'run.start', 'CmdOrCtrl+Enter'), item('Cancel', 'run.cancel', 'CmdOrCtrl+.')],
+      submenu: [item('Predict the Design Space', 'run.start', 'CmdOrCtrl+Enter'), item('Cancel the Run', 'run.cancel')],
     },
     {
       label: '&View',
@@ -41,6 +46,7 @@ export function installMenu(send: (command: MenuCommand) => void, newWindow: () 
         item('Compare', 'view.compare', 'CmdOrCtrl+4'),
         item('Runs', 'view.runs', 'CmdOrCtrl+5'),
         item('Models', 'view.models', 'CmdOrCtrl+6'),
+        item('Export', 'view.export', 'CmdOrCtrl+7'),
         separator,
         item('Command Palette…', 'view.palette', 'CmdOrCtrl+K'),
         separator,

@@ -50,13 +50,17 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   return { ok: true, value: null };
 }
 
-/** Resolves at the first request to stop; a second one ends the process at once. */
+/**
+ * Resolves at the first request to stop; another one later ends the process at once. Ctrl-C under npm arrives twice, from
+ * the terminal and from the parent, within moments: that is one request.
+ */
 function stopSignal(): Promise<void> {
+  const SAME_REQUEST_MS = 1_000;
   return new Promise((resolve) => {
-    let asked = false;
+    let askedAt: number | null = null;
     const stop = () => {
-      if (asked) process.exit(130);
-      asked = true;
+      askedAt ??= Date.now();
+      if (Date.now() - askedAt > SAME_REQUEST_MS) process.exit(130);
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);

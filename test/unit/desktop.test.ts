@@ -1,0 +1,104 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readStudyFile, safeFileName, studyArguments, writeDocument } from '../../src-main/desktop/documents.ts';
+import { isReachable, readWindowState, writeWindowState } from '../../src-main/desktop/window-state.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lockstep-desktop-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('where the window was', () => {
+  const state = { bounds: { x: -1200, y: 40, width: 1100, height: 700 }, maximised: true };
+
+  test('is kept', () => {
+    const file = join(folder, 'window.json');
+    writeWindowState(file, state);
+    expect(readWindowState(file)).toStrictEqual(state);
+  });
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '{"bounds":{}}',
+    '{"bounds":{"x":1e9,"y":0,"width":800,"height":600},"maximised":false}',
+  ])('is forgotten where the file says %j', async (text) => {
+    const file = join(folder, 'broken.json');
+    await writeFile(file, text);
+    expect(readWindowState(file)).toBeNull();
+  });
+
+  test('a folder that cannot be written is no error', () => {
+    expect(() => writeWindowState(join(folder, 'none', 'window.json'), state)).not.toThrow();
+    expect(readWindowState(join(folder, 'none', 'window.json'))).toBeNull();
+  });
+
+  test.each([
+    ['on the second display', { x: -1200, y: 40, width: 1100, height: 700 }, true],
+    ['a corner on the first', { x: 1820, y: 900, width: 1100, height: 700 }, true],
+    ['on a display that is gone', { x: 2400, y: 0, width: 1100, height: 700 }, false],
+    ['with its title bar above the screen', { x: 100, y: -300, width: 1100, height: 700 }, false],
+    ['with its title bar below the screen', { x: 100, y: 1060, width: 1100, height: 700 }, false],
+    ['with a sliver too narrow to take hold of', { x: 1900, y: 0, width: 1100, height: 700 }, false],
+  ])('%s it counts as reachable: %#', (_, bounds, reachable) => {
+    const workAreas = [
+      { x: 0, y: 0, width: 1920, height: 1080 },
+      { x: -1280, y: 0, width: 1280, height: 1024 },
+    ];
+    expect(isReachable(bounds, workAreas)).toBe(reachable);
+  });
+});
+
+describe('study files', () => {
+  test('are read with their name, and refused above the limit or where they are no file', async () => {
+    const file = join(folder, 'study.json');
+    await writeFile(file, '{"lockstep":1}');
+    expect(await readStudyFile(file)).toStrictEqual({
+      ok: true,
+      value: { fileName: 'study.json', text: '{"lockstep":1}' },
+    });
+    await writeFile(file, ' '.repeat(4_000_001));
+    expect(await readStudyFile(file)).toMatchObject({ error: { code: 'bad-input', message: /4000001 bytes/ } });
+    expect(await readStudyFile(folder)).toMatchObject({ ok: false });
+    expect(await readStudyFile(join(folder, 'none.json'))).toMatchObject({ error: { code: 'not-found' } });
+  });
+
+  test('are told from flags and folders on a command line', () => {
+    expect(
+      studyArguments(['/usr/bin/electron', '--no-sandbox', '-r', 'scheme.cjs', '.', 'a.json', 'B.JSON', '--x=c.json']),
+    ).toEqual(['a.json', 'B.JSON']);
+  });
+});
+
+describe('documents', () => {
+  test('replace the file whole, and leave nothing beside it', async () => {
+    const own = await mkdtemp(join(folder, 'save-'));
+    const file = join(own, 'report.md');
+    await writeDocument(file, 'first');
+    await writeDocument(file, 'second');
+    expect(await readFile(file, 'utf8')).toBe('second');
+    expect(await readdir(own)).toEqual(['report.md']);
+    await expect(writeDocument(join(own, 'none', 'report.md'), 'x')).rejects.toThrow(/ENOENT/);
+    await expect(writeDocument(own, 'x')).rejects.toThrow();
+    expect(await readdir(own)).toEqual(['report.md']);
+  });
+
+  test('get a name that is a name and nothing more', () => {
+    expect(safeFileName('acts ranking.csv')).toBe('acts ranking.csv');
+    expect(safeFileName('../../.bashrc')).toBe('bashrc');
+    expect(safeFileName('C:\\Windows\\evil.exe')).toBe('evil.exe');
+    expect(safeFileName('..')).toBe('lockstep.txt');
+    fc.assert(
+      fc.property(fc.string(), (suggested) => {
+        const name = safeFileName(suggested);
+        // eslint-disable-next-line no-control-regex -- control characters are what must not be there
+        expect(name).toMatch(/^[^.\u0000-\u001f<>:"/\\|?*][^\u0000-\u001f<>:"/\\|?*]{0,119}$/);
+      }),
+    );
+  });
+});
