@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from './fixtures/desktop.ts';
 
@@ -58,10 +58,9 @@ test('the page is sandboxed: no Node, no other window, no way out of its origin'
     notifications: await Notification.requestPermission(),
   }));
   expect(seen).toEqual({ node: false, opened: false, fetched: false, outside: 404, notifications: 'denied' });
-  const before = page.url();
   await page.evaluate(() => void (location.href = 'https://example.com/'));
   await page.waitForTimeout(300);
-  expect(page.url()).toBe(before);
+  expect(page.url()).toMatch(/^app:\/\/lockstep\//);
   expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
 });
 
@@ -147,4 +146,21 @@ test('a dead page can be reloaded, and shows itself again', async ({ desktop: { 
   });
   expect(shown).toMatchObject({ asked: 'The page stopped working.', crashed: false });
   expect(shown.url).toMatch(/^app:\/\/lockstep\//);
+});
+
+test('closing keeps the place of the window and ends the engine without a trace', async ({
+  desktop: { app, window: page, folder },
+}) => {
+  await expect(page.locator('#app')).not.toBeEmpty();
+  const closed = app.waitForEvent('close');
+  await app.evaluate(({ BrowserWindow }) => {
+    const window = BrowserWindow.getAllWindows()[0]!;
+    window.setBounds({ x: 40, y: 30, width: 1100, height: 700 });
+    setTimeout(() => window.close(), 300); // not before this call is answered
+  });
+  await closed;
+  const kept: unknown = JSON.parse(readFileSync(join(folder, 'window.json'), 'utf8'));
+  expect(kept).toEqual({ bounds: { x: 40, y: 30, width: 1100, height: 700 }, maximised: false });
+  // SQLite removes its write-ahead log when the last connection closes: the engine was stopped, not killed.
+  expect(readdirSync(folder).filter((name) => name.startsWith('lockstep.db'))).toEqual(['lockstep.db']);
 });
