@@ -86,6 +86,7 @@ export interface RunDetail extends RunSummary {
 }
 
 export interface RankRow {
+  /** By time within the filter, from 1; 0 where the design has none. */
   readonly rank: number;
   /** True where the time is within the model's own error of the best of the list. */
   readonly tied: boolean;
@@ -137,6 +138,8 @@ export interface RankPage {
   readonly ties: number;
   readonly tieFraction: number;
   readonly baseline: RankRow | null;
+  /** Place of the design asked for in the sorted list, from 0; null where it is not in it or none was asked for. */
+  readonly foundAt: number | null;
 }
 
 export interface Histogram {
@@ -162,6 +165,8 @@ export interface LandscapeGrid {
   readonly waves: Float64Array;
   readonly best: number;
   readonly bestDesign: number;
+  /** Relative width of the band the model cannot tell apart. */
+  readonly tieFraction: number;
 }
 
 export interface ParallelSample {

@@ -53,6 +53,8 @@ export const rankFilter = v.strictObject({
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
   loop: v.optional(v.array(shortText)),
+  /** Texts of the launch axis, as `landscape.axes` gives them. */
+  launch: v.optional(v.array(shortText)),
   blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   registerCap: v.optional(v.array(v.nullable(v.number()))),
@@ -125,6 +127,8 @@ export const procedures = {
       offset: v.optional(index, 0),
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 100),
       baseline: v.optional(index),
+      /** A design whose place in the list is wanted (`foundAt`). */
+      find: v.optional(index),
       detail: v.optional(v.boolean(), false),
     }),
   ).returns<RankPage>(),
@@ -135,6 +139,11 @@ export const procedures = {
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
+  /**
+   * The design one would write first on a device (or on the first one): one thread per unit as far as the space allows,
+   * nothing balanced or capped, blocks of about 256 threads, launched to cover all units or else to fill the device once.
+   */
+  'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{ readonly designIndex: number | null }>(),
   /** Designs that differ from this one in one axis only, with their times, for every axis that has more than one value. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {

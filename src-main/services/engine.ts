@@ -19,7 +19,7 @@ import type { Context } from './context.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
 import { openPool } from './pool.ts';
-import { designSlices, landscapeAxes, landscapeGrid, parallelSample, rankHistogram, rankPage, rankedDesign } from './rankings.ts';
+import { designSlices, landscapeAxes, landscapeGrid, parallelSample, plainDesign, rankHistogram, rankPage, rankedDesign } from './rankings.ts';
 import { createRunViews, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
@@ -331,6 +331,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'ranking.page': (input) => onRun(input.runId, (view) => rankPage(view, input)),
     'ranking.histogram': (input) => onRun(input.runId, (view) => rankHistogram(view, input)),
     'ranking.design': (input) => onRun(input.runId, (view) => rankedDesign(view, input)),
+    'ranking.plain': (input) => onRun(input.runId, (view) => plainDesign(view, input.deviceId)),
     'ranking.slices': ({ runId, designIndex }) => onRun(runId, (view) => designSlices(view, designIndex)),
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),

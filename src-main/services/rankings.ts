@@ -35,12 +35,12 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
   const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
+  const rankOf = ranker(view, byTime);
   const rows: RankRow[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
-    const place = input.sort.descending ? list.length - 1 - at : at;
-    const design = list[place]!;
-    const row = rankRow(view, design, place + 1, view.ranking.columns.timeMs[design]! <= limitMs);
+    const design = list[input.sort.descending ? list.length - 1 - at : at]!;
+    const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
     rows.push(input.detail ? detailed(view, row) : row);
   }
   let baseline: RankRow | null = null;
@@ -49,26 +49,70 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     if (!known.ok) return known;
     baseline = designRow(view, input.baseline, byTime, limitMs);
   }
-  return ok({ matching: list.length, total: view.ranking.columns.timeMs.length, offset: input.offset, rows, ties, tieFraction: TIE_FRACTION, baseline });
+  const found = input.find === undefined ? -1 : list.indexOf(input.find);
+  return ok({
+    matching: list.length,
+    total: view.ranking.columns.timeMs.length,
+    offset: input.offset,
+    rows,
+    ties,
+    tieFraction: TIE_FRACTION,
+    baseline,
+    foundAt: found < 0 ? null : input.sort.descending ? list.length - 1 - found : found,
+  });
 }
 
-/** A design with its rank by time in a list ascending in time; rank 0 where it is not in the list. */
-function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
+/** Rank of a design by time in a list ascending in time, from 1; 0 where it is not in the list. */
+function ranker(view: RunView, byTime: Uint32Array): (design: number) => number {
   const { timeMs } = view.ranking.columns;
-  const time = timeMs[design]!;
-  let rank = 0;
-  if (!Number.isNaN(time)) {
+  return (design) => {
+    const time = timeMs[design]!;
+    if (Number.isNaN(time)) return 0;
     let low = 0;
     let high = byTime.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (timeMs[byTime[middle]!]! < time) low = middle + 1;
+      // Equal times are in the order of the designs.
+      const other = byTime[middle]!;
+      if (timeMs[other]! < time || (timeMs[other] === time && other < design)) low = middle + 1;
       else high = middle;
     }
-    while (low < byTime.length && byTime[low] !== design && timeMs[byTime[low]!]! === time) low += 1;
-    rank = byTime[low] === design ? low + 1 : 0;
+    return byTime[low] === design ? low + 1 : 0;
+  };
+}
+
+function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
+  return detailed(view, rankRow(view, design, ranker(view, byTime)(design), view.ranking.columns.timeMs[design]! <= tieLimitMs));
+}
+
+/** See the contract's `ranking.plain`. */
+export function plainDesign(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
+  const { axes, strides, counts, columns, waves } = view.ranking;
+  const device = deviceId === undefined ? 0 : axes.devices.findIndex(({ id }) => id === deviceId);
+  if (device < 0) return fail('not-found', `device "${deviceId}" is not in this run; expected one of ${axes.devices.map(({ id }) => id).join(', ')}`);
+  const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
+  const base =
+    device * strides[0]! +
+    smallest(axes.threadsPerUnit) * strides[1]! +
+    Math.max(0, axes.loop.indexOf('nested')) * strides[2]! +
+    Math.max(0, axes.balancing.indexOf('none')) * strides[3]! +
+    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[5]!;
+  const sizes = axes.blockThreads
+    .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
+    .sort((a, b) => a.distance - b.distance);
+  for (const { at } of sizes) {
+    let best: number | null = null;
+    let bestDistance = Infinity;
+    for (let launch = 0; launch < counts[4]!; launch += 1) {
+      const design = base + launch * strides[4]! + at * strides[6]!;
+      if (Number.isNaN(columns.timeMs[design]!)) continue;
+      const { kind, value } = axes.launch[launch]!;
+      const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]!));
+      if (distance < bestDistance) [best, bestDistance] = [design, distance];
+    }
+    if (best !== null) return ok({ designIndex: best });
   }
-  return detailed(view, rankRow(view, design, rank, time <= tieLimitMs));
+  return ok({ designIndex: null });
 }
 
 export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.design'>): Result<RankRow> {
@@ -96,13 +140,26 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   const last = Math.min(timeMs[list[list.length - 1]!]!, best * HISTOGRAM_SPAN);
   const span = Math.log(Math.max(last / best, 1 + 1e-9));
   for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
-  let beyond = 0;
-  for (const design of list) {
-    const bin = Math.floor((Math.log(timeMs[design]! / best) / span) * input.bins);
-    if (bin > input.bins) beyond += 1;
-    else counts[Math.min(bin, input.bins - 1)]! += 1;
+  // The list ascends in time, so each edge is found by bisection. The last edge belongs to the last bin.
+  const below = (edge: number, inclusive: boolean): number => {
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const time = timeMs[list[middle]!]!;
+      if (time < edge || (inclusive && time === edge)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  edgesMs[input.bins] = last;
+  let before = 0;
+  for (let bin = 0; bin < input.bins; bin += 1) {
+    const upTo = below(edgesMs[bin + 1]!, bin === input.bins - 1);
+    counts[bin] = upTo - before;
+    before = upTo;
   }
-  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]!]!, beyond });
+  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]!]!, beyond: list.length - before });
 }
 
 /** For every axis with more than one value: the designs that differ from this one in that axis only. */
@@ -191,6 +248,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
     waves: cellWaves,
     best: best === Infinity ? NaN : best,
     bestDesign,
+    tieFraction: TIE_FRACTION,
   });
 }
 

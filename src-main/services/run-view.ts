@@ -110,6 +110,7 @@ export function rankingFilter(view: RunView, filter: ProcedureArguments<'ranking
   if (filter.threadsPerUnit) steps.push(pick(1, 'threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
   if (filter.loop) steps.push(pick(2, 'loop', axes.loop, filter.loop));
   if (filter.balancing) steps.push(pick(3, 'balancing', axes.balancing, filter.balancing));
+  if (filter.launch) steps.push(pick(4, 'launch', axisTexts(view, 4), filter.launch));
   if (filter.registerCap) steps.push(pick(5, 'registerCap', axes.registerCap, filter.registerCap));
   const wrong = steps.find((step) => !step.ok);
   if (wrong && !wrong.ok) return wrong;

@@ -1,7 +1,7 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import type { SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
-import { sortByKey, sortByValue } from './sort.ts';
+import { sortByKey, sortByValue, type SortValues } from './sort.ts';
 
 /** Columns of a run that a ranking can be sorted by: a float column, or an axis of the design space. */
 export type SortColumn =
@@ -40,20 +40,32 @@ export interface Ranking {
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
+  /** Which designs pass a filter's positions and ranges (1), by the filter's identity. */
+  readonly masks: Map<string, Uint8Array>;
 }
 
+/** Lists and masks kept: a megabyte or four per million designs each. */
 const MAX_LISTS = 12;
+const MAX_MASKS = 6;
+
+function remember<T>(cache: Map<string, T>, key: string, value: T, most: number): T {
+  if (cache.size >= most) cache.delete(cache.keys().next().value!);
+  cache.set(key, value);
+  return value;
+}
 
 export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Ranking {
   const counts = axisCounts(axes);
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
   const waves = new Float64Array(columns.timeMs.length);
-  for (let design = 0; design < waves.length; design += 1) {
-    const multiprocessors = axes.devices[Math.floor(design / strides[0]!)]!.multiprocessors;
-    const slots = multiprocessors * columns.residentBlocks[design]!;
-    waves[design] = slots > 0 ? columns.gridBlocks[design]! / slots : 0;
+  for (const [at, device] of axes.devices.entries()) {
+    const end = (at + 1) * strides[0]!;
+    for (let design = at * strides[0]!; design < end; design += 1) {
+      const slots = device.multiprocessors * columns.residentBlocks[design]!;
+      waves[design] = slots > 0 ? columns.gridBlocks[design]! / slots : 0;
+    }
   }
-  return { axes, columns, strides, counts, waves, sorted: new Map(), lists: new Map() };
+  return { axes, columns, strides, counts, waves, sorted: new Map(), lists: new Map(), masks: new Map() };
 }
 
 /** Position of a design on an axis (index into AXIS_ORDER). */
@@ -93,25 +105,32 @@ function axisOrder(ranking: Ranking, axis: number): Uint32Array {
   return ranks;
 }
 
-function floatColumn(ranking: Ranking, column: SortColumn): Float64Array | null {
+/** The position on an axis of every design, as ranks. */
+function axisKeys(ranking: Ranking, axis: number): Uint16Array {
+  const ranks = axisOrder(ranking, axis);
+  const stride = ranking.strides[axis]!;
+  const keys = new Uint16Array(ranking.columns.timeMs.length);
+  for (let start = 0, position = 0; start < keys.length; start += stride, position += 1) {
+    const rank = ranks[position % ranks.length]!;
+    if (stride === 1) keys[start] = rank;
+    else keys.fill(rank, start, start + stride);
+  }
+  return keys;
+}
+
+function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
   const { columns } = ranking;
   switch (column) {
-    case 'timeMs':
-      return columns.timeMs;
-    case 'unitsPerThread':
-      return columns.unitsPerThread;
-    case 'gridBlocks':
-      return columns.gridBlocks;
     case 'waves':
       return ranking.waves;
+    case 'timeMs':
+    case 'unitsPerThread':
+    case 'gridBlocks':
     case 'meanLoss':
-      return Float64Array.from(columns.meanLoss);
     case 'aggregateLoss':
-      return Float64Array.from(columns.aggregateLoss);
     case 'occupancyFraction':
-      return Float64Array.from(columns.occupancyFraction);
     case 'residentBlocks':
-      return Float64Array.from(columns.residentBlocks);
+      return columns[column];
     default:
       return null;
   }
@@ -136,44 +155,64 @@ function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const known = ranking.sorted.get(column);
   if (known) return known;
   const base = byTime(ranking);
-  const values = floatColumn(ranking, column);
   const axis = AXIS_OF[column];
+  const values = valueColumn(ranking, column);
   let order = base;
-  if (column !== 'timeMs' && values) order = sortByValue(base, values);
-  else if (axis !== undefined) {
-    const ranks = axisOrder(ranking, axis);
-    order = sortByKey(base, (design) => ranks[axisPosition(ranking, axis, design)]!, ranks.length);
-  }
+  if (axis !== undefined) order = sortByKey(base, axisKeys(ranking, axis), ranking.counts[axis]!);
+  else if (values instanceof Uint16Array) order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
+  else if (values && column !== 'timeMs') order = sortByValue(base, values);
   ranking.sorted.set(column, order);
   return order;
 }
 
 function invalidDesigns(ranking: Ranking, reason: number | undefined): Uint32Array {
   const { invalidReason } = ranking.columns;
-  const out: number[] = [];
+  const out = new Uint32Array(invalidReason.length);
+  let size = 0;
   for (let design = 0; design < invalidReason.length; design += 1) {
     const code = invalidReason[design]!;
-    if (code !== 0 && (reason === undefined || code === reason)) out.push(design);
+    out[size] = design;
+    if (code !== 0 && (reason === undefined || code === reason)) size += 1;
   }
-  return Uint32Array.from(out);
+  return out.slice(0, size);
 }
 
-function passes(ranking: Ranking, filter: RankingFilter): (design: number) => boolean {
-  const axisTests = Object.entries(filter.positions).map(([axis, wanted]) => {
-    const index = Number(axis);
-    const allowed = new Uint8Array(ranking.counts[index]!);
-    for (const position of wanted ?? []) if (position < allowed.length) allowed[position] = 1;
-    return { stride: ranking.strides[index]!, count: ranking.counts[index]!, allowed };
-  });
-  const rangeTests = filter.ranges.map((range) => ({ ...range, values: ranking.columns[range.column] }));
-  return (design) => {
-    for (const { stride, count, allowed } of axisTests) if (!allowed[Math.floor(design / stride) % count]) return false;
-    for (const { values, from, to } of rangeTests) {
-      const value = values[design]!;
-      if (!(value >= from && value <= to)) return false;
+/** 1 for every design that passes the positions and ranges of a filter, whatever its validity. */
+function passing(ranking: Ranking, filter: RankingFilter): Uint8Array {
+  const mask = new Uint8Array(ranking.columns.timeMs.length).fill(1);
+  for (const [axis, wanted] of Object.entries(filter.positions)) {
+    const count = ranking.counts[Number(axis)]!;
+    const stride = ranking.strides[Number(axis)]!;
+    for (let start = 0, position = 0; start < mask.length; start += stride, position += 1) {
+      if (position === count) position = 0;
+      if (wanted?.has(position)) continue;
+      if (stride === 1) mask[start] = 0;
+      else mask.fill(0, start, start + stride);
     }
-    return true;
-  };
+  }
+  for (const { column, from, to } of filter.ranges) {
+    const values = ranking.columns[column];
+    // Float32 columns are compared as they were written: 0.4375 holds, 0.3 is the float32 nearest to it.
+    const low = values instanceof Float32Array ? Math.fround(from) : from;
+    const high = values instanceof Float32Array ? Math.fround(to) : to;
+    for (let design = 0; design < mask.length; design += 1) {
+      const value = values[design]!;
+      if (!(value >= low && value <= high)) mask[design] = 0;
+    }
+  }
+  return mask;
+}
+
+/** The entries of a list whose mask is 1, in their order. */
+function kept(list: Uint32Array, mask: Uint8Array): Uint32Array {
+  const out = new Uint32Array(list.length);
+  let size = 0;
+  for (let i = 0; i < list.length; i += 1) {
+    const design = list[i]!;
+    out[size] = design;
+    size += mask[design]!;
+  }
+  return out.slice(0, size);
 }
 
 /** A filter's identity, for caching. */
@@ -191,24 +230,22 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
   const key = `${column}|${filterKey(filter)}`;
   const known = ranking.lists.get(key);
   if (known) return known;
-  const test = passes(ranking, filter);
+  const unfiltered = filter.ranges.length === 0 && Object.keys(filter.positions).length === 0;
+  const narrowed = (list: Uint32Array): Uint32Array => {
+    if (unfiltered) return list;
+    const maskKey = filterKey({ positions: filter.positions, ranges: filter.ranges, validity: 'all' });
+    return kept(list, ranking.masks.get(maskKey) ?? remember(ranking.masks, maskKey, passing(ranking, filter), MAX_MASKS));
+  };
   const parts: Uint32Array[] = [];
-  if (filter.validity !== 'invalid' && filter.invalidReason === undefined) {
-    const all = sortedBy(ranking, column);
-    const unfiltered = filter.ranges.length === 0 && Object.keys(filter.positions).length === 0;
-    parts.push(unfiltered ? all : all.filter(test));
-  }
-  if (filter.validity !== 'valid' || filter.invalidReason !== undefined)
-    parts.push(invalidDesigns(ranking, filter.invalidReason).filter(test));
+  if (filter.validity !== 'invalid' && filter.invalidReason === undefined) parts.push(narrowed(sortedBy(ranking, column)));
+  if (filter.validity !== 'valid' || filter.invalidReason !== undefined) parts.push(narrowed(invalidDesigns(ranking, filter.invalidReason)));
   let list = parts[0] ?? new Uint32Array(0);
   if (parts.length === 2) {
     list = new Uint32Array(parts[0]!.length + parts[1]!.length);
     list.set(parts[0]!);
     list.set(parts[1]!, parts[0]!.length);
   }
-  if (ranking.lists.size >= MAX_LISTS) ranking.lists.delete(ranking.lists.keys().next().value!);
-  ranking.lists.set(key, list);
-  return list;
+  return remember(ranking.lists, key, list, MAX_LISTS);
 }
 
 /** Number of leading entries of a list ascending in time that lie within `fraction` of its first. */

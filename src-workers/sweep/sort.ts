@@ -6,49 +6,70 @@ const BITS = 11;
 const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;
 
-/** Bit pattern of a float32 mapped so that unsigned comparison orders as the numbers do. */
-function sortableBits(values: Float64Array, items: Uint32Array): Uint32Array {
-  const floats = new Float32Array(items.length);
-  for (let i = 0; i < items.length; i += 1) floats[i] = values[items[i]!]!;
-  const bits = new Uint32Array(floats.buffer);
-  for (let i = 0; i < bits.length; i += 1) {
-    const word = bits[i]!;
-    bits[i] = word & 0x80000000 ? ~word : word | 0x80000000;
-  }
-  return bits;
-}
+/** Columns that can be sorted by: any typed array of numbers without NaN. */
+export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
  * `items` in ascending order of `values[item]`, equal values in the order they came (stable). No value may be NaN.
- * Three radix passes over the float32 image of the keys, then an exact pass over neighbours float32 cannot separate.
+ * Radix passes over the float32 image of the keys (mapped so that unsigned order is numeric order), then an exact pass over
+ * neighbours float32 cannot separate. A pass in which all keys agree is skipped: columns with few distinct values are common.
  */
-export function sortByValue(items: Uint32Array, values: Float64Array): Uint32Array {
+export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array {
   const size = items.length;
-  let keys = sortableBits(values, items);
+  const floats = new Float32Array(size);
+  let exact = true;
+  if (values instanceof Float64Array) {
+    for (let i = 0; i < size; i += 1) {
+      const value = values[items[i]!]!;
+      floats[i] = value;
+      if (floats[i] !== value) exact = false;
+    }
+  } else for (let i = 0; i < size; i += 1) floats[i] = values[items[i]!]!;
+  let keys: Uint32Array = new Uint32Array(floats.buffer);
+  const counts = [0, 1, 2].map(() => new Uint32Array(BUCKETS)) as [Uint32Array, Uint32Array, Uint32Array];
+  const [low, middle, high] = counts;
+  for (let i = 0; i < size; i += 1) {
+    let word = keys[i]!;
+    // Minus zero is zero; otherwise negative numbers sort by their inverted bits.
+    word = word & 0x80000000 ? (word === 0x80000000 ? word : ~word) : word | 0x80000000;
+    keys[i] = word;
+    low[word & MASK]! += 1;
+    middle[(word >>> BITS) & MASK]! += 1;
+    high[(word >>> (2 * BITS)) & MASK]! += 1;
+  }
   let order: Uint32Array = items.slice();
-  let keysNext: Uint32Array = new Uint32Array(size);
-  let orderNext: Uint32Array = new Uint32Array(size);
-  const counts = new Uint32Array(BUCKETS);
-  for (let shift = 0; shift < 33; shift += BITS) {
-    counts.fill(0);
-    for (let i = 0; i < size; i += 1) counts[(keys[i]! >>> shift) & MASK]! += 1;
+  let keysNext: Uint32Array | null = null;
+  let orderNext: Uint32Array | null = null;
+  for (let pass = 0; pass < 3; pass += 1) {
+    const starts = counts[pass]!;
+    const shift = pass * BITS;
+    if (size === 0 || starts[(keys[0]! >>> shift) & MASK] === size) continue;
+    keysNext ??= new Uint32Array(size);
+    orderNext ??= new Uint32Array(size);
     let sum = 0;
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      const count = counts[bucket]!;
-      counts[bucket] = sum;
+      const count = starts[bucket]!;
+      starts[bucket] = sum;
       sum += count;
     }
     for (let i = 0; i < size; i += 1) {
       const key = keys[i]!;
       const bucket = (key >>> shift) & MASK;
-      const at = counts[bucket]!;
-      counts[bucket] = at + 1;
+      const at = starts[bucket]!;
+      starts[bucket] = at + 1;
       keysNext[at] = key;
       orderNext[at] = order[i]!;
     }
     [keys, keysNext] = [keysNext, keys];
     [order, orderNext] = [orderNext, order];
   }
+  if (!exact) separateNeighbours(order, keys, values);
+  return order;
+}
+
+/** Puts items whose keys agree into the order of their values. */
+function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortValues): void {
+  const size = order.length;
   for (let start = 0; start < size; ) {
     let end = start + 1;
     let sorted = true;
@@ -63,23 +84,21 @@ export function sortByValue(items: Uint32Array, values: Float64Array): Uint32Arr
     }
     start = end;
   }
-  return order;
 }
 
-/** `items` in ascending order of a small whole-number key, stable. `keyCount`: keys are 0 … keyCount − 1. */
-export function sortByKey(items: Uint32Array, key: (item: number) => number, keyCount: number): Uint32Array {
-  const counts = new Uint32Array(keyCount + 1);
-  const keys = new Uint32Array(items.length);
-  for (let i = 0; i < items.length; i += 1) {
-    keys[i] = key(items[i]!);
-    counts[keys[i]! + 1]! += 1;
-  }
-  for (let k = 0; k < keyCount; k += 1) counts[k + 1]! += counts[k]!;
-  const out = new Uint32Array(items.length);
-  for (let i = 0; i < items.length; i += 1) {
-    const at = counts[keys[i]!]!;
-    counts[keys[i]!] = at + 1;
-    out[at] = items[i]!;
+/** `items` in ascending order of a small whole-number key of each item, stable. Keys are 0 … keyCount − 1. */
+export function sortByKey(items: Uint32Array, keys: Uint16Array, keyCount: number): Uint32Array {
+  const starts = new Uint32Array(keyCount + 1);
+  const size = items.length;
+  for (let i = 0; i < size; i += 1) starts[keys[items[i]!]! + 1]! += 1;
+  for (let key = 0; key < keyCount; key += 1) starts[key + 1]! += starts[key]!;
+  const out = new Uint32Array(size);
+  for (let i = 0; i < size; i += 1) {
+    const item = items[i]!;
+    const key = keys[item]!;
+    const at = starts[key]!;
+    starts[key] = at + 1;
+    out[at] = item;
   }
   return out;
 }
