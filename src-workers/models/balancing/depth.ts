@@ -39,6 +39,7 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  *   (`roundPatterns`).
  * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each. Within a group the lane
  *   with the longest unit is the same in every round, so a flattened loop gains nothing over a nested one.
+ *   A single group's law then leaves out that a group keeps its place within its block; a block's law is right.
  *   The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
  *   lengths evenly spread over the law.
@@ -84,7 +85,9 @@ export function groupDepth(
     meanWork: pureWork + setup * unitsPerThread,
     aggregateLoss,
     get meanLoss() {
-      return (meanLoss ??= meanLossOf(prepared, n, balancing, loop, unitsPerThread, aggregateLoss));
+      // Between 1 and n by definition; the approximations may stray for extreme laws.
+      meanLoss ??= Math.min(n, Math.max(1, meanLossOf(prepared, n, balancing, loop, unitsPerThread, aggregateLoss)));
+      return meanLoss;
     },
     survivalInto: model.survivalInto,
   };

@@ -173,9 +173,10 @@ export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly
 
 /** The sum where it is a single draw, a constant, or smooth; `null` where it has to be computed in full. */
 function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
-  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0 };
-  terms.forEach(({ cumulants }, i) => {
+  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
+  terms.forEach(({ law, cumulants }, i) => {
     const count = counts[i];
+    total.lowest += count * law.values[0];
     total.count += count;
     total.mean += count * cumulants.mean;
     total.variance += count * cumulants.variance;
@@ -190,7 +191,20 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
   const skewness = total.third / total.variance ** 1.5;
   const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
   const smooth = effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS;
-  return smooth || total.count > SMOOTH_DRAWS ? smoothLaw(total.mean, Math.sqrt(total.variance), skewness) : null;
+  return smooth || total.count > SMOOTH_DRAWS
+    ? raisedTo(total.lowest, smoothLaw(total.mean, Math.sqrt(total.variance), skewness))
+    : null;
+}
+
+/** The law with what lies below `lowest` moved there, and the rest drawn in towards it so that the mean stays. */
+function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
+  if (law.values[0] >= lowest) return law;
+  const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
+  const values = law.values.slice(first);
+  const survival = law.survival.subarray(first);
+  values[0] = lowest;
+  const scale = (meanOf(law.values, law.survival) - lowest) / (meanOf(values, survival) - lowest);
+  return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
 /** Standard normal quantiles on an even grid and the mass around each. */
@@ -203,9 +217,12 @@ const NORMAL_GRID = (() => {
   return { z, survival };
 })();
 
+/** Beyond this skewness the normal grid no longer resolves a Pearson III law; mean and deviation are still met. */
+const LARGEST_SKEWNESS = 4;
+
 /** Pearson III law by its first three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
-  const standard = standardPearson(skewness);
+  const standard = standardPearson(Math.max(-LARGEST_SKEWNESS, Math.min(LARGEST_SKEWNESS, skewness)));
   const { values, survival } = standard;
   // The cube is an approximation: its own mean and deviation are put right.
   const own = cumulantsOf(standard);

@@ -54,7 +54,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   grid[points] = largest;
   const lattice = onGrid(law, grid);
   const emptyProbability = 1 - lattice.survival[0];
-  const survival = lattice.survival.map((s) => s / (1 - emptyProbability));
+  const survival = lattice.survival.map((s) => Math.min(1, s / (1 - emptyProbability)));
   const { mean, variance } = cumulantsOf({ values: grid.map((_, i) => i), survival });
 
   const lengths: number[] = [];
@@ -111,7 +111,11 @@ export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread:
   // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
   const units = unitsPerThread * (1 - emptyProbability);
   const lengths = Float64Array.from(survival, (_, i) => i * step);
-  if (units <= 1) return maximumOf({ values: lengths, survival }, n * units);
+  if (units <= 1) {
+    // At most one for each lane, on average: the longest of all units.
+    const withEmpty = survival.map((s) => s * (1 - emptyProbability));
+    return maximumOf({ values: lengths, survival: withEmpty }, n * unitsPerThread);
+  }
 
   const times = exhaustionTimes(renewals, n, units, units * emptyProbability);
   if (times === null) {
