@@ -1,3 +1,4 @@
+import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
 /** Pieces of options that every chart shares: quiet axes, one kind of tooltip, labels in the right sizes. */
@@ -7,6 +8,11 @@ export const MINOR_SIZE = 10.5;
 
 export function label(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
   return { color: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
+}
+
+/** The same for text that is drawn (custom series, graphics), where the colour is a fill. */
+export function richLabel(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
+  return { fill: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
 }
 
 /** Text of an annotation: readable over anything beneath it. */
@@ -29,11 +35,12 @@ export function xAxis(theme: ChartTheme, { title }: AxisParts = {}) {
       name: title,
       nameLocation: 'end' as const,
       nameGap: 0,
+      nameMoveOverlap: false,
       nameTextStyle: {
         ...label(theme),
         align: 'right' as const,
         verticalAlign: 'top' as const,
-        padding: [26, 0, 0, 0],
+        padding: [22, 0, 0, 0],
       },
     }),
   };
@@ -92,10 +99,52 @@ export function tooltipBody(title: string, note: string, rows: readonly TooltipR
   return body;
 }
 
-/** Round steps that give about `target` gridlines between two values: 0, 0.02, 0.04, … */
+/** Room around the plot, px. ECharts would otherwise shrink the plot to make room for axis names. */
+export function plotArea(left: number, right: number, top: number, bottom: number) {
+  return { left, right, top, bottom, outerBoundsMode: 'none' as const };
+}
+
+/** A round step that gives about `target` gridlines over a span. */
 export function niceStep(span: number, target = 4): number {
   const rough = span / target;
   const size = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * size >= rough) ?? 10;
-  return step * size;
+  const step = [1, 2, 2.5, 4, 5, 10].find((factor) => factor * size >= rough * 0.999) ?? 10;
+  return Number((step * size).toPrecision(3));
+}
+
+/** Decimals that all multiples of a step need: one number of them for the whole axis. */
+export function stepDecimals(step: number): number {
+  let decimals = 0;
+  while (
+    decimals < 12 &&
+    Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9 * 10 ** decimals * step
+  )
+    decimals++;
+  return decimals;
+}
+
+/**
+ * A linear value axis from round step to round step; `max` may end between two gridlines, so that no height is wasted
+ * above the data.
+ */
+export function valueAxis(
+  theme: ChartTheme,
+  { min, max, step }: { readonly min: number; readonly max: number; readonly step: number },
+) {
+  const decimals = stepDecimals(step);
+  const whole = Math.abs(max / step - Math.round(max / step)) < 1e-9;
+  const axis = yAxis(theme);
+  return {
+    ...axis,
+    type: 'value' as const,
+    min,
+    max,
+    interval: step,
+    axisLabel: {
+      ...axis.axisLabel,
+      showMaxLabel: whole,
+      formatter: (v: number) => (v === 0 ? '0' : fixed(v, decimals)),
+    },
+    splitLine: { ...axis.splitLine, showMaxLine: whole },
+  };
 }

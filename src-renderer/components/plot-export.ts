@@ -1,0 +1,49 @@
+/** Turning a drawn plot into a file that looks the same elsewhere. */
+
+/** Properties that style sheets set on the elements of a plot; a file has no style sheet. */
+const PROPERTIES = [
+  'fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'stroke-linecap', 'opacity', 'font-family',
+  'font-size', 'font-weight', 'font-variant-numeric', 'text-anchor', 'dominant-baseline', 'image-rendering', 'display', 'paint-order',
+] as const; // prettier-ignore
+
+/** The SVG element as text that stands alone: computed styles written into it, on a background. */
+export function standaloneSvg(element: SVGSVGElement, background: string): string {
+  const { width, height } = element.getBoundingClientRect();
+  const copy = element.cloneNode(true) as SVGSVGElement;
+  const originals = [element, ...element.querySelectorAll('*')];
+  for (const [i, target] of [copy, ...copy.querySelectorAll('*')].entries()) {
+    const style = getComputedStyle(originals[i]!);
+    const written = PROPERTIES.map((property) => `${property}:${style.getPropertyValue(property)}`).join(';');
+    target.removeAttribute('class');
+    target.setAttribute('style', `${target === copy ? `background:${background};` : ''}${written}`);
+  }
+  for (const hidden of copy.querySelectorAll('[data-screen-only]')) hidden.remove();
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('width', String(Math.round(width)));
+  copy.setAttribute('height', String(Math.round(height)));
+  return new XMLSerializer().serializeToString(copy);
+}
+
+/** Draws an SVG text at twice its size. */
+export async function svgToPng(svg: string): Promise<Blob> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = 2 * image.width;
+  canvas.height = 2 * image.height;
+  const context = canvas.getContext('2d')!;
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
+  );
+}
+
+/** Rows as text; cells that a spreadsheet would read as several are quoted. */
+export function tableText(rows: readonly (readonly (string | number)[])[], separator: string): string {
+  const cell = (value: string | number) => {
+    const text = String(value);
+    return text.includes(separator) || /["\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(separator)).join('\n');
+}

@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+import { RANK_COLUMNS } from '../../../src-main/contract/api.ts';
+import { rankFilter, type RankFilter } from '../../../src-main/contract/procedures.ts';
+import { choiceField, flagField, jsonField, numberField, textField } from '../../state/location.svelte.ts';
+
+/** A filter without its device, which has a field of its own. */
+export type Narrowing = Omit<RankFilter, 'deviceId'>;
+
+const narrowingSchema = v.omit(rankFilter, ['deviceId']);
+
+/** What is looked at, the same in every view that looks at the designs of a run. */
+export const explorationAddress = {
+  /** Index of the selected design. */
+  design: numberField<number | null>(null),
+  /** Index of the pinned baseline; absent: the stored or the plain one. */
+  baseline: numberField<number | null>(null),
+  /** Absent: all devices. */
+  device: textField<string | null>(null),
+  filter: jsonField<Narrowing>({}, (value) => {
+    const read = v.safeParse(narrowingSchema, value);
+    if (!read.success) return undefined;
+    const { validity, ...rest } = read.output;
+    return (validity === 'valid' ? rest : { ...rest, validity }) as Narrowing;
+  }),
+};
+
+export const MODES = ['values', 'differences', 'both'] as const;
+export type Mode = (typeof MODES)[number];
+
+export const rankingAddress = {
+  ...explorationAddress,
+  sort: choiceField(RANK_COLUMNS, 'timeMs'),
+  descending: flagField(),
+  mode: choiceField(MODES, 'both'),
+};

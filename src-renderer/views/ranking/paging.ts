@@ -1,0 +1,76 @@
+/** Scrolling through more rows than a browser can be tall, and which pages of them to hold. */
+
+/** Browsers clip elements somewhere above 16 million px; beyond this the scrollbar is a scale. */
+export const MAX_SCROLL_PX = 12_000_000;
+
+export interface Geometry {
+  readonly rowPx: number;
+  readonly count: number;
+  readonly viewPx: number;
+}
+
+/** Height of the scrolled content as the browser sees it, px. */
+export function scrollHeightPx({ rowPx, count }: Geometry): number {
+  return Math.min(rowPx * count, MAX_SCROLL_PX);
+}
+
+/** The furthest the list can be scrolled, in px of its rows. */
+export function lastTopPx({ rowPx, count, viewPx }: Geometry): number {
+  return Math.max(0, rowPx * count - viewPx);
+}
+
+export function clampTopPx(geometry: Geometry, topPx: number): number {
+  return Math.min(lastTopPx(geometry), Math.max(0, topPx));
+}
+
+/** Whether a pixel of the scrollbar stands for more than a pixel of rows. */
+export function isScaled(geometry: Geometry): boolean {
+  return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
+}
+
+/** Position of the scrollbar → position in the rows, px. */
+export function topOfScrollPx(geometry: Geometry, scrollTop: number): number {
+  if (!isScaled(geometry)) return clampTopPx(geometry, scrollTop);
+  const travel = MAX_SCROLL_PX - geometry.viewPx;
+  return clampTopPx(geometry, (scrollTop / travel) * lastTopPx(geometry));
+}
+
+/** Position in the rows, px → position of the scrollbar. */
+export function scrollOfTopPx(geometry: Geometry, topPx: number): number {
+  if (!isScaled(geometry)) return topPx;
+  return (topPx / lastTopPx(geometry)) * (MAX_SCROLL_PX - geometry.viewPx);
+}
+
+/** Rows that are at least partly on screen; `last` is exclusive. */
+export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): { first: number; last: number } {
+  return {
+    first: Math.max(0, Math.min(count, Math.floor(topPx / rowPx))),
+    last: Math.max(0, Math.min(count, Math.ceil((topPx + viewPx) / rowPx))),
+  };
+}
+
+/** The scroll position, px, that brings a row wholly on screen with as little movement as possible. */
+export function revealPx(geometry: Geometry, topPx: number, row: number): number {
+  const { rowPx, viewPx } = geometry;
+  if (row * rowPx < topPx) return clampTopPx(geometry, row * rowPx);
+  if ((row + 1) * rowPx > topPx + viewPx) return clampTopPx(geometry, (row + 1) * rowPx - viewPx);
+  return topPx;
+}
+
+/**
+ * Pages to hold for rows first … last − 1, most wanted first: those on screen, then `ahead` pages on either side, in the
+ * direction of travel first.
+ */
+export function wantedPages(first: number, last: number, count: number, pageRows: number, ahead: number, down: boolean): number[] {
+  if (count === 0 || last <= first) return [];
+  const lastPage = Math.floor((count - 1) / pageRows);
+  const from = Math.floor(first / pageRows);
+  const to = Math.min(lastPage, Math.floor((last - 1) / pageRows));
+  const pages: number[] = [];
+  for (let page = from; page <= to; page += 1) pages.push(page);
+  for (let step = 1; step <= ahead; step += 1) {
+    const sides = down ? [to + step, from - step] : [from - step, to + step];
+    for (const page of sides) if (page >= 0 && page <= lastPage) pages.push(page);
+  }
+  return pages;
+}

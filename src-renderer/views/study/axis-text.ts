@@ -1,0 +1,112 @@
+import { MAX_AXIS_VALUES, type CountAxis } from '../../../src-main/contract/study.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { count } from '../../format/numbers.ts';
+
+/**
+ * How an axis of counts is typed and shown: a list `1 2 4 8`, a range `32 … 1,024, step 32` (also `32..1024 step 32` or
+ * `32-1024/32`), or powers `1 … 32 ×2`.
+ */
+
+const EXPECTED = 'expected a list such as 64 128 256, or a range such as 32 … 1,024, step 32';
+const LARGEST = 2 ** 31 - 1;
+/** Lists longer than this, of even steps, are shown as a range. */
+const SHOWN_AS_LIST = 6;
+
+export function axisValues(axis: CountAxis): number[] {
+  if (!('from' in axis)) return [...axis];
+  const step = axis.step ?? 1;
+  return Array.from(
+    { length: Math.max(0, Math.floor((axis.to - axis.from) / step) + 1) },
+    (_, i) => axis.from + i * step,
+  );
+}
+
+export function axisCount(axis: CountAxis): number {
+  return 'from' in axis ? Math.max(0, Math.floor((axis.to - axis.from) / (axis.step ?? 1)) + 1) : axis.length;
+}
+
+export function printAxis(axis: CountAxis): string {
+  if ('from' in axis) {
+    const { from, to, step = 1 } = axis;
+    return `${count(from)} … ${count(to)}${step === 1 ? '' : `, step ${count(step)}`}`;
+  }
+  const step = axis[1]! - axis[0]!;
+  const even = axis.every((value, i) => i === 0 || value - axis[i - 1]! === step);
+  if (axis.length > SHOWN_AS_LIST && even) return printAxis({ from: axis[0]!, to: axis.at(-1)!, step });
+  return axis.map(count).join(' ');
+}
+
+/** Reads what a person typed. Values must be whole, ≥ 1; lists come back sorted, each value once. */
+export function parseAxis(text: string): Result<CountAxis> {
+  const tidy = text.trim().replaceAll('\u00a0', ' ');
+  const range =
+    /^([\d,]+)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*([\d,]+)(?:\s*,?\s*(?:(?:step|\/)\s*([\d,]+)|[×x*]\s*([\d,]+)))?$/.exec(
+      tidy,
+    );
+  if (range) {
+    const [from, to] = [whole(range[1]!), whole(range[2]!)];
+    if (from === null || to === null) return fail('bad-input', `“${text}”; ${EXPECTED}`);
+    if (to < from)
+      return fail('bad-input', `${count(from)} … ${count(to)} runs backwards; expected the smaller end first`);
+    if (range[4] !== undefined) {
+      const factor = whole(range[4]);
+      if (factor === null || factor < 2) return fail('bad-input', `a factor of ${range[4]}; expected 2 or more`);
+      const powers = [];
+      for (let value = from; value <= to; value *= factor) powers.push(value);
+      return ok(powers);
+    }
+    const step = range[3] === undefined ? 1 : whole(range[3]);
+    if (step === null) return fail('bad-input', `a step of ${range[3]}; expected 1 or more`);
+    const axis = step === 1 ? { from, to } : { from, to, step };
+    if (axisCount(axis) > MAX_AXIS_VALUES)
+      return fail('bad-input', `${count(axisCount(axis))} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+    return ok(axis);
+  }
+  const values: number[] = [];
+  for (const word of listWords(tidy)) {
+    const value = whole(word);
+    if (value === null) return fail('bad-input', word ? `“${word}” is no whole number from 1; ${EXPECTED}` : EXPECTED);
+    values.push(value);
+  }
+  if (values.length === 0) return fail('bad-input', EXPECTED);
+  if (values.length > MAX_AXIS_VALUES)
+    return fail('bad-input', `${count(values.length)} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+  return ok([...new Set(values)].sort((a, b) => a - b));
+}
+
+/** A register cap list: as `parseAxis`, with `none` for no cap. */
+export function parseCaps(text: string): Result<(number | null)[]> {
+  const none = /\bnone\b/i.test(text);
+  const rest = text.replaceAll(/\bnone\b/gi, ' ').replaceAll(/^[\s,]+|[\s,]+$/g, '');
+  if (!rest) return none ? ok([null]) : fail('bad-input', `${EXPECTED}, or none`);
+  const axis = parseAxis(rest);
+  if (!axis.ok) return axis;
+  const values = axisValues(axis.value);
+  if (values.some((value) => value > 1024))
+    return fail('bad-input', `a cap of ${count(Math.max(...values))}; expected at most 1,024`);
+  return values.length > 64
+    ? fail('bad-input', `${values.length} caps; expected at most 64`)
+    : ok(none ? [null, ...values] : values);
+}
+
+export function printCaps(caps: readonly (number | null)[]): string {
+  const numbers = caps.filter((cap) => cap !== null);
+  return [caps.includes(null) ? 'none' : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
+}
+
+/** Words of a list. A comma groups digits (`1,024`) where that is the only way to read it, and separates otherwise. */
+function listWords(text: string): string[] {
+  if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
+  const groups = text.split(',');
+  const ascending = groups.every(
+    (group, i) => /^[1-9]\d*$/.test(group) && (i === 0 || Number(group) > Number(groups[i - 1])),
+  );
+  const grouped = /^\d{1,3}(,\d{3})+$/.test(text);
+  return grouped && !(ascending && groups.length > 2) ? [text] : groups;
+}
+
+function whole(text: string): number | null {
+  if (!/^\d{1,3}(,\d{3})+$|^\d+$/.test(text)) return null;
+  const value = Number(text.replaceAll(',', ''));
+  return value >= 1 && value <= LARGEST ? value : null;
+}

@@ -1,0 +1,118 @@
+import type { Study } from '../../../src-main/contract/study.ts';
+import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+
+type Kernel = Study['kernel'];
+type NumericField = { [Key in keyof Kernel]: Kernel[Key] extends number ? Key : never }[keyof Kernel];
+type Speak = (key: TermKey, form?: TermForm) => string;
+
+export interface KernelField {
+  readonly id: Exclude<NumericField, 'serialFraction'>;
+  readonly label: string;
+  /** The letter of the model, in italics. */
+  readonly symbol: string;
+  readonly unit: string;
+  /** In plain words: what it is, and where to find it. */
+  readonly help: string;
+  readonly min: number;
+  readonly max: number;
+  readonly step: number;
+  readonly integer: boolean;
+}
+
+const SYMBOLS: Partial<Record<KernelField['id'], string>> = { cooperationCost: 'κ', kneeSoftness: 'p' };
+
+/** Fields of the kernel profile in the words of the chosen vocabulary. σ has its own slider. */
+export function kernelFields(speak: Speak): KernelField[] {
+  const block = speak('block');
+  const group = speak('threadGroup');
+  const field = (
+    id: KernelField['id'],
+    label: string,
+    unit: string,
+    help: string,
+    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer'>> = {},
+  ): KernelField => ({
+    id,
+    label,
+    symbol: SYMBOLS[id] ?? '',
+    unit,
+    help,
+    min: 0,
+    max: Infinity,
+    step: 1,
+    integer: false,
+    ...limits,
+  });
+  return [
+    field(
+      'registersPerThread',
+      `${sentenceCase(speak('register', 'many'))} per ${speak('thread')}`,
+      '',
+      `What the compiler wants when nothing caps it. nvcc prints it with -Xptxas -v, clang with -Rpass-analysis=kernel-resource-usage.`,
+      { min: 1, max: 1024, integer: true },
+    ),
+    field(
+      'sharedMemoryBytesPerBlock',
+      sentenceCase(speak('sharedMemory')),
+      'B',
+      `Static and dynamic ${speak('sharedMemory')} of one ${block} together.`,
+      { max: 2 ** 24, step: 1024, integer: true },
+    ),
+    field(
+      'instructionsPerIteration',
+      'Instructions',
+      'per step',
+      `Instructions one ${group} issues for one iteration of the loop. Count the loop body in the disassembly.`,
+      { min: 1e-3, step: 10 },
+    ),
+    field(
+      'dependentLoadsPerIteration',
+      'Dependent loads',
+      'per step',
+      'Loads from device memory that wait for each other in one iteration. Each adds one memory latency that other work must hide.',
+      { step: 1 },
+    ),
+    field(
+      'bytesPerIteration',
+      'Memory traffic',
+      'B / step',
+      `Device-memory bytes one ${speak('lane')} moves per iteration; caches do not count.`,
+      { step: 8 },
+    ),
+    field(
+      'setupIterationsPerUnit',
+      'Set-up per unit',
+      'steps',
+      'Work before the first iteration of a unit, measured in iterations.',
+      { step: 0.5 },
+    ),
+    field(
+      'cooperationCost',
+      'Cooperation step',
+      'steps',
+      `Cost of one exchange between ${speak('thread', 'many')} that share a unit, as a fraction of an iteration; sharing by u pays log₂u of them.`,
+      { step: 0.01 },
+    ),
+    field(
+      'kneeSoftness',
+      'Knee softness',
+      '',
+      'How sharply the time turns from latency-bound to issue-bound. 6.5 fits published measurements; calibration replaces it.',
+      { min: 1, max: 100, step: 0.5 },
+    ),
+    field(
+      'bytesPerUnit',
+      'Size of a unit',
+      'B',
+      'Input and state that a sort or bucketing has to move for each unit.',
+      { step: 8 },
+    ),
+    field(
+      'spillInstructionsPerRegister',
+      'Spill cost',
+      'per reg.',
+      `Extra instructions per iteration for every ${speak('register')} that a register cap takes away.`,
+      { step: 0.5 },
+    ),
+  ];
+}

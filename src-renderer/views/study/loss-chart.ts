@@ -1,0 +1,157 @@
+import type { LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { label, niceStep, plotArea, tooltip, tooltipBody, valueAxis, xAxis } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { fixed } from '../../format/numbers.ts';
+import type { Band } from './preview.svelte.ts';
+
+export interface LossInput {
+  readonly losses: readonly LossMoments[];
+  readonly band: readonly Band[];
+  /** The curve before a slider was taken, dotted. */
+  readonly before: readonly LossMoments[] | null;
+  /** n of the best lane cost: its tick is bold. */
+  readonly chosen: number | null;
+  readonly groupWord: string;
+}
+
+/** Mean and aggregate loss by group size on a log₂ axis, in the band of the middle 90 % of groups. */
+export function lossChart({ losses, band, before, chosen, groupWord }: LossInput, theme: ChartTheme): EChartsOption {
+  const categories = losses.map(({ n }) => String(n));
+  const at = (n: number) => categories.indexOf(String(n));
+  const bandAt = (n: number) => band.find((row) => row.n === n);
+  const top = Math.max(1.05, ...losses.map(({ aggregateLoss }) => aggregateLoss), ...band.map(({ high }) => high));
+  const step = niceStep(top - 1);
+  const yMax = 1 + (top - 1) * 1.06;
+  const last = losses.at(-1)!;
+  const edge = bandAt(last.n);
+  const line = (name: string, values: readonly number[], extra: object) => ({
+    type: 'line' as const,
+    name,
+    data: values.map((value, i) => [i, value]),
+    silent: true,
+    ...extra,
+  });
+  // Labels at the lines' ends give way to each other: they need 14 px, and the axis spans about 290.
+  const apart = ((yMax - 1) * 15) / 290;
+  const ends = [
+    { text: 'aggregate', value: last.aggregateLoss, strong: true },
+    { text: 'mean', value: last.meanLoss, strong: true },
+    ...(edge
+      ? [
+          { text: 'p95', value: edge.high, strong: false },
+          { text: 'p5', value: edge.low, strong: false },
+        ]
+      : []),
+  ].sort((a, b) => b.value - a.value);
+  for (let i = 1; i < ends.length; i++) ends[i]!.value = Math.min(ends[i]!.value, ends[i - 1]!.value - apart);
+  return {
+    grid: plotArea(40, 66, 12, 36),
+    xAxis: {
+      ...xAxis(theme, { title: `units per ${groupWord}, n` }),
+      type: 'value',
+      min: 0,
+      max: losses.length - 1,
+      interval: 1,
+      axisLabel: {
+        ...label(theme),
+        margin: 8,
+        formatter: (v: number) => (categories[v] === String(chosen) ? `{on|${categories[v]}}` : (categories[v] ?? '')),
+        rich: { on: { ...label(theme, 'text'), fontWeight: 600 } },
+      },
+    },
+    yAxis: valueAxis(theme, { min: 1, max: yMax, step }),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'axis',
+      axisPointer: {
+        type: 'line',
+        snap: true,
+        lineStyle: { color: theme.colour['line-2'], width: 1 },
+        label: { show: false },
+      },
+      formatter: (params: unknown) => {
+        const row = losses[Math.round((params as readonly { value: readonly number[] }[])[0]!.value[0]!)]!;
+        const own = bandAt(row.n);
+        return tooltipBody(`${row.n} units in lockstep`, '', [
+          { label: 'Mean loss', value: fixed(row.meanLoss, 4) },
+          { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 4) },
+          { label: 'Deviation between groups', value: fixed(row.standardDeviationLoss, 3) },
+          ...(own ? [{ label: 'Middle 90 % of groups', value: `${fixed(own.low, 2)} – ${fixed(own.high, 2)}` }] : []),
+        ]);
+      },
+    },
+    series: [
+      ...(band.length > 1
+        ? [
+            line(
+              'p5',
+              band.map(({ low }) => low),
+              {
+                data: band.map(({ n, low }) => [at(n), low]),
+                stack: 'band',
+                stackStrategy: 'all',
+                symbol: 'none',
+                lineStyle: { opacity: 0 },
+              },
+            ),
+            line('p95', [], {
+              data: band.map(({ n, low, high }) => [at(n), high - low]),
+              stack: 'band',
+              stackStrategy: 'all',
+              symbol: 'none',
+              lineStyle: { opacity: 0 },
+              areaStyle: { color: theme.series[0]!, opacity: theme.dark ? 0.18 : 0.13 },
+            }),
+          ]
+        : []),
+      ...(before
+        ? [
+            line(
+              'before',
+              before.map(({ meanLoss }) => meanLoss),
+              { symbol: 'none', lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] } },
+            ),
+          ]
+        : []),
+      line(
+        'mean',
+        losses.map(({ meanLoss }) => meanLoss),
+        {
+          silent: false,
+          symbol: 'circle',
+          symbolSize: 6,
+          showAllSymbol: true,
+          lineStyle: { color: theme.series[0]!, width: 1.75 },
+          itemStyle: { color: theme.colour.bg, borderColor: theme.series[0]!, borderWidth: 1.5 },
+          z: 3,
+        },
+      ),
+      line(
+        'aggregate',
+        losses.map(({ aggregateLoss }) => aggregateLoss),
+        {
+          symbol: 'none',
+          lineStyle: { color: theme.series[1]!, width: 1.5, type: [4, 3] },
+          z: 4,
+          markPoint: {
+            silent: true,
+            symbol: 'circle',
+            symbolSize: 0.1,
+            animation: false,
+            data: ends.map(({ text, value, strong }) => ({
+              coord: [losses.length - 1, value],
+              label: {
+                show: true,
+                position: 'right',
+                distance: 7,
+                ...label(theme, strong ? 'text' : 'text-3'),
+                formatter: text,
+              },
+            })),
+          },
+        },
+      ),
+    ],
+  };
+}

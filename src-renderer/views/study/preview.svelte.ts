@@ -1,0 +1,135 @@
+import type { Study } from '../../../src-main/contract/study.ts';
+import type { Failure } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { costFactor } from '../../../src-workers/models/granularity/granularity.ts';
+import { lossMoments, type LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import { moments, quantile } from '../../../src-workers/models/workload/laws.ts';
+import type { App } from '../../state/app.svelte.ts';
+import { Query } from '../../state/query.svelte.ts';
+import { readDistribution } from './distributions.ts';
+import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
+
+export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
+/** Low and high edge of the band. */
+const BAND_LEVELS = [0.05, 0.95];
+/** A wait after the last move, so that the worker is not asked for every step of a slider. */
+const BAND_AFTER_MS = 60;
+
+export interface Band {
+  readonly n: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** One row of the table by group size, for one thread-group width. */
+export interface GroupRow {
+  readonly unitsPerGroup: number;
+  readonly threadsPerUnit: number;
+  readonly depth: number;
+  readonly meanLoss: number;
+  readonly aggregateLoss: number;
+  /** Mean loss · u · φ(u): lane time per unit of work. */
+  readonly laneCost: number;
+}
+
+/** What the Study view shows while one edits: recomputed in the page at every move of a slider. */
+export class Preview {
+  #worker = new Worker(new URL('./quantiles.worker.ts', import.meta.url), { type: 'module' });
+  #band = $state.raw<readonly Band[]>([]);
+  #bandLaw = $state.raw<LengthLaw | null>(null);
+  #asked = 0;
+  #study: () => Study;
+  readonly resolved: Query<'workload.resolve'>;
+
+  readonly written = $derived.by(() => readDistribution(this.#study().workload.lengths));
+  readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);
+  /** The last law that could be made: a slip of the finger keeps the picture. */
+  #kept: LengthLaw | null = null;
+  readonly law: LengthLaw | null = $derived.by(() => {
+    if (this.#own) {
+      if (this.#own.ok) this.#kept = this.#own.value;
+    } else if (this.resolved.value) this.#kept = this.resolved.value;
+    return this.#kept;
+  });
+  readonly failure: Failure | null = $derived.by(() => {
+    if (this.#own) return this.#own.ok ? null : this.#own.error;
+    return this.resolved.failure;
+  });
+  readonly moments = $derived.by(() => this.law && moments(this.law));
+  readonly quantiles = $derived.by(
+    () => this.law && { p50: quantile(this.law, 0.5), p95: quantile(this.law, 0.95), p99: quantile(this.law, 0.99) },
+  );
+  readonly losses: readonly LossMoments[] = $derived.by(() => (this.law ? lossMoments(this.law, GROUP_SIZES) : []));
+
+  constructor(app: App, study: () => Study, studyId: () => number | null) {
+    this.#study = study;
+    this.resolved = new Query(
+      app.engine,
+      'workload.resolve',
+      () => {
+        const { lengths, units, truncation } = study().workload;
+        if (readDistribution(lengths)) return null;
+        const id = studyId();
+        return {
+          ...(id === null ? {} : { studyId: id }),
+          workload: truncation === undefined ? { lengths, units } : { lengths, units, truncation },
+        };
+      },
+      { debounceMs: 80 },
+    );
+    this.#worker.addEventListener('message', ({ data }: MessageEvent<QuantileReply>) => {
+      if (data.id !== this.#asked) return;
+      const row = { n: data.n, low: data.values[0]!, high: data.values[1]! };
+      const kept = this.#bandLaw === this.law ? this.#band : [{ n: 1, low: 1, high: 1 }];
+      this.#bandLaw = this.law;
+      this.#band = [...kept.filter(({ n }) => n !== row.n), row].sort((a, b) => a.n - b.n);
+    });
+    $effect(() => {
+      const { law } = this;
+      if (!law) return;
+      const timer = setTimeout(() => {
+        this.#asked += 1;
+        const request: QuantileRequest = {
+          id: this.#asked,
+          law: {
+            label: law.label,
+            truncatedMass: law.truncatedMass,
+            support: law.support,
+            probability: law.probability,
+          },
+          groupSizes: GROUP_SIZES.slice(1),
+          levels: BAND_LEVELS,
+        };
+        this.#worker.postMessage(request);
+      }, BAND_AFTER_MS);
+      return () => clearTimeout(timer);
+    });
+    $effect(() => () => this.#worker.terminate());
+  }
+
+  /** 5th to 95th percentile of the loss by group size, of the last law that was finished. */
+  get band(): readonly Band[] {
+    return this.#band;
+  }
+
+  /** Loss and lane cost of every way to split a thread group of `width` lanes. */
+  rows(width: number, serialFraction: number, cooperationCost: number): GroupRow[] {
+    const { law } = this;
+    if (!law) return [];
+    const mean = this.moments!.mean;
+    return this.losses
+      .filter(({ n }) => n <= width)
+      .map(({ n, meanLoss, aggregateLoss }) => {
+        const threadsPerUnit = width / n;
+        const lanes = threadsPerUnit * costFactor(threadsPerUnit, serialFraction, cooperationCost);
+        return {
+          unitsPerGroup: n,
+          threadsPerUnit,
+          depth: aggregateLoss * mean,
+          meanLoss,
+          aggregateLoss,
+          laneCost: meanLoss * lanes,
+        };
+      });
+  }
+}
