@@ -107,7 +107,6 @@ function modelMean(model: DepthModel): number {
 
 /** What is computed once per law and shared by all its designs. */
 interface PreparedLaw {
-  readonly source: LengthLaw;
   /** At most MAX_POINTS atoms; the law itself where it has no more. */
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
@@ -121,7 +120,7 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   if (!entry) {
     const whole = fromMasses(source.support, source.probability);
     const law = onGrid(whole, coarseGrid(whole));
-    entry = { source, law, cumulants: cumulantsOf(law), shared: new Map() };
+    entry = { law, cumulants: cumulantsOf(law), shared: new Map() };
     prepared.set(source, entry);
   }
   return entry;
