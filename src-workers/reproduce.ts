@@ -1,11 +1,14 @@
 import type { ReproductionTable } from './domain/reproduction.ts';
+import { reproduceLangguth } from './models/contention/reproduce.ts';
 import { reproduceSwatman } from './models/imbalance/reproduce.ts';
-import { reproduceHasan } from './models/pipeline/reproduce.ts';
+import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce.ts';
 
 /** Papers by the name used on the command line. A model's tables are added here once. */
 export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionTable[]>> = {
   swatman: reproduceSwatman,
   hasan: reproduceHasan,
+  kim: reproduceKim,
+  langguth: reproduceLangguth,
 };
 
 /** The tables of one paper, or of all. @throws on a name that is not in `REPRODUCTIONS`: callers check it. */

@@ -1,0 +1,51 @@
+/**
+ * Work of the processors of a shared memory machine: one entry per processor, bytes it has to move. No model here depends
+ * on the order of the entries.
+ */
+
+/**
+ * The unbalanced workload of a dense triangular matrix, split in even rows: processor i of P gets a share ∝ 2i − 1.
+ *
+ * @param totalBytes ΣM
+ * @returns array of length `cores`, ascending, adding up to `totalBytes`
+ */
+export function triangularLoads(totalBytes: number, cores: number): Float64Array {
+  return Float64Array.from({ length: cores }, (_, i) => ((2 * i + 1) * totalBytes) / cores ** 2);
+}
+
+/**
+ * The workload of Amdahl's law, half of it on one processor: M₁ = (P + 1)·S and S on each other, S = ΣM/(2P).
+ *
+ * @param totalBytes ΣM
+ * @returns array of length `cores`, the large one first, adding up to `totalBytes`
+ */
+export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
+  const share = totalBytes / (2 * cores);
+  return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? (cores + 1) * share : share));
+}
+
+/**
+ * One task that cannot be divided, on a core of its own, and a rest spread evenly over the other cores: the case in which
+ * fewer cores can be faster, because the task then competes with fewer others for the memory.
+ *
+ * @returns array of length `cores`; a single core gets everything
+ */
+export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {
+  if (cores === 1) return Float64Array.of(taskBytes + restBytes);
+  return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));
+}
+
+/** ΣM. */
+export function totalLoad(loadBytes: Float64Array): number {
+  return loadBytes.reduce((sum, load) => sum + load, 0);
+}
+
+/** M₁, the largest load; 0 where there is none. */
+export function largestLoad(loadBytes: Float64Array): number {
+  return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
+}
+
+/** M₁ ≥ M₂ ≥ …, as the models number them; index 0 is M₁. */
+export function descending(loadBytes: Float64Array): Float64Array {
+  return loadBytes.slice().sort().reverse();
+}

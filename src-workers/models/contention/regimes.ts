@@ -1,0 +1,73 @@
+import { saturatingCores, type MemorySystem } from './bandwidth.ts';
+import { fullContentionMs, noContentionMs, noImbalanceMs, twoPhases } from './time.ts';
+
+/** Which simple model comes closest to the two-phase time. */
+export const CONTENTION_REGIMES = [
+  { id: 'no-imbalance', label: 'Bandwidth-bound', text: 'all work at full bandwidth: only the total counts' },
+  {
+    id: 'no-contention',
+    label: 'Longest task',
+    text: 'the longest task runs alone for most of the time: only M₁ counts',
+  },
+  { id: 'full-contention', label: 'Contended', text: 'the longest task competes with all others to its end' },
+] as const;
+export type ContentionRegime = (typeof CONTENTION_REGIMES)[number]['id'];
+
+export interface RegimePoint {
+  readonly regime: ContentionRegime;
+  /** Part of the two-phase time after the bandwidth stops being saturated, 0…1. */
+  readonly phase2Fraction: number;
+  /** Time of the regime's model over the two-phase time. */
+  readonly ratio: number;
+}
+
+/**
+ * The regime of a machine with `cores` cores in use, one of which has `imbalance` times the mean load and the others the same
+ * load each (Amdahl's loads have imbalance (P + 1)/2). On equal distance the earlier of `CONTENTION_REGIMES` wins.
+ *
+ * @param imbalance M₁ over the mean load, 1 … `cores`
+ */
+export function regimeAt(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
+  const others = cores === 1 ? 0 : (cores - imbalance) / (cores - 1);
+  const loads = Float64Array.from({ length: cores }, (_, i) => (i === 0 ? imbalance : others));
+  const phases = twoPhases(memory, loads, 'derived');
+  const times = {
+    'no-imbalance': noImbalanceMs(memory, loads),
+    'no-contention': noContentionMs(memory, loads),
+    'full-contention': fullContentionMs(memory, loads),
+  } as const;
+  let best: { regime: ContentionRegime; ratio: number } | undefined;
+  for (const { id } of CONTENTION_REGIMES) {
+    const ratio = times[id] / phases.timeMs;
+    if (!best || Math.abs(Math.log(ratio)) < Math.abs(Math.log(best.ratio)) - TIE) best = { regime: id, ratio };
+  }
+  return { ...best!, phase2Fraction: phases.phase2Ms / phases.timeMs };
+}
+
+/** Rounding must not decide between models that are equal in exact arithmetic. */
+const TIE = 1e-12;
+
+/** Regimes over a grid, for a phase diagram. */
+export interface RegimeMap {
+  readonly cores: readonly number[];
+  readonly imbalances: readonly number[];
+  /** Row by row of `cores`; `null` where the imbalance exceeds the number of cores, which cannot be. */
+  readonly points: readonly (RegimePoint | null)[];
+  /** Below K = ⌈ρ/β⌉ cores there is no contention at all. */
+  readonly saturatingCores: number;
+  /**
+   * For each entry of `cores` the imbalance at which the longest task alone takes as long as all work at full bandwidth,
+   * M₁/β = ΣM/ρ: P·β/ρ. The line between "only the total counts" and "only the longest task counts".
+   */
+  readonly balanceLine: readonly number[];
+}
+
+export function regimeMap(memory: MemorySystem, cores: readonly number[], imbalances: readonly number[]): RegimeMap {
+  return {
+    cores,
+    imbalances,
+    points: cores.flatMap((p) => imbalances.map((lambda) => (lambda <= p ? regimeAt(memory, p, lambda) : null))),
+    saturatingCores: saturatingCores(memory),
+    balanceLine: cores.map((p) => (p * memory.singleCoreBandwidthGbS) / memory.fullBandwidthGbS),
+  };
+}

@@ -1,0 +1,211 @@
+import { reproductionRow, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import { saturatingCores } from './bandwidth.ts';
+import { amdahlLoads, triangularLoads } from './loads.ts';
+import {
+  LANGGUTH_AMDAHL,
+  LANGGUTH_CPUS,
+  LANGGUTH_TRIANGULAR,
+  type PublishedCpu,
+  type PublishedPrediction,
+} from './published.ts';
+import { contentionMs, effectiveBandwidthGbS, twoPhases, type ContentionModel, type TwoPhaseForm } from './time.ts';
+
+const CITATION = 'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula';
+
+/** The inputs β and ρ are printed to 0.01 GB/s, and so are most results: together within this. */
+const BANDWIDTH_TOLERANCE = 0.001;
+
+/** Half a unit of the last printed digit, widened by the rounding of the measurement that the error is relative to. */
+const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
+/** As above for errors with two decimals: 0.005 of the measurements' 20 GB/s, times predictions up to six times as large. */
+const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
+/** Half of the printed 0.1 points, and the rounding of β and ρ. */
+const PHASE_TOLERANCE_POINTS = 0.06;
+
+/** Any total: a bandwidth does not depend on it. */
+const TOTAL_BYTES = 1e9;
+
+type Loads = (totalBytes: number, cores: number) => Float64Array;
+
+function bandwidth(cpu: PublishedCpu, loads: Loads, model: ContentionModel): number {
+  const bytes = loads(TOTAL_BYTES, cpu.cores);
+  return effectiveBandwidthGbS(bytes, contentionMs(model, cpu, bytes));
+}
+
+function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number): number {
+  const bytes = triangularLoads(TOTAL_BYTES, cpu.cores);
+  return effectiveBandwidthGbS(bytes, twoPhases(cpu, bytes, form, knee).timeMs);
+}
+
+/** Both result tables of the slides, their printed errors, and what their printed formula gives where it differs. */
+export function reproduceLangguth(): ReproductionTable[] {
+  return [...triangular(), ...amdahl()];
+}
+
+function rowsOf(
+  ours: (cpu: PublishedCpu) => number,
+  paper: (position: number) => number,
+  tolerance: number = BANDWIDTH_TOLERANCE,
+  errorKind: ReproductionRow['errorKind'] = 'relative',
+): ReproductionRow[] {
+  return LANGGUTH_CPUS.map((cpu, i) => reproductionRow(cpu.cpu, paper(i), ours(cpu), tolerance, errorKind));
+}
+
+/** The printed errors of one column, from our own prediction and the printed measurement, in points. */
+function errorRows(
+  what: string,
+  ours: (cpu: PublishedCpu) => number,
+  results: readonly { readonly measuredGbS: number }[],
+  printed: (position: number) => PublishedPrediction,
+  tolerance: number,
+): ReproductionRow[] {
+  return LANGGUTH_CPUS.map((cpu, i) =>
+    reproductionRow(`${cpu.cpu}, ${what}`, printed(i)[1], 100 * (ours(cpu) / results[i].measuredGbS - 1), tolerance),
+  );
+}
+
+function triangular(): ReproductionTable[] {
+  const results = LANGGUTH_TRIANGULAR;
+  const full = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'full-contention');
+  const none = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'no-contention');
+  const balanced = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'no-imbalance');
+  const tabulated = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'tabulated', cpu.kneeCores);
+  const tabulatedAtCeiling = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'tabulated', saturatingCores(cpu));
+  const derived = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'derived', saturatingCores(cpu));
+  const phase1 = (cpu: PublishedCpu) => {
+    const phases = twoPhases(cpu, triangularLoads(TOTAL_BYTES, cpu.cores), 'tabulated');
+    return (100 * phases.phase1Ms) / phases.timeMs;
+  };
+
+  const oddKnee = LANGGUTH_CPUS.filter((cpu) => saturatingCores(cpu) !== cpu.kneeCores);
+  const formGaps = LANGGUTH_CPUS.map((cpu) => derived(cpu) / tabulated(cpu) - 1);
+  const beyond = LANGGUTH_CPUS.filter((cpu, i) => results[i].staircase[0] > derived(cpu));
+  const twoPhaseNotes = [
+    `The printed column follows (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β with the listed K. The formula the slides print, (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, gives up to ${percent(Math.max(...formGaps))} more bandwidth.`,
+    ...oddKnee.map(
+      (cpu) =>
+        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, where ⌈ρ/β⌉ = ${saturatingCores(cpu)}; the bandwidth was computed with the one, its error and the share of phase 1 with the other, so the printed bandwidth and its printed error contradict each other.`,
+    ),
+  ];
+  const staircaseNotes = [
+    'The staircase needs the bandwidth by active cores, which the slides show as a plot only. On the max-rate curve min(iβ, ρ) it equals the two-phase formula, so that is an upper bound of the printed column as long as no measured bandwidth lies above the curve.',
+    ...beyond.map(
+      (cpu) =>
+        `${cpu.cpu}: printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s, above the bound of ${derived(cpu).toFixed(2)} GB/s: some measured bandwidth there must exceed min(iβ, ρ).`,
+    ),
+  ];
+
+  const errors = [
+    ...errorRows('full contention', full, results, (i) => results[i].fullContention, TRIANGULAR_ERROR_TOLERANCE_POINTS),
+    ...errorRows('no contention', none, results, (i) => results[i].noContention, TRIANGULAR_ERROR_TOLERANCE_POINTS),
+    ...errorRows('no imbalance', balanced, results, (i) => results[i].noImbalance, TRIANGULAR_ERROR_TOLERANCE_POINTS),
+    ...errorRows(
+      'two-phase',
+      tabulatedAtCeiling,
+      results,
+      (i) => results[i].twoPhase,
+      TRIANGULAR_ERROR_TOLERANCE_POINTS,
+    ),
+  ];
+  return [
+    table(
+      'Triangular workload, full contention',
+      'GB/s',
+      rowsOf(full, (i) => results[i].fullContention[0]),
+      [],
+    ),
+    table(
+      'Triangular workload, no contention',
+      'GB/s',
+      rowsOf(none, (i) => results[i].noContention[0]),
+      [],
+    ),
+    table(
+      'Triangular workload, no imbalance',
+      'GB/s',
+      rowsOf(balanced, (i) => results[i].noImbalance[0]),
+      [],
+    ),
+    table(
+      'Triangular workload, two-phase as tabulated',
+      'GB/s',
+      rowsOf(tabulated, (i) => results[i].twoPhase[0]),
+      twoPhaseNotes,
+    ),
+    table(
+      'Triangular workload, share of phase 1',
+      '%',
+      rowsOf(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
+      ['By the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
+    ),
+    table('Triangular workload, staircase: bound it must keep', 'GB/s', staircaseRows(derived), staircaseNotes),
+    table('Triangular workload, error against the measurement', '%', errors, [
+      'Two-phase by the tabulated form with K = ⌈ρ/β⌉.',
+      ...twoPhaseNotes.slice(1),
+    ]),
+  ];
+}
+
+/** Largest excess of a measured bandwidth over the max-rate curve that the slides' own plots leave room for. */
+const STAIRCASE_EXCESS = 0.005;
+
+/** The printed staircase may fall short of the bound, but hardly exceed it: rows show the printed value where it keeps it. */
+function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
+  return LANGGUTH_CPUS.map((cpu, i) => {
+    const printed = LANGGUTH_TRIANGULAR[i].staircase[0];
+    const label = `${cpu.cpu}, at most ${bound(cpu).toFixed(2)}`;
+    return reproductionRow(label, printed, Math.min(printed, bound(cpu)), STAIRCASE_EXCESS, 'relative');
+  });
+}
+
+function amdahl(): ReproductionTable[] {
+  const results = LANGGUTH_AMDAHL;
+  const columns = [
+    { what: 'full contention', model: 'full-contention', printed: (i: number) => results[i].fullContention },
+    { what: 'no contention', model: 'no-contention', printed: (i: number) => results[i].noContention },
+    { what: 'no imbalance', model: 'no-imbalance', printed: (i: number) => results[i].noImbalance },
+    { what: 'two-phase', model: 'two-phase', printed: (i: number) => results[i].twoPhase },
+  ] as const;
+  return [
+    ...columns.map(({ what, model, printed }) =>
+      table(
+        `Amdahl workload, ${what}`,
+        'GB/s',
+        rowsOf(
+          (cpu) => bandwidth(cpu, amdahlLoads, model),
+          (i) => printed(i)[0],
+        ),
+        model === 'two-phase' ? ['Both forms and the staircase on the max-rate curve agree here, whatever K.'] : [],
+      ),
+    ),
+    table(
+      'Amdahl workload, error against the measurement',
+      '%',
+      columns.flatMap(({ what, model, printed }) =>
+        errorRows(what, (cpu) => bandwidth(cpu, amdahlLoads, model), results, printed, AMDAHL_ERROR_TOLERANCE_POINTS),
+      ),
+      [],
+    ),
+  ];
+}
+
+function percent(fraction: number): string {
+  return `${(100 * fraction).toFixed(1)} %`;
+}
+
+function table(
+  title: string,
+  unit: string,
+  rows: readonly ReproductionRow[],
+  notes: readonly string[],
+): ReproductionTable {
+  return {
+    paper: 'langguth',
+    citation: CITATION,
+    table: title,
+    unit,
+    rows,
+    passed: rows.every((row) => row.passed),
+    notes,
+  };
+}

@@ -1,0 +1,141 @@
+import { maxRateCurve, saturatingCores, transferMs, type BandwidthCurve, type MemorySystem } from './bandwidth.ts';
+import { descending, largestLoad, totalLoad } from './loads.ts';
+
+/**
+ * Time of an unbalanced, memory-bound computation on P cores: the models of Langguth, Cai, Trotter, "Modelling Load
+ * Imbalance in Shared Memory Multicore Systems" (slides). Loads M_i in bytes, one per processor, in any order; β is the
+ * bandwidth of one core alone, ρ that of all of them. All times in milliseconds.
+ */
+
+/** M₁·P/ρ: the longest task at the share of bandwidth it has while all cores are active. */
+export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
+  return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
+}
+
+/** M₁/β: the longest task as if it ran alone. */
+export function noContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
+  return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
+}
+
+/** ΣM/ρ: all work at the full bandwidth to the end. */
+export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): number {
+  return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
+}
+
+/** A stretch of time with the same cores active. */
+export interface ContentionStep {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly activeCores: number;
+  /** Of all active cores together. */
+  readonly bandwidthGbS: number;
+}
+
+/**
+ * Staircase: while i cores are active each moves BW_i/i, and the one with the least left to do stops first. From
+ * Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34 (2023), 1580–1593.
+ *
+ * @param curve bandwidth by active cores; throws `RangeError` when it is shorter than the number of loads
+ * @returns the steps in time order, without empty ones; empty when there is no work
+ */
+export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): ContentionStep[] {
+  if (curve.length <= loadBytes.length) {
+    throw new RangeError(`got a bandwidth curve up to ${curve.length - 1} cores, expected ${loadBytes.length}`);
+  }
+  const sorted = descending(loadBytes);
+  const steps: ContentionStep[] = [];
+  let fromMs = 0;
+  for (let active = sorted.length; active >= 1; active--) {
+    const bytes = sorted[active - 1] - (active < sorted.length ? sorted[active] : 0);
+    if (bytes === 0) continue;
+    const toMs = fromMs + transferMs(bytes * active, curve[active]);
+    steps.push({ fromMs, toMs, activeCores: active, bandwidthGbS: curve[active] });
+    fromMs = toMs;
+  }
+  return steps;
+}
+
+/** Time of the staircase; see `staircaseSteps`. */
+export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): number {
+  return staircaseSteps(curve, loadBytes).at(-1)?.toMs ?? 0;
+}
+
+/**
+ * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it is exactly the staircase on
+ * the max-rate curve.
+ * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which the slides' table of triangular workloads was computed with: the
+ * work above M_K of processors 2 … K is counted in the first phase. Never faster than `derived`; the same for Amdahl's loads.
+ */
+export type TwoPhaseForm = 'derived' | 'tabulated';
+
+export interface TwoPhases {
+  /** All bandwidth in use. */
+  readonly phase1Ms: number;
+  /** One core's bandwidth limits the longest task. */
+  readonly phase2Ms: number;
+  readonly timeMs: number;
+}
+
+/**
+ * The two-phase model.
+ *
+ * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or the `kneeCores` a source lists.
+ *   With fewer loads than K, M_K is 0.
+ */
+export function twoPhases(
+  memory: MemorySystem,
+  loadBytes: Float64Array,
+  form: TwoPhaseForm,
+  knee: number = saturatingCores(memory),
+): TwoPhases {
+  const sorted = descending(loadBytes);
+  const largest = sorted.length === 0 ? 0 : sorted[0];
+  const atKnee = knee <= sorted.length ? sorted[knee - 1] : 0;
+  const phase1Bytes =
+    form === 'derived' ? totalLoad(sorted.subarray(knee)) + knee * atKnee : totalLoad(sorted) - (largest - atKnee);
+  const phase1Ms = transferMs(phase1Bytes, memory.fullBandwidthGbS);
+  const phase2Ms = transferMs(largest - atKnee, memory.singleCoreBandwidthGbS);
+  return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
+}
+
+/** What a time means as a bandwidth: ΣM/T, GB/s; how the slides print every result. */
+export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
+  return totalLoad(loadBytes) / (timeMs * 1e6);
+}
+
+/** The models by name, for menus and tables, from the crudest to the finest. */
+export const CONTENTION_MODELS = [
+  { id: 'no-imbalance', label: 'No imbalance', formula: 'ΣM/ρ' },
+  { id: 'no-contention', label: 'No contention', formula: 'M₁/β' },
+  { id: 'full-contention', label: 'Full contention', formula: 'M₁P/ρ' },
+  { id: 'two-phase-tabulated', label: 'Two-phase (as tabulated)', formula: '(ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β' },
+  { id: 'two-phase', label: 'Two-phase', formula: '(Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β' },
+  { id: 'staircase', label: 'Staircase', formula: 'Σ i·(M_i − M_{i+1})/BW_i' },
+] as const;
+export type ContentionModel = (typeof CONTENTION_MODELS)[number]['id'];
+
+/**
+ * Time by one of the models, ms. Both two-phase forms take K = ⌈ρ/β⌉ here; the staircase takes `curve`, by default the
+ * max-rate curve of the machine.
+ */
+export function contentionMs(
+  model: ContentionModel,
+  memory: MemorySystem,
+  loadBytes: Float64Array,
+  curve: BandwidthCurve = maxRateCurve(memory, loadBytes.length),
+): number {
+  switch (model) {
+    case 'no-imbalance':
+      return noImbalanceMs(memory, loadBytes);
+    case 'no-contention':
+      return noContentionMs(memory, loadBytes);
+    case 'full-contention':
+      return fullContentionMs(memory, loadBytes);
+    case 'two-phase-tabulated':
+      return twoPhases(memory, loadBytes, 'tabulated').timeMs;
+    case 'two-phase':
+      return twoPhases(memory, loadBytes, 'derived').timeMs;
+    case 'staircase':
+      return staircaseMs(curve, loadBytes);
+  }
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CpuDevice } from '../../../src-workers/domain/device.ts';
+import { maxRateCurve, measuredCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
+import { coreSweep, cpuSweep, partitionLoads } from '../../../src-workers/models/contention/cores.ts';
+import {
+  amdahlLoads,
+  indivisibleTaskLoads,
+  totalLoad,
+  triangularLoads,
+} from '../../../src-workers/models/contention/loads.ts';
+import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/published.ts';
+import { regimeAt, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
+import {
+  contentionMs,
+  CONTENTION_MODELS,
+  staircaseMs,
+  staircaseSteps,
+  twoPhases,
+} from '../../../src-workers/models/contention/time.ts';
+
+// 10 GB/s alone, 40 GB/s together: four cores saturate the memory.
+const cpu: CpuDevice = {
+  kind: 'cpu',
+  id: 'test-cpu',
+  name: 'test',
+  vendor: 'test',
+  cores: 8,
+  singleCoreBandwidthGbS: 10,
+  fullBandwidthGbS: 40,
+  kneeCores: 4,
+  sources: {},
+};
+
+describe('loads', () => {
+  it('splits a triangle as 1, 3, 5, …, and half of Amdahl’s work goes to one core beside its share', () => {
+    expect([...triangularLoads(16, 4)]).toEqual([1, 3, 5, 7]);
+    expect([...amdahlLoads(16, 4)]).toEqual([10, 2, 2, 2]);
+    expect([...indivisibleTaskLoads(6, 9, 4)]).toEqual([6, 3, 3, 3]);
+    expect([...indivisibleTaskLoads(6, 9, 1)]).toEqual([15]);
+    expect(totalLoad(triangularLoads(16, 4))).toBe(16);
+  });
+});
+
+describe('staircase', () => {
+  const curve = maxRateCurve(cpu, 8);
+
+  it('goes down step by step as cores finish', () => {
+    const steps = staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6));
+    expect(steps).toEqual([
+      { fromMs: 0, toMs: 4, activeCores: 3, bandwidthGbS: 30 },
+      { fromMs: 4, toMs: 8, activeCores: 1, bandwidthGbS: 10 },
+    ]);
+  });
+
+  it('takes no time for no work, and skips cores without work', () => {
+    expect(staircaseMs(curve, new Float64Array(8))).toBe(0);
+    expect(staircaseMs(curve, Float64Array.of(0, 0, 20e6))).toBe(2);
+  });
+
+  it('refuses a curve that is too short for the loads', () => {
+    expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
+      'got a bandwidth curve up to 1 cores, expected 2',
+    );
+  });
+});
+
+describe('two phases', () => {
+  const loads = triangularLoads(64e6, 8);
+
+  it('splits at the load of core K', () => {
+    // K = 4: M = 15, 13, 11, 9, 7, 5, 3, 1 MB. Phase 1: 16 + 4·9 = 52 MB at 40 GB/s; phase 2: 6 MB at 10 GB/s.
+    expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
+    // As tabulated: 64 − 6 = 58 MB in phase 1.
+    expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
+  });
+
+  it('has no first phase when fewer cores than K have work', () => {
+    expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
+  });
+
+  it('counts saturating cores as the ceiling of ρ/β, which one listed K is not', () => {
+    expect(saturatingCores(cpu)).toBe(4);
+    expect(LANGGUTH_CPUS.map(saturatingCores)).toEqual([4, 4, 5, 4, 6, 6, 11, 8, 11, 12]);
+  });
+
+  it('offers every model by name, the exact ones the same on the max-rate curve', () => {
+    const times = Object.fromEntries(CONTENTION_MODELS.map(({ id }) => [id, contentionMs(id, cpu, loads)]));
+    expect(times['full-contention']).toBe(3);
+    expect(times['no-contention']).toBe(1.5);
+    expect(times['no-imbalance']).toBe(1.6);
+    // One rounding error per core.
+    expect(Math.abs(times['staircase']! - times['two-phase']!)).toBeLessThan(8 * Number.EPSILON * 2);
+  });
+});
+
+describe('measured curves', () => {
+  it('are taken as measured, or refused by name', () => {
+    expect(measuredCurve([10, 18])).toEqual({ ok: true, value: Float64Array.of(0, 10, 18) });
+    expect(measuredCurve([10, -1])).toMatchObject({
+      ok: false,
+      error: { message: 'bandwidth with 2 active cores: got -1, expected a positive number of GB/s' },
+    });
+    expect(measuredCurve([])).toMatchObject({ ok: false });
+  });
+});
+
+describe('number of cores', () => {
+  it('finds that fewer cores are faster when one task cannot be divided', () => {
+    // 40 MB in one task, 40 MB to spread. On 2 cores both run at their own 10 GB/s.
+    const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => indivisibleTaskLoads(40e6, 40e6, cores));
+    expect(sweep.bestCores).toBe(2);
+    expect(sweep.timeMs[1]).toBe(4);
+    // On 8 the task competes with seven others at 40 GB/s in all, and does most of its work alone after them.
+    const rest = 40 / 7;
+    expect(sweep.timeMs[7]).toBeCloseTo((8 * rest) / 40 + (40 - rest) / 10, 12);
+    expect(sweep.timeMs[7]).toBeGreaterThan(sweep.timeMs[3]);
+  });
+
+  it('needs no more cores than saturate the memory when the work is balanced', () => {
+    const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => new Float64Array(cores).fill(80e6 / cores));
+    expect(sweep.enoughCores).toBe(4);
+    expect(sweep.timeMs[0]).toBe(8);
+    expect(sweep.timeMs[7]).toBeCloseTo(2, 12);
+  });
+
+  it('prefers the balanced partition on a skewed matrix, and gives bytes their weights', () => {
+    const rows = Float64Array.from({ length: 1000 }, (_, i) => (i < 10 ? 5000 : 5));
+    const sweep = cpuSweep(cpu, rows);
+    const [evenRows, evenNonZeros, mergePath] = sweep.partitions;
+    expect(sweep.best.partition).not.toBe('even-rows');
+    expect(evenRows!.imbalance[7]).toBeGreaterThan(5);
+    expect(mergePath!.imbalance[7]).toBeLessThan(1.1);
+    expect(evenNonZeros!.timeMs[7]).toBeLessThan(evenRows!.timeMs[7]!);
+    // One core does all of it, whatever the partition.
+    const bytes = 54950 * 12 + 1000 * 20;
+    for (const partition of sweep.partitions) expect(partition.timeMs[0]).toBeCloseTo(bytes / 10e6, 12);
+    const whole = { rows: Float64Array.of(1000), nonZeros: Float64Array.of(54950) };
+    expect([...partitionLoads(whole, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([bytes]);
+  });
+
+  it('runs on every CPU of the catalogue', () => {
+    const cpus = JSON.parse(
+      readFileSync(new URL('../../../db/devices/cpus.json', import.meta.url), 'utf8'),
+    ) as CpuDevice[];
+    const rows = Float64Array.from({ length: 500 }, (_, i) => 2 * i + 1);
+    for (const device of cpus) {
+      const { best, partitions } = cpuSweep(device, rows);
+      expect(best.timeMs).toBeGreaterThan(0);
+      expect(best.cores).toBeLessThanOrEqual(device.cores);
+      for (const partition of partitions) expect(partition.timeMs).toHaveLength(device.cores);
+    }
+  });
+});
+
+describe('regimes', () => {
+  it('names the model that applies', () => {
+    expect(regimeAt(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
+    // All work on one of eight cores: only its own bandwidth counts.
+    const alone = regimeAt(cpu, 8, 8);
+    expect(alone.regime).toBe('no-contention');
+    expect(alone.ratio).toBe(1);
+    expect(alone.phase2Fraction).toBe(1);
+  });
+
+  it('maps a grid, with holes where the imbalance cannot be', () => {
+    const map = regimeMap(cpu, [2, 8], [1, 4]);
+    expect(map.points.map((point) => point?.regime ?? null)).toEqual([
+      'no-contention',
+      null,
+      'no-imbalance',
+      'no-contention',
+    ]);
+    expect(map.balanceLine).toEqual([0.5, 2]);
+    expect(map.saturatingCores).toBe(4);
+  });
+});
