@@ -1,71 +1,112 @@
 import type { RankRow } from '../../contract/api.ts';
+import { designText } from '../design-text.ts';
 import type { RunView } from '../run-view.ts';
 import { APP_VERSION } from '../version.ts';
+import { comment, identifier, ms } from './text.ts';
 
 /** The chosen design as code. Only checked numbers and cleaned names reach the text. */
 
-const identifier = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_+|_+$/g, '').replace(/^(\d)/, '_$1') || 'kernel';
-/** Text for a comment: one line, nothing that could end it. */
-const comment = (text: string): string => text.replace(/[^\x20-\x7e]/g, ' ').replaceAll('*/', '* /');
-
 function head(view: RunView, row: RankRow): readonly string[] {
+  const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   return [
-    `${comment(view.study.study.name)}: rank ${row.rank} on ${comment(row.device)}, predicted ${row.timeMs.toPrecision(4)} ms.`,
+    `${comment(view.study.study.name)}`,
+    `On ${comment(row.device)}: predicted ${ms(row.timeMs)} ms${rank}.`,
+    `${comment(designText(row.design))}`,
     `Lockstep ${APP_VERSION}, run ${view.run.id}, design ${row.designIndex}.`,
-  ];
+  ].map((line) => `// ${line}`);
 }
 
-/** A header with the launch shape, `__launch_bounds__` arguments and a host helper for the grid. C++14 and later. */
+/** Units one block covers: each slot of u threads takes m units. */
+function unitsPerBlock({ design }: RankRow): number {
+  return design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
+}
+
+/**
+ * A header with the launch shape, the `__launch_bounds__` of the kernel and a host helper for the grid. CUDA with C++14 or
+ * later; includes nothing, so plain C++ and HIP read it too.
+ */
 export function cudaHeader(view: RunView, row: RankRow): string {
   const { design } = row;
   const name = identifier(view.study.study.kernel.name);
-  const guard = `LOCKSTEP_${name.toUpperCase()}_CUH`;
-  const covers = design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
+  const upper = name.toUpperCase();
+  const cap = design.registerCap;
   return [
-    ...head(view, row).map((line) => `// ${line}`),
-    `#ifndef ${guard}`,
-    `#define ${guard}`,
+    ...head(view, row),
+    `#ifndef LOCKSTEP_${upper}_CUH`,
+    `#define LOCKSTEP_${upper}_CUH`,
     '',
     `namespace lockstep_${name} {`,
     '',
     '/// Threads that share one unit of work.',
     `constexpr unsigned threads_per_unit = ${design.threadsPerUnit}u;`,
-    '/// Units each slot of threads_per_unit threads processes, one after another.',
+    '/// Units that each slot of threads_per_unit threads processes, one after another.',
     `constexpr unsigned units_per_thread = ${design.unitsPerThread}u;`,
     '/// Threads per block.',
     `constexpr unsigned block_threads = ${design.blockThreads}u;`,
-    '/// Blocks that should be resident on one multiprocessor: the second argument of __launch_bounds__.',
-    `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
-    '/// Blocks for the number of units the design was chosen for.',
+    `/// Blocks of the launch the design was chosen for: ${view.study.study.workload.units} units.`,
     `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
-    '/// Order or partition of the units before launch.',
-    `constexpr const char* balancing = "${comment(design.balancing)}";`,
-    `constexpr const char* loop_form = "${design.loop}";`,
+    '/// Blocks that are to be resident on one multiprocessor.',
+    `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
+    cap === null
+      ? '/// Registers per thread the compiler is held to; 0: nothing caps it.'
+      : `/// Registers per thread the compiler is held to: compile with -maxrregcount=${cap}.`,
+    `constexpr unsigned register_cap = ${cap ?? 0}u;`,
+    '/// Units that one block covers.',
+    `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`,
+    `/// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
+    `constexpr bool flattened_loop = ${design.loop === 'flattened'};`,
     '',
-    '/// Blocks that cover `units` units with this design.',
+    'static_assert(block_threads % threads_per_unit == 0u, "a block holds whole slots");',
+    '',
+    '/// Blocks that cover another number of units with the same work per slot.',
     'constexpr unsigned grid_for(unsigned long long units) {',
-    `  return static_cast<unsigned>((units + ${covers}ull - 1ull) / ${covers}ull);`,
+    '  return static_cast<unsigned>((units + units_per_block - 1ull) / units_per_block);',
     '}',
     '',
     `}  // namespace lockstep_${name}`,
     '',
-    `/// Put before the kernel: __global__ void LOCKSTEP_LAUNCH_BOUNDS_${name.toUpperCase()} kernel(...).`,
-    `#define LOCKSTEP_LAUNCH_BOUNDS_${name.toUpperCase()} __launch_bounds__(${design.blockThreads}, ${row.residentBlocks})`,
+    `// __global__ void LOCKSTEP_${upper}_BOUNDS kernel(...);`,
+    `// kernel<<<lockstep_${name}::grid_blocks, lockstep_${name}::block_threads>>>(...);`,
+    // HIP reads the second argument as waves per execution unit, not as blocks.
+    '#if defined(__HIP__) || defined(__HIPCC__)',
+    `#define LOCKSTEP_${upper}_BOUNDS __launch_bounds__(${design.blockThreads})`,
+    '#else',
+    `#define LOCKSTEP_${upper}_BOUNDS __launch_bounds__(${design.blockThreads}, ${row.residentBlocks})`,
+    '#endif',
     '',
-    `#endif  // ${guard}`,
+    `#endif  // LOCKSTEP_${upper}_CUH`,
     '',
   ].join('\n');
 }
 
+/** WebGPU allows this many workgroups along one dimension unless a device offers more. */
+const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
+
+/** Constants of the design for a WGSL module, to be put before the shader. */
 export function wgslConstants(view: RunView, row: RankRow): string {
   const { design } = row;
+  const rows = Math.ceil(design.gridBlocks / MAX_WORKGROUPS_PER_DIMENSION);
+  const columns = Math.ceil(design.gridBlocks / rows);
   return [
-    ...head(view, row).map((line) => `// ${line}`),
+    ...head(view, row),
+    `// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
+    '',
+    '// Invocations that share one unit of work.',
     `const THREADS_PER_UNIT: u32 = ${design.threadsPerUnit}u;`,
+    '// Units that each slot of THREADS_PER_UNIT invocations processes, one after another.',
     `const UNITS_PER_THREAD: u32 = ${design.unitsPerThread}u;`,
+    '// @compute @workgroup_size(WORKGROUP_SIZE)',
     `const WORKGROUP_SIZE: u32 = ${design.blockThreads}u;`,
     `const WORKGROUP_COUNT: u32 = ${design.gridBlocks}u;`,
-    `// ${comment(design.balancing)}, ${design.loop} loop`,
+    '// Units that one workgroup covers.',
+    `const UNITS_PER_WORKGROUP: u32 = ${unitsPerBlock(row)}u;`,
+    `// dispatchWorkgroups(DISPATCH.x, DISPATCH.y); at most ${MAX_WORKGROUPS_PER_DIMENSION} in each.`,
+    `const DISPATCH: vec2<u32> = vec2<u32>(${columns}u, ${rows}u);`,
+    '',
+    '// Number of this workgroup; those from WORKGROUP_COUNT on have nothing to do.',
+    'fn workgroup_number(id: vec3<u32>) -> u32 {',
+    '  return id.y * DISPATCH.x + id.x;',
+    '}',
     '',
   ].join('\n');
 }

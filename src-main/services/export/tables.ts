@@ -1,6 +1,7 @@
 import type { RankRow } from '../../contract/api.ts';
 import type { RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
+import { csvCell, json } from './text.ts';
 
 /** A row as the command line and exports print it. */
 export function plainRow(row: RankRow) {
@@ -30,31 +31,20 @@ export function plainRow(row: RankRow) {
 }
 
 export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
-  return `${JSON.stringify(
-    {
-      lockstep: APP_VERSION,
-      model: view.run.modelVersions.prediction ?? MODEL_VERSION,
-      runId: view.run.id,
-      startedAt: view.run.startedAt,
-      study: view.study.study,
-      designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-      rows: rows.map(plainRow),
-    },
-    null,
-    2,
-  )}\n`;
-}
-
-/** A CSV cell: quoted where needed, and never read as a formula by a spreadsheet. */
-export function csvCell(value: string | number | null): string {
-  if (typeof value === 'number') return String(value);
-  if (value === null) return '';
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return json({
+    lockstep: APP_VERSION,
+    model: view.run.modelVersions.prediction ?? MODEL_VERSION,
+    runId: view.run.id,
+    startedAt: view.run.startedAt,
+    study: view.study.study,
+    designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
+    rows: rows.map(plainRow),
+  });
 }
 
 export function rankingCsv(rows: readonly RankRow[]): string {
-  const head = 'rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
+  const head =
+    'rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
   const lines = rows.map((row) =>
     [
       row.rank,
@@ -80,8 +70,13 @@ export function rankingCsv(rows: readonly RankRow[]): string {
   return `${[head, ...lines].join('\n')}\n`;
 }
 
-/** Kernel Tuner's T4 results format, schema version 1.0.0 (AutoTuningAssociation/autotuning_methodology, Apache-2.0). */
+/**
+ * Kernel Tuner's T4 results format, schema version 1.0.0 (results-schema.json of KernelTuner/kernel_tuner, after
+ * odgaard/TuningSchema). Configuration values are numbers and strings; the time stands under `measurements`, as the
+ * objective. Nothing was run, so no compilation, framework or run times are claimed.
+ */
 export function t4Json(view: RunView, rows: readonly RankRow[]): string {
+  const model = view.run.modelVersions.prediction ?? MODEL_VERSION;
   const results = rows.map((row) => ({
     timestamp: view.run.finishedAt ?? view.run.startedAt,
     configuration: {
@@ -95,10 +90,15 @@ export function t4Json(view: RunView, rows: readonly RankRow[]): string {
       register_cap: row.design.registerCap ?? 0,
     },
     objectives: ['time'],
-    times: { compilation_time: 0, framework: 0, search_algorithm: 0, validation: 0, runtimes: [row.timeMs] },
+    times: { compilation_time: 0, runtimes: [], framework: 0, search_algorithm: 0, validation: 0 },
     invalidity: 'correct',
     correctness: 1,
     measurements: [{ name: 'time', value: row.timeMs, unit: 'ms' }],
   }));
-  return `${JSON.stringify({ schema_version: '1.0.0', metadata: { source: 'Lockstep prediction', lockstep: APP_VERSION }, results }, null, 2)}\n`;
+  const metadata = {
+    source: `Lockstep ${APP_VERSION}, model ${model}: predicted times, nothing was measured`,
+    study: view.study.study.name,
+    run: view.run.id,
+  };
+  return json({ schema_version: '1.0.0', metadata, results });
 }

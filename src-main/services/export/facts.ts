@@ -1,0 +1,153 @@
+import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { explainDesign } from '../../../src-workers/sweep/predict.ts';
+import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
+import { compareDevices } from '../compare.ts';
+import { rankHistogram } from '../rankings.ts';
+import { ALL_VALID, TIE_FRACTION, deviceFilter, type RunView } from '../run-view.ts';
+import { APP_VERSION, MODEL_VERSION } from '../version.ts';
+import { counted, ms, percent, whole } from './text.ts';
+
+/** What both reports say: numbers and sentences, not yet escaped. */
+export interface ReportFacts {
+  readonly title: string;
+  readonly description: string;
+  readonly chosen: RankRow;
+  /** The design in words. */
+  readonly recommendation: string;
+  /** Why it is this design, in sentences. */
+  readonly reasons: readonly string[];
+  /** Why the fastest device wins; empty for a run on one device. */
+  readonly deviceReasons: readonly string[];
+  readonly breakdown: Breakdown;
+  readonly ties: number;
+  readonly tieFraction: number;
+  readonly tieSentence: string;
+  readonly rows: readonly RankRow[];
+  readonly devices: readonly DeviceBest[];
+  readonly histogram: Histogram;
+  readonly basis: readonly { readonly label: string; readonly text: string }[];
+}
+
+/** Rows of the near-tie table. */
+const MOST_ROWS = 20;
+
+export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: RankRow): Result<ReportFacts> {
+  const { run, study } = view;
+  const compared = compareDevices(view);
+  if (!compared.ok) return compared;
+  const histogram = rankHistogram(view, {
+    runId: run.id,
+    filter: { validity: 'valid', deviceId: chosen.deviceId },
+    bins: 48,
+  });
+  if (!histogram.ok) return histogram;
+  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
+  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
+  const { law } = view.predictor.plan;
+  const { mean, standardDeviation } = moments(law);
+  const kernel = study.study.kernel;
+  const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
+  return ok({
+    title: study.study.name,
+    description: study.study.description,
+    chosen,
+    recommendation: designSentence(chosen, run.validCount),
+    reasons: designReasons(view, chosen, breakdown),
+    deviceReasons: compared.value.reasons,
+    breakdown,
+    ties,
+    tieFraction: TIE_FRACTION,
+    tieSentence: `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, which is as close as the model can tell${ties > 1 ? ': choose among them for other reasons, or measure them.' : '.'}`,
+    rows: rows.slice(0, MOST_ROWS),
+    devices: compared.value.devices,
+    histogram: histogram.value,
+    basis: [
+      {
+        label: 'Workload',
+        text: `${law.label}, ${counted(study.study.workload.units, 'unit')}, ${mean.toPrecision(4)} ± ${standardDeviation.toPrecision(3)} iterations each${cut}`,
+      },
+      { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
+      { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
+      { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
+      { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
+    ],
+  });
+}
+
+function designSentence({ design, device, timeMs, rank }: RankRow, valid: number): string {
+  const shared =
+    design.threadsPerUnit === 1 ? 'one thread per unit' : `${design.threadsPerUnit} threads share each unit`;
+  const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
+  const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
+  const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
+  const place = rank > 0 ? `, rank ${whole(rank)} of ${counted(valid, 'valid design')}` : '';
+  return `On ${device}: ${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${place}.`;
+}
+
+/** Parts smaller than this share of the time are left out of the sentences. */
+const WORTH_SAYING = 0.03;
+
+function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): readonly string[] {
+  const { design } = row;
+  const sentences: string[] = [];
+  const parts = BREAKDOWN_PARTS.map(({ id, label, hint }) => ({
+    label,
+    hint,
+    share: breakdown.parts[id] / breakdown.timeMs,
+  }));
+  const ideal = parts[0]!.share;
+  const losses = parts
+    .slice(1)
+    .filter(({ share }) => share > WORTH_SAYING)
+    .sort((a, b) => b.share - a.share);
+  sentences.push(
+    losses.length === 0
+      ? `${percent(ideal)} of the time is the work itself: hardly anything is lost.`
+      : `${percent(ideal)} of the time is the work itself. The largest loss is ${losses
+          .map(
+            ({ label, hint, share }, at) => `${label.toLowerCase()}, ${percent(share)}${at === 0 ? ` (${hint})` : ''}`,
+          )
+          .join(', then ')}.`,
+  );
+  const others = granularityOf(view, row.deviceId).filter(
+    ({ threadsPerUnit, timeMs }) => threadsPerUnit !== design.threadsPerUnit && Number.isFinite(timeMs),
+  );
+  if (others.length > 0) {
+    const next = others.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
+    const one = others.find(({ threadsPerUnit }) => threadsPerUnit === 1);
+    const against = (timeMs: number): string =>
+      timeMs >= row.timeMs
+        ? `${percent(timeMs / row.timeMs - 1)} slower`
+        : `${percent(1 - timeMs / row.timeMs)} faster`;
+    sentences.push(
+      `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; with one thread per unit, ${against(one.timeMs)}` : ''}.`,
+    );
+  }
+  sentences.push(
+    `A group of units in lockstep takes ${row.aggregateLoss.toFixed(3)} times the work it does (aggregate loss; the mean over groups is ${row.meanLoss.toFixed(3)}).`,
+  );
+  const limits = LIMITING_FACTORS.filter(({ code }) => row.limitedBy.includes(code)).map(({ text }) => text);
+  sentences.push(
+    `${counted(row.residentBlocks, 'block')} of it ${row.residentBlocks === 1 ? 'is' : 'are'} resident on a multiprocessor, ${percent(row.occupancyFraction)} of its thread-group slots${limits.length > 0 ? `; ${limits.join(' and ')} ${limits.length > 1 || limits[0] !== 'shared memory' ? 'allow' : 'allows'} no more` : ''}. The launch takes ${row.waves.toFixed(2)} waves.`,
+  );
+  return sentences;
+}
+
+/** Best time of every number of threads per unit on one device. */
+export function granularityOf(
+  view: RunView,
+  deviceId: string,
+): readonly { readonly threadsPerUnit: number; readonly timeMs: number }[] {
+  const filter = deviceFilter(view, deviceId);
+  if (!filter.ok) return [];
+  return view.ranking.axes.threadsPerUnit.map((threadsPerUnit, at) => {
+    const positions = { ...filter.value.positions, 1: new Set([at]) };
+    const first = rankedDesigns(view.ranking, { ...filter.value, positions }, 'timeMs')[0];
+    return { threadsPerUnit, timeMs: first === undefined ? NaN : view.ranking.columns.timeMs[first]! };
+  });
+}

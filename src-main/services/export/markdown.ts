@@ -1,0 +1,75 @@
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { designText } from '../design-text.ts';
+import type { ReportFacts } from './facts.ts';
+import { markdown, ms, percent, whole } from './text.ts';
+
+type Cell = string | number;
+
+function table(head: readonly string[], words: number, rows: readonly (readonly Cell[])[]): string {
+  const line = (cells: readonly Cell[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, at) => (at < words ? ':---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+const sentences = (lines: readonly string[]): string => lines.map(markdown).join(' ');
+
+/** What the chosen design is, why, which designs tie with it, each device's best, and how the numbers were obtained. */
+export function markdownReport(facts: ReportFacts): string {
+  const { chosen, breakdown, rows, devices } = facts;
+  const best = rows[0]!.timeMs;
+  const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
+  const sections = [
+    `# ${markdown(facts.title)}: tuning recommendation`,
+    markdown(facts.description),
+    '## Recommendation',
+    `**${markdown(facts.recommendation)}**`,
+    `\`${designText(chosen.design)}\``,
+    '## Why',
+    sentences(facts.reasons),
+    table(
+      ['Part', 'ms', 'Share'],
+      1,
+      BREAKDOWN_PARTS.map(({ id, label }) => [
+        label,
+        breakdown.parts[id].toFixed(4),
+        percent(breakdown.parts[id] / breakdown.timeMs),
+      ]),
+    ),
+    ...(devices.length > 1
+      ? [
+          '## Devices',
+          sentences(facts.deviceReasons),
+          table(
+            ['Device', 'Best design', 'ms', 'To fastest'],
+            2,
+            devices.map(({ device, best: own }) => [
+              markdown(device.name),
+              own ? `\`${designText(own.design)}\`` : 'no valid design',
+              own ? ms(own.timeMs) : '–',
+              own ? `+${percent(own.timeMs / fastest - 1)}` : '–',
+            ]),
+          ),
+        ]
+      : []),
+    '## Near-ties',
+    markdown(facts.tieSentence),
+    table(
+      ['Device', 'Balancing', 'Rank', 'Threads/unit', 'Units/thread', 'Block', 'Grid', 'Cap', 'ms', 'To best'],
+      2,
+      rows.map((row) => [
+        markdown(row.device),
+        markdown(row.design.balancing),
+        row.rank,
+        row.design.threadsPerUnit,
+        row.design.unitsPerThread,
+        row.design.blockThreads,
+        whole(row.design.gridBlocks),
+        row.design.registerCap ?? '–',
+        ms(row.timeMs),
+        `+${percent(row.timeMs / best - 1)}`,
+      ]),
+    ),
+    '## Basis',
+    facts.basis.map(({ label, text }) => `- ${label}: ${markdown(text)}.`).join('\n'),
+  ];
+  return `${sections.filter(Boolean).join('\n\n')}\n`;
+}

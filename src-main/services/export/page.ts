@@ -1,0 +1,155 @@
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { designText } from '../design-text.ts';
+import type { ReportFacts } from './facts.ts';
+import { compositionPlot, distributionPlot, granularityPlot } from './plots.ts';
+import { html, ms, percent, whole } from './text.ts';
+
+/** Same colours as the application's tokens. */
+const STYLE = `
+:root{color-scheme:light dark;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
+--s1:#4259a9;--s2:#c87a00;--s3:#009ba3;--s4:#660345;--s5:#705300;
+--idealWork:#3a404b;--cooperation:#6e86c4;--imbalance:#c87a00;--registerCap:#6f7683;--latency:#009ba3;--drain:#660345;--balancing:#705300}
+@media (prefers-color-scheme:dark){:root{--bg:#191b20;--sunken:#15171b;--line:#2a2d34;--line-2:#434954;--text:#e7e9ed;--text-2:#adb3be;--text-3:#949ba7;--accent:#93abf6;--grid:#23262c;--tie:#1e2129;
+--s1:#7faefa;--s2:#d59d6e;--s3:#86ebea;--s4:#a46b8d;--s5:#f4e06a;
+--idealWork:#c9ced8;--cooperation:#7faefa;--imbalance:#d59d6e;--registerCap:#6f7784;--latency:#86ebea;--drain:#a46b8d;--balancing:#f4e06a}}
+*{box-sizing:border-box}
+body{max-width:712px;margin:0 auto;padding:32px 16px 48px;background:var(--bg);color:var(--text);font:400 13px/20px 'Inter Variable',Inter,system-ui,sans-serif;font-variant-numeric:tabular-nums slashed-zero}
+h1{margin:0;font-size:15px;line-height:20px;font-weight:600}
+h2{margin:28px 0 6px;padding-top:12px;border-top:1px solid var(--line);font-size:13px;line-height:20px;font-weight:600}
+h3{margin:16px 0 4px;font-size:12px;font-weight:600}
+p{margin:4px 0 8px;max-width:640px}
+.lead{color:var(--text-2)}
+.recommendation{margin:12px 0 8px;font-weight:550}
+code{padding:2px 6px;border-radius:4px;background:var(--sunken);font:11.5px/18px 'JetBrains Mono Variable','JetBrains Mono',ui-monospace,monospace;overflow-wrap:anywhere}
+svg{display:block;width:100%;height:auto;margin:8px 0;font-size:11px}
+svg text{fill:var(--text-3)}
+svg text.strong{fill:var(--text)}
+.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--line-2);fill:none}.dashed{stroke:var(--text-2);stroke-dasharray:3 3;fill:none}
+.mark{stroke:var(--s1);stroke-width:1.75;fill:none}.chosen{stroke:var(--s2);stroke-width:1.75;fill:none}.bar{fill:var(--s1);opacity:.75}
+.curve{fill:none;stroke-width:1.75}.shape{stroke-width:1.5;fill:var(--bg)}.ring{fill:none;stroke:var(--text-2)}
+${[1, 2, 3, 4, 5].map((at) => `.s${at}{stroke:var(--s${at})}`).join('')}
+${BREAKDOWN_PARTS.map(({ id }) => `.part-${id}{fill:var(--${id});background:var(--${id})}`).join('')}
+.legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:4px 0 8px;padding:0;list-style:none;color:var(--text-2);font-size:11px}
+.legend i{display:inline-block;width:9px;height:9px;margin-right:6px}
+.wide{overflow-x:auto}
+table{width:100%;border-collapse:collapse;font-size:12px;line-height:16px}
+th,td{padding:4px 8px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;vertical-align:baseline}
+thead th{border-color:var(--line-2);color:var(--text-2);font-size:11px;font-weight:450}
+.word{text-align:left}.wrap{white-space:normal}
+tr.tied td{background:var(--tie)}tr.here td{font-weight:600}
+.note{color:var(--text-3);font-size:11px;line-height:16px}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}dt{color:var(--text-3)}dd{margin:0;overflow-wrap:anywhere}
+@media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+`;
+
+interface Column<Row> {
+  readonly head: string;
+  readonly word?: boolean;
+  readonly cell: (row: Row) => string | number;
+}
+
+/** Cells are escaped here. */
+function table<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  rowClass: (row: Row) => string = () => '',
+): string {
+  const name = (column: Column<Row>): string => (column.word ? ' class="word"' : '');
+  const head = columns.map((column) => `<th scope="col"${name(column)}>${html(column.head)}</th>`).join('');
+  const body = rows.map((row) => {
+    const cells = columns.map((column) => `<td${name(column)}>${html(String(column.cell(row)))}</td>`).join('');
+    const names = rowClass(row);
+    return `<tr${names ? ` class="${names}"` : ''}>${cells}</tr>`;
+  });
+  return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
+}
+
+const paragraph = (sentences: readonly string[]): string =>
+  sentences.length === 0 ? '' : `<p>${sentences.map(html).join(' ')}</p>`;
+
+/** A page that needs nothing but itself: no script, no address, nothing loaded. Prints well, follows light and dark. */
+export function htmlReport(facts: ReportFacts): string {
+  const { chosen, breakdown, rows, devices } = facts;
+  const best = rows[0]!.timeMs;
+  const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
+  const body = [
+    `<h1>${html(facts.title)}</h1>`,
+    facts.description ? `<p class="lead">${html(facts.description)}</p>` : '',
+    `<p class="recommendation">${html(facts.recommendation)}</p>`,
+    `<p><code>${html(designText(chosen.design))}</code></p>`,
+    '<h2>Why</h2>',
+    paragraph(facts.reasons),
+    table(
+      [
+        { head: 'Part', word: true, cell: ({ label }) => label },
+        { head: 'ms', cell: ({ id }) => breakdown.parts[id].toFixed(4) },
+        { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
+        { head: 'What it is', word: true, cell: ({ hint }) => hint },
+      ],
+      BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
+    ),
+    `<h2>All designs on ${html(chosen.device)}</h2>`,
+    distributionPlot(facts.histogram, chosen.timeMs),
+    `<h2>${devices.length > 1 ? 'Devices' : 'Where the time goes'}</h2>`,
+    paragraph(facts.deviceReasons),
+    compositionPlot(devices),
+    devices.length > 1
+      ? table(
+          [
+            { head: 'Device', word: true, cell: ({ device }) => device.name },
+            {
+              head: 'Best design',
+              word: true,
+              cell: ({ best: own }) => (own ? designText(own.design) : 'no valid design'),
+            },
+            { head: 'ms', cell: ({ best: own }) => (own ? ms(own.timeMs) : '–') },
+            { head: 'To fastest', cell: ({ best: own }) => (own ? `+${percent(own.timeMs / fastest - 1)}` : '–') },
+          ],
+          devices,
+        )
+      : '',
+    granularitySection(facts),
+    '<h2>Near-ties</h2>',
+    `<p>${html(facts.tieSentence)}</p>`,
+    table(
+      [
+        { head: 'Rank', cell: (row) => whole(row.rank) },
+        { head: 'Device', word: true, cell: (row) => row.device },
+        { head: 'Threads/unit', cell: (row) => row.design.threadsPerUnit },
+        { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
+        { head: 'Balancing', word: true, cell: (row) => row.design.balancing },
+        { head: 'Block', cell: (row) => row.design.blockThreads },
+        { head: 'Grid', cell: (row) => whole(row.design.gridBlocks) },
+        { head: 'Cap', cell: (row) => row.design.registerCap ?? '–' },
+        { head: 'ms', cell: (row) => ms(row.timeMs) },
+        { head: 'To best', cell: (row) => `+${percent(row.timeMs / best - 1)}` },
+      ],
+      rows,
+      (row) => [row.tied ? 'tied' : '', row.designIndex === chosen.designIndex ? 'here' : ''].filter(Boolean).join(' '),
+    ),
+    '<h2>Basis</h2>',
+    `<dl>${facts.basis.map(({ label, text }) => `<dt>${html(label)}</dt><dd>${html(text)}</dd>`).join('')}</dl>`,
+  ];
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    // Nothing may load or run, whatever a name in the study says.
+    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
+    `<title>${html(facts.title)}</title>`,
+    `<style>${STYLE}</style>`,
+    '</head>',
+    `<body>${body.filter(Boolean).join('\n')}</body>`,
+    '</html>',
+    '',
+  ].join('\n');
+}
+
+function granularitySection({ devices }: ReportFacts): string {
+  const plot = granularityPlot(devices);
+  return plot === ''
+    ? ''
+    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit, ms; ringed: the fastest of a device.</p>${plot}`;
+}

@@ -1,0 +1,80 @@
+/** Text from a study (names, descriptions, workload labels) may hold anything. Each function makes it harmless in one place. */
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Text in HTML or SVG, as content or as a quoted attribute. Control characters, which HTML forbids, become spaces. */
+export function html(text: string): string {
+  return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]!);
+}
+
+/** Text in a Markdown paragraph or table cell: one line, and nothing in it is markup. */
+export function markdown(text: string): string {
+  return oneLine(text)
+    .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
+    .replace(/^[-+=]/, '\\$&')
+    .replace(/^(\d+)([.)])(?=\s|$)/, '$1\\$2')
+    .replace(/(\w):\/\//g, '$1\\://');
+}
+
+/**
+ * Text in a one-line comment of C++ or WGSL: printable ASCII that can neither end the comment nor continue its line, by a
+ * backslash or by the trigraph for one.
+ */
+export function comment(text: string): string {
+  return oneLine(text)
+    .replace(/[^\x20-\x7e]/g, ' ')
+    .replaceAll('*/', '* /')
+    .replaceAll('/*', '/ *')
+    .replaceAll('-->', '-- >')
+    .replace(/\?(?=\?)/g, '? ')
+    .replace(/\\+\s*$/, '')
+    .trim();
+}
+
+/** Letters and digits of a name as an identifier of C++ and WGSL. */
+export function identifier(text: string): string {
+  const words = text
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .slice(0, 60);
+  return words === '' ? 'kernel' : /^\d/.test(words) ? `k${words}` : words;
+}
+
+/** Everything that breaks a line or controls a terminal becomes a space. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
+}
+
+/** Indented JSON in which characters that reorder or break lines on screen stand as escapes. */
+export function json(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return `${text.replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) => Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))}\n`;
+}
+
+/** A CSV cell: quoted where needed, and never read as a formula by a spreadsheet. */
+export function csvCell(value: string | number | null): string {
+  if (typeof value === 'number') return String(value);
+  if (value === null) return '';
+  const safe = /^\s*[=+\-@\t\r|%]/.test(value) ? `'${value}` : value;
+  return /[",;\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export function whole(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+}
+
+/** Four significant digits, in plain decimals. */
+export function ms(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(Math.abs(value)))));
+  return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** 0.131 → `13.1 %`, with a no-break space. */
+export function percent(fraction: number, decimals = 1): string {
+  return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
+}
+
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${whole(value)} ${value === 1 ? one : many}`;
+}

@@ -1,0 +1,242 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EXPORT_FORMATS, type DeviceComparisonResult, type RankPage } from '../../src-main/contract/api.ts';
+import { fileStem } from '../../src-main/services/export/render.ts';
+import { logTicks } from '../../src-main/services/export/plots.ts';
+import { comment, csvCell, html, identifier, markdown } from '../../src-main/services/export/text.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { HOSTILE, openBench, smallStudy, type Bench } from './export-runs.ts';
+
+let bench: Bench;
+let plain: number;
+let hostile: number;
+
+beforeAll(async () => {
+  bench = await openBench();
+  plain = await bench.run(smallStudy());
+  hostile = await bench.run(
+    smallStudy({
+      name: HOSTILE.slice(0, 200),
+      description: HOSTILE,
+      kernel: { name: HOSTILE.slice(0, 200), registersPerThread: 40, instructionsPerIteration: 60 },
+    }),
+  );
+});
+afterAll(() => bench.close());
+
+/** Elements of an HTML text, by name, as a browser's tokenizer sees tags. */
+const tags = (text: string): Set<string> =>
+  new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1]!.toLowerCase()));
+const ALLOWED_TAGS = new Set(
+  'html head meta title style body h1 h2 p code div table thead tbody tr th td svg path rect text circle g ul li i dl dt dd'.split(
+    ' ',
+  ),
+);
+
+describe('a report', () => {
+  it('is a page that loads, runs and links nothing', async () => {
+    const { text } = await bench.render(plain, 'html');
+    expect(text).toMatch(/^<!doctype html>/);
+    expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
+    expect(text).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
+  });
+
+  it('draws a bar for every filled bin and a line for every device', async () => {
+    const { text } = await bench.render(plain, 'html');
+    const histogram = unwrap(
+      await bench.engine.call('ranking.histogram', { runId: plain, filter: { deviceId: 'nvidia-rtx-4090' }, bins: 48 }),
+    ) as { counts: Float64Array };
+    expect(text.match(/class="bar"/g)).toHaveLength(histogram.counts.filter((count) => count > 0).length);
+    expect(text.match(/class="curve /g)).toHaveLength(2);
+    expect(text).not.toContain('NaN');
+  });
+
+  it('says the same in Markdown: the best design, its time, each device and the ties', async () => {
+    const { text } = await bench.render(plain, 'markdown');
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 })) as RankPage;
+    const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain })) as DeviceComparisonResult;
+    expect(text).toContain(page.rows[0]!.timeMs.toPrecision(4));
+    for (const { device } of compared.devices) expect(text).toContain(device.name);
+    expect(text).toContain(`${page.ties} design`);
+    expect(text).not.toMatch(/NaN|undefined|\[object/);
+  });
+
+  it('explains the design that was chosen, not only the best', async () => {
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 })) as RankPage;
+    const { designIndex, rank } = page.rows[0]!;
+    const { text } = await bench.render(plain, 'markdown', { designIndex });
+    expect(text).toContain(`rank ${rank} of`);
+  });
+});
+
+describe('hostile names', () => {
+  it.each(EXPORT_FORMATS)('are harmless in %s', async (format) => {
+    const { text, fileName } = await bench.render(hostile, format);
+    expect(fileName).toMatch(/^[a-z0-9.-]+$/);
+    for (const mark of ['\u202e', '\u2028', '\u0000']) expect(text).not.toContain(mark);
+    switch (format) {
+      case 'html': {
+        expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
+        // The name may say "onerror=" as text; inside a tag it must not stand.
+        for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);
+        expect(text).toContain('&lt;script&gt;');
+        break;
+      }
+      case 'markdown': {
+        const lines = text.split('\n');
+        expect(lines.filter((line) => /^#/.test(line))).toHaveLength(
+          new Set(lines.filter((line) => /^#/.test(line))).size,
+        );
+        expect(lines.some((line) => line.startsWith('# head'))).toBe(false);
+        expect(text).not.toMatch(/(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
+        expect(text).not.toContain('```');
+        break;
+      }
+      case 'cuda':
+      case 'wgsl': {
+        // Outside comments, the hostile document is the plain one with another identifier and other numbers.
+        const code = (document: string): string[] =>
+          document
+            .split('\n')
+            .filter((line) => !line.startsWith('//'))
+            .map((line) => line.replace(/lockstep_\w+?(?=_BOUNDS|_CUH|\b)/gi, 'NAME').replace(/\d+/g, '0'));
+        const ours = await bench.render(plain, format);
+        expect(code(text)).toEqual(code(ours.text));
+        for (const line of text.split('\n').filter((entry) => entry.startsWith('//')))
+          expect(line).not.toMatch(/\*\/|\/\*|\\\s*$|\?\?\//);
+        expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+        break;
+      }
+      case 'csv':
+        for (const row of parse(text) as string[][]) for (const cell of row) expect(cell).not.toMatch(/^\s*[=+@]/);
+        break;
+      case 'json':
+        expect((JSON.parse(text) as { study: { description: string } }).study.description).toBe(HOSTILE);
+        break;
+      case 't4':
+        JSON.parse(text);
+        break;
+    }
+  });
+});
+
+describe('the T4 document', () => {
+  it('has what schema version 1.0.0 requires of a result', async () => {
+    const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
+    expect(fileName).toBe('small-run-1.t4.json');
+    const { schema_version, results } = JSON.parse(text) as {
+      schema_version: string;
+      results: Record<string, unknown>[];
+    };
+    expect(schema_version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(results).toHaveLength(5);
+    for (const result of results) {
+      expect(typeof result.timestamp).toBe('string');
+      expect(
+        Object.values(result.configuration as object).every((value) => ['number', 'string'].includes(typeof value)),
+      ).toBe(true);
+      expect(['timeout', 'compile', 'runtime', 'correctness', 'constraints', 'correct']).toContain(result.invalidity);
+      expect(typeof result.correctness).toBe('number');
+      const times = result.times as Record<string, unknown>;
+      expect(
+        ['compilation_time', 'framework', 'search_algorithm', 'validation'].every(
+          (key) => typeof times[key] === 'number',
+        ),
+      ).toBe(true);
+      expect(Array.isArray(times.runtimes)).toBe(true);
+      const objectives = result.objectives as string[];
+      const measurements = result.measurements as { name: string; value: number; unit: string }[];
+      expect(
+        objectives.every((name) =>
+          measurements.some((entry) => entry.name === name && entry.value > 0 && entry.unit === 'ms'),
+        ),
+      ).toBe(true);
+    }
+  });
+});
+
+describe('the table', () => {
+  it('reads back as the ranking', async () => {
+    const { text } = await bench.render(plain, 'csv', { limit: 50 });
+    const rows = parse(text, { columns: true }) as Record<string, string>[];
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 })) as RankPage;
+    expect(rows.map((row) => Number(row.time_ms))).toEqual(page.rows.map((row) => row.timeMs));
+    expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
+  });
+});
+
+/** A small grammar of what WGSL allows here: comments, constants of two types, one function. */
+const WGSL_LINE =
+  /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
+
+describe('the WGSL constants', () => {
+  it('are declarations of WGSL and nothing else', async () => {
+    const { text } = await bench.render(hostile, 'wgsl');
+    for (const line of text.split('\n')) expect(line).toMatch(WGSL_LINE);
+    for (const [, value] of text.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
+  });
+
+  it('split a launch that one dimension cannot hold', async () => {
+    const run = await bench.run(
+      smallStudy({
+        name: 'Wide',
+        workload: { lengths: 'constant(8)', units: 40_000_000 },
+        axes: { threadsPerUnit: [1], blockThreads: [64], unitsPerThread: [1] },
+      }),
+    );
+    const { text } = await bench.render(run, 'wgsl');
+    const [, x, y] = /vec2<u32>\((\d+)u, (\d+)u\)/.exec(text)!;
+    const count = Number(/WORKGROUP_COUNT: u32 = (\d+)u/.exec(text)![1]);
+    expect(count).toBe(625_000);
+    expect(Number(x)).toBeLessThanOrEqual(65_535);
+    expect(Number(x) * Number(y)).toBeGreaterThanOrEqual(count);
+  });
+});
+
+describe('refusals', () => {
+  it('says which design is wrong and why', async () => {
+    const beyond = await bench.engine.call('export.render', { runId: plain, format: 'csv', designIndex: 1e6 });
+    expect(beyond).toMatchObject({
+      ok: false,
+      error: { code: 'not-found', message: expect.stringContaining('1000000') as string },
+    });
+  });
+});
+
+describe('text', () => {
+  it('keeps formulas out of spreadsheets', () => {
+    for (const value of ['=1+1', '+1', '-1', '@x', '\t=1', ' =1', '|cmd'])
+      expect(csvCell(value).replace(/^"/, '')).toMatch(/^'/);
+    expect(csvCell('a,b')).toBe('"a,b"');
+    expect(csvCell(-1.5)).toBe('-1.5');
+  });
+  it('escapes markup', () => {
+    expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
+    expect(markdown('80.7 % of it')).toBe('80.7 % of it');
+    expect(markdown('1. x')).toBe('1\\. x');
+    expect(markdown('- x')).toBe('\\- x');
+  });
+  it('cannot end or continue a comment', () => {
+    expect(comment('a */ b')).toBe('a * / b');
+    expect(comment('a \\')).toBe('a');
+    expect(comment('a ??/')).not.toContain('??/');
+    expect(comment('a\nb')).toBe('a b');
+  });
+  it('makes identifiers and file names of anything', () => {
+    expect(identifier('3 + x')).toBe('k3_x');
+    expect(identifier('<>')).toBe('kernel');
+    expect(fileStem('../../etc/passwd')).toBe('etc-passwd');
+    expect(fileStem('…')).toBe('run');
+  });
+  it('puts ticks inside a logarithmic axis', () => {
+    for (const [low, high] of [
+      [0.6, 5],
+      [3, 3.3],
+      [1e-4, 1],
+    ] as const) {
+      const ticks = logTicks(low, high);
+      expect(ticks.every((tick) => tick >= low * 0.99 && tick <= high * 1.01)).toBe(true);
+      expect(ticks.length).toBeLessThanOrEqual(8);
+    }
+  });
+});
