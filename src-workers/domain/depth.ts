@@ -1,6 +1,6 @@
 /**
  * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the units.
- * Everything a time prediction needs to know of a workload (see DESIGN: composite).
+ * Everything a time prediction needs to know of a workload.
  *
  * `values` is strictly increasing, ≥ 0. Survival functions are step functions that change at `values`:
  * P(depth > v) for values[i] ≤ v < values[i+1] is out[i]; below values[0] it is 1; out[last] is 0.

@@ -1,4 +1,4 @@
-/** How a kernel's lane loop treats the units it owns (see DESIGN: granularity). */
+/** How a kernel's lane loop treats the units it owns. */
 export type LoopForm = 'nested' | 'flattened';
 
 /**

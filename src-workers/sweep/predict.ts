@@ -8,6 +8,7 @@ import { unwrap } from '../domain/result.ts';
 import type { SpaceConstraint } from '../domain/space.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
+import { mixedDepth } from '../models/balancing/mixed.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
 import { prepareBlockLaw, type BlockLaw } from '../models/composite/block-law.ts';
 import { predictCycles, prepareResidency, type Residency } from '../models/composite/predict.ts';
@@ -19,6 +20,7 @@ import { rateTable } from '../models/pipeline/soft-saturation.ts';
 import { axisCounts, decodeInto } from '../space/axes.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from './plan.ts';
+import { tabulatedUnits, type TabulatedUnits } from './units.ts';
 
 const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<Record<InvalidReason, number>>;
 
@@ -40,6 +42,8 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   readonly depths: Map<number, GroupDepth>;
   readonly blocks: Map<GroupDepth, Map<number, BlockLaw>>;
+  /** That of the design predicted last: its buffer serves the next, and all of it a design that differs in its grid only. */
+  residency: Residency | null;
 }
 
 /** Depth laws kept at once: beyond this the oldest go, so that a space with many grids cannot fill the memory. */
@@ -98,6 +102,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
     ),
     depths: new Map(),
     blocks: new Map(),
+    residency: null,
   };
 }
 
@@ -204,24 +209,34 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
 }
 
 /** Depth of one work group; keyed by everything it depends on. */
-function depthOf(predictor: Predictor, candidate: Candidate): GroupDepth {
-  const { plan, balancing, depths } = predictor;
-  const { axes } = plan;
+function depthOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): GroupDepth {
+  const { balancing, depths, plan } = predictor;
   const key =
-    ((candidate.unitsPerThread * 128 + candidate.unitsPerGroup) * axes.loop.length + candidate.loopAt) * balancing.length + candidate.balancingAt;
-  let depth = depths.get(key);
-  if (!depth) {
-    if (depths.size >= MAX_DEPTHS) {
-      const oldest = depths.keys().next().value!;
-      predictor.blocks.delete(depths.get(oldest)!);
-      depths.delete(oldest);
-    }
-    depth = groupDepth(plan.law, candidate.unitsPerGroup, balancing[candidate.balancingAt]!, axes.loop[candidate.loopAt]!, candidate.unitsPerThread, {
-      setupIterations: plan.kernel.setupIterationsPerUnit,
-    });
-    depths.set(key, depth);
+    ((tabulated.key * 128 + candidate.unitsPerGroup) * plan.axes.loop.length + candidate.loopAt) * balancing.length + candidate.balancingAt;
+  const known = depths.get(key);
+  if (known) return known;
+  const depth =
+    tabulated.share === 0
+      ? wholeDepth(predictor, candidate, tabulated.units)
+      : mixedDepth(
+          depthOf(predictor, candidate, tabulatedUnits(tabulated.units)),
+          depthOf(predictor, candidate, tabulatedUnits(tabulated.units + 1)),
+          tabulated.share,
+        );
+  if (depths.size >= MAX_DEPTHS) {
+    const oldest = depths.keys().next().value!;
+    predictor.blocks.delete(depths.get(oldest)!);
+    depths.delete(oldest);
   }
+  depths.set(key, depth);
   return depth;
+}
+
+function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): GroupDepth {
+  const { plan, balancing } = predictor;
+  return groupDepth(plan.law, candidate.unitsPerGroup, balancing[candidate.balancingAt]!, plan.axes.loop[candidate.loopAt]!, units, {
+    setupIterations: plan.kernel.setupIterationsPerUnit,
+  });
 }
 
 function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDepth): Residency {
@@ -230,12 +245,21 @@ function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDep
   if (!perGroups) predictor.blocks.set(depth, (perGroups = new Map()));
   let block = perGroups.get(shape.groupsPerBlock);
   if (!block) perGroups.set(shape.groupsPerBlock, (block = prepareBlockLaw(depth, shape.groupsPerBlock)));
-  return prepareResidency(block, shape.residentBlocks, predictor.rates[candidate.deviceAt]![candidate.capAt]!);
+  const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const last = predictor.residency;
+  if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.rate === rate) return last;
+  const residency = prepareResidency(block, shape.residentBlocks, rate);
+  // A design's time line is scratch: an array a design would keep the garbage collector busier than the models.
+  if (last) residency.mainCycles = last.mainCycles;
+  predictor.residency = residency;
+  return residency;
 }
 
 interface Timed {
   timeMs: number;
   depth: GroupDepth;
+  /** Mean units per slot over those of the depth law. */
+  scale: number;
 }
 
 /** Balancing time of a candidate, ms: depends on the strategy and the device only. */
@@ -246,14 +270,13 @@ function balancingMs(predictor: Predictor, candidate: Candidate): number {
 
 function time(predictor: Predictor, candidate: Candidate, out: Timed): void {
   const { plan } = predictor;
-  const depth = depthOf(predictor, candidate);
+  const tabulated = tabulatedUnits(candidate.meanUnitsPerThread);
+  const depth = depthOf(predictor, candidate, tabulated);
   const residency = residencyOf(predictor, candidate, depth);
-  // Where a grid does not divide the units, some slots get one unit fewer: the depth law is of the fuller ones, so the
-  // cycles are scaled to the mean. First order; exact for a saturated device.
-  const fullness = candidate.meanUnitsPerThread / candidate.unitsPerThread;
-  const cycles = predictCycles(residency, candidate.gridBlocks, candidate.device.multiprocessors) * fullness;
+  const cycles = predictCycles(residency, candidate.gridBlocks, candidate.device.multiprocessors) * tabulated.scale;
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;
+  out.scale = tabulated.scale;
   out.timeMs = (cycles * phi) / (candidate.device.clockMhz * 1e3) + balancingMs(predictor, candidate);
 }
 
@@ -352,8 +375,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const phi = costFactor(threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.gridBlocks * shape.groupsPerBlock) / device.multiprocessors;
-  const fullness = candidate.meanUnitsPerThread / candidate.unitsPerThread;
-  const iterations = groupsPerMultiprocessor * timed.depth.meanWork * fullness;
+  const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
   // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
   const issue = pipelineOf(plan, device, cap).issueCycles;
   const issueUncapped = pipelineOf(plan, device, null).issueCycles;
