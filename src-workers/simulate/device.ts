@@ -1,3 +1,5 @@
+import { fail, ok, type Result } from '../domain/result.ts';
+import { indexedQueue } from './queue.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
@@ -48,6 +50,32 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
+/** Refuses a launch that means nothing. */
+export function checkLaunch(launch: Launch): Result<Launch> {
+  for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
+    if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
+      return fail('bad-input', `${field} is ${launch[field]}; expected an integer of at least 1`);
+    }
+  }
+  if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
+    return fail('bad-input', `gridBlocks is ${launch.gridBlocks}; expected an integer of at least 0`);
+  }
+  const groups = launch.residentBlocks * launch.groupsPerBlock;
+  if (launch.cyclesPerIteration.length <= groups) {
+    return fail(
+      'bad-input',
+      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries; expected ${groups + 1} (0 to R·W_b groups)`,
+    );
+  }
+  if (!(launch.launchOverheadCycles >= 0 && launch.launchOverheadCycles < Infinity)) {
+    return fail(
+      'bad-input',
+      `launchOverheadCycles is ${launch.launchOverheadCycles}; expected a finite number of at least 0`,
+    );
+  }
+  return ok(launch);
+}
+
 /** Blocks between two looks at `cancelled`. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
@@ -59,7 +87,9 @@ const CANCEL_CHECK_BLOCKS = 4096;
  * of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time of its
  * next block end.
  */
-export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): DeviceRun {
+export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
+  const checked = checkLaunch(launch);
+  if (!checked.ok) return checked;
   const M = launch.multiprocessors;
   const R = launch.residentBlocks;
   const W = launch.groupsPerBlock;
@@ -83,9 +113,8 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const pendingTime = new Float64Array(M * R);
   const pendingHead = new Int32Array(M);
   const pendingCount = new Int32Array(M);
-  // Heap of multiprocessors, keyed by (time of the next block end, index).
-  const queue = new Int32Array(M);
-  let queueSize = 0;
+  // Multiprocessors by the time of their next block end.
+  const queue = indexedQueue(time);
   const depths = new Float64Array(W);
   const freed = new Int32Array(M);
   let lastDispatchCycles = 0;
@@ -128,38 +157,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
     return slot;
   }
 
-  function before(a: number, b: number): boolean {
-    return time[a] < time[b] || (time[a] === time[b] && a < b);
-  }
-
-  function pushQueue(s: number): void {
-    let i = queueSize++;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if (!before(s, queue[parent])) break;
-      queue[i] = queue[parent];
-      i = parent;
-    }
-    queue[i] = s;
-  }
-
-  function popQueue(): number {
-    const first = queue[0];
-    const moved = queue[--queueSize];
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= queueSize) break;
-      if (child + 1 < queueSize && before(queue[child + 1], queue[child])) child++;
-      if (!before(queue[child], moved)) break;
-      queue[i] = queue[child];
-      i = child;
-    }
-    queue[i] = moved;
-    return first;
-  }
-
-  return {
+  return ok({
     get lastDispatchCycles() {
       return lastDispatchCycles;
     },
@@ -170,7 +168,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       active.fill(0);
       pendingHead.fill(0);
       pendingCount.fill(0);
-      queueSize = 0;
+      queue.clear();
       lastDispatchCycles = 0;
       for (let s = 0; s < M; s++) {
         freeCount[s] = R;
@@ -249,7 +247,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       for (let round = 0; round < R && block < G; round++) {
         for (let s = 0; s < M && block < G; s++) dispatch(s, block++);
       }
-      for (let s = 0; s < M; s++) if (advance(s)) pushQueue(s);
+      for (let s = 0; s < M; s++) if (advance(s)) queue.push(s);
 
       let nextCheck = CANCEL_CHECK_BLOCKS;
       while (block < G) {
@@ -258,9 +256,9 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           nextCheck = block + CANCEL_CHECK_BLOCKS;
         }
         // Everything that ends at this instant ends before anything is dispatched, so that ties are dealt out evenly.
-        const now = time[queue[0]];
+        const now = time[queue.first()];
         let freedCount = 0;
-        while (queueSize > 0 && time[queue[0]] === now) freed[freedCount++] = popQueue();
+        while (queue.size() > 0 && time[queue.first()] === now) freed[freedCount++] = queue.pop();
         lastDispatchCycles = now;
         let slotsLeft = true;
         while (slotsLeft && block < G) {
@@ -272,12 +270,12 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
             slotsLeft = true;
           }
         }
-        for (let i = 0; i < freedCount; i++) if (advance(freed[i])) pushQueue(freed[i]);
+        for (let i = 0; i < freedCount; i++) if (advance(freed[i])) queue.push(freed[i]);
       }
       for (let s = 0; s < M; s++) while (advance(s));
       let last = 0;
       for (let s = 0; s < M; s++) last = Math.max(last, time[s]);
       return last;
     },
-  };
+  });
 }

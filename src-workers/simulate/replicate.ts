@@ -1,7 +1,6 @@
 import { fail, ok, type Result } from '../domain/result.ts';
-import { prepareDevice, type Launch } from './device.ts';
+import type { DeviceRun } from './device.ts';
 import { seededRandom } from './random.ts';
-import type { BlockSource } from './samplers.ts';
 
 export interface ReplicationOptions {
   readonly seed: number;
@@ -26,34 +25,12 @@ export interface TimeDistribution {
   readonly confidenceHighCycles: number;
 }
 
-/** Refuses a launch that means nothing; `null` where it is sound. */
-function launchFault(launch: Launch): string | null {
-  for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
-    if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
-      return `${field} is ${launch[field]}; expected an integer of at least 1`;
-    }
-  }
-  if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
-    return `gridBlocks is ${launch.gridBlocks}; expected an integer of at least 0`;
-  }
-  const groups = launch.residentBlocks * launch.groupsPerBlock;
-  if (launch.cyclesPerIteration.length <= groups) {
-    return `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries; expected ${groups + 1} (0 to R·W_b groups)`;
-  }
-  if (!(launch.launchOverheadCycles >= 0 && launch.launchOverheadCycles < Infinity)) {
-    return `launchOverheadCycles is ${launch.launchOverheadCycles}; expected a finite number of at least 0`;
-  }
-  return null;
-}
-
 /**
  * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so a
  * longer run extends a shorter one.
- * Fails with `bad-input` on a launch or options that mean nothing and with `cancelled` when `cancelled` says so.
+ * Fails with `bad-input` on options that mean nothing and with `cancelled` when `cancelled` says so.
  */
-export function replicate(launch: Launch, source: BlockSource, options: ReplicationOptions): Result<TimeDistribution> {
-  const fault = launchFault(launch);
-  if (fault !== null) return fail('bad-input', fault);
+export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, cancelled } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
     return fail(
@@ -61,7 +38,6 @@ export function replicate(launch: Launch, source: BlockSource, options: Replicat
       `${atLeast} to ${atMost} replications; expected at least 2, and no more at least than at most`,
     );
   }
-  const device = prepareDevice(launch, source, cancelled);
   const cycles: number[] = [];
   let mean = 0;
   let squares = 0;

@@ -1,0 +1,170 @@
+import { fail, ok, type Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { checkLaunch, type DeviceRun, type Launch } from './device.ts';
+import { indexedQueue } from './queue.ts';
+import { aliasSampler } from './samplers.ts';
+
+/** Work that lanes fetch for themselves from one queue of the whole device. */
+export interface FetchedWork {
+  readonly law: LengthLaw;
+  /** Units in the queue, integer ≥ 0. */
+  readonly units: number;
+  /** n: lanes of a thread group that fetch, integer ≥ 1. */
+  readonly lanesPerGroup: number;
+  /** Iterations before the first of each unit, ≥ 0: setup, and the fetch itself. */
+  readonly setupIterations: number;
+}
+
+/** Units between two looks at `cancelled`. */
+const CANCEL_CHECK_UNITS = 65536;
+
+/**
+ * Prepares a launch whose lanes fetch the next unit of a common queue the moment they have done one (dynamic fetch,
+ * persistent blocks); at the same instant the lowest lane fetches first. A group is active while any of its lanes is; a block ends with its last group; blocks that start
+ * after the queue has run dry end at once.
+ * Fails with `bad-input` on a launch or work that means nothing.
+ */
+export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
+  const checked = checkLaunch(launch);
+  if (!checked.ok) return checked;
+  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
+  const { units, lanesPerGroup: n, setupIterations } = work;
+  if (!(Number.isSafeInteger(units) && units >= 0)) {
+    return fail('bad-input', `units is ${units}; expected an integer of at least 0`);
+  }
+  if (!(Number.isSafeInteger(n) && n >= 1)) {
+    return fail('bad-input', `lanesPerGroup is ${n}; expected an integer of at least 1`);
+  }
+  if (launch.launchOverheadCycles !== 0) {
+    return fail(
+      'unsupported',
+      `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; expected 0`,
+    );
+  }
+  const draw = aliasSampler(work.law.probability);
+  const { support } = work.law;
+
+  const lanesEach = R * W * n;
+  const time = new Float64Array(M);
+  const virtual = new Float64Array(M);
+  const nextEnd = new Float64Array(M);
+  const activeGroups = new Int32Array(M);
+  const activeLanes = new Int32Array(M);
+  // Heap of lanes per multiprocessor, keyed by the virtual end of their unit; a lane's group is lane / n.
+  const heapEnd = new Float64Array(M * lanesEach);
+  const heapLane = new Int32Array(M * lanesEach);
+  const groupLanes = new Int32Array(M * R * W);
+  const blockGroups = new Int32Array(M * R);
+  const queue = indexedQueue(nextEnd);
+  let lastDispatchCycles = 0;
+
+  /** Whether a lane's end comes before that of a heap entry; of ends at the same instant the lowest lane's comes first. */
+  function before(end: number, lane: number, entry: number): boolean {
+    return end < heapEnd[entry] || (end === heapEnd[entry] && lane < heapLane[entry]);
+  }
+
+  function push(s: number, end: number, lane: number): void {
+    const base = s * lanesEach;
+    let i = activeLanes[s]++;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(end, lane, base + parent)) break;
+      heapEnd[base + i] = heapEnd[base + parent];
+      heapLane[base + i] = heapLane[base + parent];
+      i = parent;
+    }
+    heapEnd[base + i] = end;
+    heapLane[base + i] = lane;
+  }
+
+  /** Gives the first lane of the heap a new end, or with the last lane's takes its place. */
+  function settle(s: number, end: number, lane: number): void {
+    const base = s * lanesEach;
+    const size = activeLanes[s];
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= size) break;
+      if (child + 1 < size && before(heapEnd[base + child + 1], heapLane[base + child + 1], base + child)) child++;
+      if (before(end, lane, base + child)) break;
+      heapEnd[base + i] = heapEnd[base + child];
+      heapLane[base + i] = heapLane[base + child];
+      i = child;
+    }
+    heapEnd[base + i] = end;
+    heapLane[base + i] = lane;
+  }
+
+  return ok({
+    get lastDispatchCycles() {
+      return lastDispatchCycles;
+    },
+    run(random) {
+      time.fill(0);
+      virtual.fill(0);
+      activeGroups.fill(0);
+      activeLanes.fill(0);
+      groupLanes.fill(0);
+      blockGroups.fill(0);
+      queue.clear();
+      lastDispatchCycles = 0;
+      let left = units;
+      let block = 0;
+
+      function start(s: number, slot: number): void {
+        block++;
+        lastDispatchCycles = time[s];
+        for (let g = slot * W; g < (slot + 1) * W && left > 0; g++) {
+          for (let lane = 0; lane < n && left > 0; lane++) {
+            left--;
+            push(s, virtual[s] + support[draw(random)] + setupIterations, g * n + lane);
+            groupLanes[s * R * W + g]++;
+          }
+          activeGroups[s]++;
+          blockGroups[s * R + slot]++;
+        }
+      }
+
+      function schedule(s: number): void {
+        if (activeLanes[s] === 0) return;
+        nextEnd[s] = time[s] + (heapEnd[s * lanesEach] - virtual[s]) * rate[activeGroups[s]];
+        queue.push(s);
+      }
+
+      for (let slot = 0; slot < R && block < G; slot++) {
+        for (let s = 0; s < M && block < G; s++) start(s, slot);
+      }
+      for (let s = 0; s < M; s++) schedule(s);
+      let last = 0;
+      let nextCheck = CANCEL_CHECK_UNITS;
+      while (queue.size() > 0) {
+        if (units - left >= nextCheck) {
+          if (cancelled?.()) return NaN;
+          nextCheck = units - left + CANCEL_CHECK_UNITS;
+        }
+        const s = queue.pop();
+        const base = s * lanesEach;
+        time[s] = nextEnd[s];
+        virtual[s] = heapEnd[base];
+        last = Math.max(last, time[s]);
+        const lane = heapLane[base];
+        if (left > 0) {
+          left--;
+          settle(s, virtual[s] + support[draw(random)] + setupIterations, lane);
+        } else {
+          const size = --activeLanes[s];
+          if (size > 0) settle(s, heapEnd[base + size], heapLane[base + size]);
+          const group = Math.floor(lane / n);
+          if (--groupLanes[s * R * W + group] === 0) {
+            activeGroups[s]--;
+            const slot = Math.floor(group / W);
+            // Nothing is left to fetch, so a block that starts now ends now.
+            if (--blockGroups[s * R + slot] === 0 && block < G) start(s, slot);
+          }
+        }
+        schedule(s);
+      }
+      return last;
+    },
+  });
+}

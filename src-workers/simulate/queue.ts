@@ -1,0 +1,49 @@
+/** A priority queue of small integers, first by `key[i]`, then by i; keys may change only while outside the queue. */
+export interface IndexedQueue {
+  push(index: number): void;
+  /** Removes and returns the first. */
+  pop(): number;
+  /** The first, or undefined behaviour where empty. */
+  first(): number;
+  size(): number;
+  clear(): void;
+}
+
+/** A binary heap over `key`, which the caller owns and changes. */
+export function indexedQueue(key: Float64Array): IndexedQueue {
+  const heap = new Int32Array(key.length);
+  let size = 0;
+  const before = (a: number, b: number): boolean => key[a] < key[b] || (key[a] === key[b] && a < b);
+  return {
+    first: () => heap[0],
+    size: () => size,
+    clear: () => {
+      size = 0;
+    },
+    push(index) {
+      let i = size++;
+      while (i > 0) {
+        const parent = (i - 1) >> 1;
+        if (!before(index, heap[parent])) break;
+        heap[i] = heap[parent];
+        i = parent;
+      }
+      heap[i] = index;
+    },
+    pop() {
+      const top = heap[0];
+      const moved = heap[--size];
+      let i = 0;
+      for (;;) {
+        let child = 2 * i + 1;
+        if (child >= size) break;
+        if (child + 1 < size && before(heap[child + 1], heap[child])) child++;
+        if (!before(heap[child], moved)) break;
+        heap[i] = heap[child];
+        i = child;
+      }
+      heap[i] = moved;
+      return top;
+    },
+  };
+}

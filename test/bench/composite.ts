@@ -1,0 +1,193 @@
+/* eslint-disable no-console */
+/**
+ * Accuracy of the composite prediction against the event simulation over random designs, and the speed of both.
+ * `node test/bench/composite.ts [--designs 500] [--seed 1] [--worst 10]`; one core, about three minutes.
+ */
+import { parseArgs } from 'node:util';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
+import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
+import { smoothRate } from '../../src-workers/models/composite/rate.ts';
+import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { prepareDevice } from '../../src-workers/simulate/device.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { replicate } from '../../src-workers/simulate/replicate.ts';
+import { independentGroups } from '../../src-workers/simulate/samplers.ts';
+import { randomDesign, type RandomDesign } from './composite-designs.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    designs: { type: 'string', default: '500' },
+    seed: { type: 'string', default: '1' },
+    worst: { type: 'string', default: '10' },
+  },
+});
+
+/** Group ends spent on one design at most, and the largest single launch. */
+const MOST_GROUP_ENDS = 2e7;
+const LARGEST_LAUNCH = 5e5;
+
+interface Row {
+  readonly design: RandomDesign;
+  readonly simulated: number;
+  readonly standardError: number;
+  readonly predicted: number;
+  readonly difference: number;
+}
+
+function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
+  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, rate } = design;
+  const groups = gridBlocks * groupsPerBlock;
+  const device = unwrap(
+    prepareDevice(
+      {
+        multiprocessors,
+        residentBlocks,
+        groupsPerBlock,
+        gridBlocks,
+        cyclesPerIteration: rate,
+        launchOverheadCycles: 0,
+      },
+      independentGroups(design.depth),
+    ),
+  );
+  const most = Math.max(16, Math.ceil(MOST_GROUP_ENDS / groups));
+  const times = unwrap(
+    replicate(device, {
+      seed,
+      // A rare long unit must have had its chance before the mean is believed.
+      atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
+      atMost: Math.min(most, 50_000),
+      relativeStandardError: 0.003,
+    }),
+  );
+  const block = prepareBlockLaw(design.depth, groupsPerBlock);
+  const predicted = predictCycles(
+    prepareResidency(block, residentBlocks, smoothRate(rate)),
+    gridBlocks,
+    multiprocessors,
+  );
+  return {
+    design,
+    simulated: times.meanCycles,
+    standardError: times.standardErrorCycles / times.meanCycles,
+    predicted,
+    difference: predicted / times.meanCycles - 1,
+    groupEnds: times.cycles.length * groups,
+  };
+}
+
+function percent(fraction: number): string {
+  return `${(100 * fraction).toFixed(2)} %`;
+}
+
+function summarise(name: string, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
+  const sorted = rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
+  const at = (q: number): string => percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]);
+  console.log(
+    `${name.padEnd(22)} ${String(rows.length).padStart(4)} designs  median ${at(0.5)}  p95 ${at(0.95)}  max ${at(1)}`,
+  );
+}
+
+function accuracy(): void {
+  const random = seededRandom(Number(options.seed));
+  const rows: Row[] = [];
+  let groupEnds = 0;
+  const start = process.cpuUsage().user;
+  for (let i = 0; i < Number(options.designs); i++) {
+    const row = compare(randomDesign(random, LARGEST_LAUNCH), i);
+    groupEnds += row.groupEnds;
+    rows.push(row);
+  }
+  const seconds = (process.cpuUsage().user - start) / 1e6;
+  const known = rows.filter((row) => row.standardError <= 0.005);
+  const waves = ({ design }: Row): number => design.gridBlocks / (design.multiprocessors * design.residentBlocks);
+  const varied = known.filter((row) => !row.design.label.startsWith('constant'));
+  summarise('all', rows);
+  summarise('standard error ≤ 0.5 %', known);
+  summarise('  of these, varied', varied);
+  summarise(
+    '  at most one wave',
+    varied.filter((row) => waves(row) <= 1),
+  );
+  summarise(
+    '  1 to 4 waves',
+    varied.filter((row) => waves(row) > 1 && waves(row) <= 4),
+  );
+  summarise(
+    '  4 to 15 waves',
+    varied.filter((row) => waves(row) > 4 && waves(row) <= 15),
+  );
+  summarise(
+    '  more waves',
+    varied.filter((row) => waves(row) > 15),
+  );
+  console.log(
+    `Spearman ${spearman(
+      Float64Array.from(known, (row) => row.predicted),
+      Float64Array.from(known, (row) => row.simulated),
+    ).toFixed(5)}`,
+  );
+  console.log(`simulator: ${(groupEnds / seconds / 1e6).toFixed(1)} M group ends/s`);
+  const worst = [...known].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
+  for (const row of worst.slice(0, Number(options.worst))) {
+    console.log(`${percent(row.difference).padStart(9)} ± ${percent(row.standardError)}  ${row.design.label}`);
+  }
+}
+
+/** CPU time of `work` per item, µs, the best of a few. */
+function measure(name: string, items: number, work: () => number): void {
+  let best = Infinity;
+  let sink = 0;
+  for (let round = 0; round < 5; round++) {
+    const start = process.cpuUsage().user;
+    sink += work();
+    best = Math.min(best, (process.cpuUsage().user - start) / items);
+  }
+  if (Number.isNaN(sink)) throw new Error(`${name}: not a number`);
+  console.log(`${name.padEnd(58)} ${best.toFixed(3).padStart(8)} µs  ${(1 / best).toFixed(3).padStart(7)} M/s`);
+}
+
+function speed(): void {
+  const random = seededRandom(7);
+  const designs = Array.from({ length: 400 }, () => randomDesign(random, 1e9));
+  const rates = designs.map((design) => smoothRate(design.rate));
+  const laws = designs.map((design) => prepareBlockLaw(design.depth, design.groupsPerBlock));
+  const grid = (design: RandomDesign, i: number, count: number): number =>
+    Math.max(1, Math.round(design.multiprocessors * design.residentBlocks * 0.2 * Math.pow(500, (i + 0.5) / count)));
+  const predictAll = (count: number, residencies: readonly ReturnType<typeof prepareResidency>[]): number => {
+    let sum = 0;
+    residencies.forEach((residency, d) => {
+      for (let i = 0; i < count; i++) {
+        sum += predictCycles(residency, grid(designs[d], i, count), designs[d].multiprocessors);
+      }
+    });
+    return sum;
+  };
+  const fresh = (): ReturnType<typeof prepareResidency>[] =>
+    designs.map((design, d) => prepareResidency(laws[d], design.residentBlocks, rates[d]));
+  measure('block law, of a prepared depth law', designs.length, () =>
+    designs.reduce((sum, design) => sum + prepareBlockLaw(design.depth, design.groupsPerBlock).meanBlock, 0),
+  );
+  measure('block law, residency and one grid: nothing shared', designs.length, () =>
+    designs.reduce((sum, design, d) => {
+      const block = prepareBlockLaw(design.depth, design.groupsPerBlock);
+      const residency = prepareResidency(block, design.residentBlocks, rates[d]);
+      return sum + predictCycles(residency, design.gridBlocks, design.multiprocessors);
+    }, 0),
+  );
+  measure('block law shared; residency and one grid', designs.length, () =>
+    fresh().reduce(
+      (sum, residency, d) => sum + predictCycles(residency, designs[d].gridBlocks, designs[d].multiprocessors),
+      0,
+    ),
+  );
+  measure('block law shared; residency and ten grids', designs.length * 10, () => predictAll(10, fresh()));
+  measure('block law shared; residency and a thousand grids', designs.length * 1000, () => predictAll(1000, fresh()));
+  const shared = fresh();
+  measure('all shared; a thousand grids', designs.length * 1000, () => predictAll(1000, shared));
+}
+
+accuracy();
+speed();

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
+import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
+import { smoothRate } from '../../src-workers/models/composite/rate.ts';
+import { constantLaw } from '../../src-workers/models/workload/laws.ts';
+import { prepareDevice } from '../../src-workers/simulate/device.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { independentGroups } from '../../src-workers/simulate/samplers.ts';
+import { kneeRate, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
+
+/** A design of the benchmark's space, by its seed. */
+const anyDesign = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => randomDesign(seededRandom(seed), 1e9));
+
+function predict(design: RandomDesign, change: Partial<RandomDesign> = {}): number {
+  const { depth, groupsPerBlock, residentBlocks, rate, gridBlocks, multiprocessors } = { ...design, ...change };
+  const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), residentBlocks, smoothRate(rate));
+  return predictCycles(residency, gridBlocks, multiprocessors);
+}
+
+describe('the composite prediction', () => {
+  it('is positive and finite for every design', () => {
+    fc.assert(
+      fc.property(anyDesign, (design) => {
+        const cycles = predict(design);
+        return cycles > 0 && Number.isFinite(cycles);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is exactly the waves in step where there is no imbalance, and so is the simulation', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 500 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 400 }),
+        (length, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks) => {
+          // Whole numbers, so that not even rounding may differ.
+          const rate = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
+          const depth = unsortedDepth(unwrap(constantLaw(length)), 4);
+          const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
+          const rest = perMultiprocessor % residentBlocks;
+          const expected =
+            Math.floor(perMultiprocessor / residentBlocks) * length * rate[residentBlocks * groupsPerBlock] +
+            length * rate[rest * groupsPerBlock];
+          const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+          const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth));
+          expect(unwrap(device).run(seededRandom(1))).toBe(expected);
+          expect(predict({ label: '', depth, rate, ...launch })).toBe(expected);
+        },
+      ),
+    );
+  });
+
+  it('is the mean depth alone for a single group', () => {
+    fc.assert(
+      fc.property(anyDesign, (design) => {
+        const alone = { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 };
+        const expected = design.depth.meanDepth * design.rate[1];
+        // Cells are means of the law, summed in another order.
+        expect(Math.abs(predict(design, alone) / expected - 1)).toBeLessThan(1e-9);
+      }),
+    );
+  });
+
+  it('scales with the rate: a faster clock never takes longer', () => {
+    fc.assert(
+      fc.property(anyDesign, fc.double({ min: 0.01, max: 1, noNaN: true }), (design, factor) => {
+        const faster = predict(design, { rate: design.rate.map((t) => t * factor) });
+        expect(Math.abs(faster / (factor * predict(design)) - 1)).toBeLessThan(1e-9);
+      }),
+    );
+  });
+
+  it('grows with the grid', () => {
+    fc.assert(
+      fc.property(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
+        const more = Math.ceil(design.gridBlocks * factor);
+        // Where the renewal gives way to the stationary state the two differ by up to about a percent.
+        expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.99 * predict(design));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never beats the device with all its slots full all the time', () => {
+    fc.assert(
+      fc.property(anyDesign, (design) => {
+        const { gridBlocks, groupsPerBlock, residentBlocks, multiprocessors, depth, rate } = design;
+        let perGroup = Infinity;
+        for (let w = 1; w <= residentBlocks * groupsPerBlock; w++) perGroup = Math.min(perGroup, rate[w] / w);
+        const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
+        // Rates are interpolated between whole numbers of groups, which rounds off the best of them.
+        expect(predict(design)).toBeGreaterThan(0.98 * least);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
+import { constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
+import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
+import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { replicate } from '../../src-workers/simulate/replicate.ts';
+import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
+import { dealtUnits } from '../../src-workers/simulate/units.ts';
+
+/** Rates that tell every number of active groups apart. */
+const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
+
+function launchOf(change: Partial<Launch>): Launch {
+  return {
+    multiprocessors: 1,
+    residentBlocks: 1,
+    groupsPerBlock: 1,
+    gridBlocks: 1,
+    cyclesPerIteration: RATE,
+    launchOverheadCycles: 0,
+    ...change,
+  };
+}
+
+/** Blocks with the depths given, in order. */
+function depthsOf(...blocks: readonly (readonly number[])[]): BlockSource {
+  return () => {
+    let next = 0;
+    return (out) => out.set(blocks[next++]);
+  };
+}
+
+function cyclesOf(launch: Launch, source: BlockSource): number {
+  return unwrap(prepareDevice(launch, source)).run(seededRandom(1));
+}
+
+describe('a launch by hand', () => {
+  it('shares a multiprocessor: three iterations of two groups, then two of one', () => {
+    expect(cyclesOf(launchOf({ groupsPerBlock: 2 }), depthsOf([3, 5]))).toBe(3 * RATE[2] + 2 * RATE[1]);
+  });
+
+  it('frees a slot only when the last group of its block ends', () => {
+    expect(cyclesOf(launchOf({ groupsPerBlock: 2, gridBlocks: 2 }), depthsOf([1, 4], [2, 2]))).toBe(
+      RATE[2] + 3 * RATE[1] + 2 * RATE[2],
+    );
+  });
+
+  it('dispatches to the multiprocessor whose slot frees first', () => {
+    const launch = launchOf({ multiprocessors: 2, gridBlocks: 4 });
+    const timeline = allocateTimeline(4);
+    const device = unwrap(prepareDevice(launch, depthsOf([9], [2], [3], [4])));
+    expect(device.run(seededRandom(1), timeline)).toBe(9 * RATE[1]);
+    expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 1, 1]);
+    expect([...timeline.blockEndCycles]).toEqual([9, 2, 5, 9].map((iterations) => iterations * RATE[1]));
+    expect(device.lastDispatchCycles).toBe(5 * RATE[1]);
+  });
+
+  it('deals slots that free at the same instant out evenly', () => {
+    const launch = launchOf({ multiprocessors: 2, residentBlocks: 2, gridBlocks: 6 });
+    const timeline = allocateTimeline(6);
+    unwrap(prepareDevice(launch, depthsOf([2], [2], [2], [2], [1], [1]))).run(seededRandom(1), timeline);
+    expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
+  });
+
+  it('holds the slot during the launch overhead', () => {
+    const launch = launchOf({ gridBlocks: 3, launchOverheadCycles: 100 });
+    expect(cyclesOf(launch, depthsOf([2], [3], [4]))).toBe(300 + 9 * RATE[1]);
+    // The neighbour runs alone during the overhead of a block that starts beside it: 100 of its 140 cycles.
+    const pair = launchOf({ residentBlocks: 2, gridBlocks: 3, launchOverheadCycles: 70 });
+    expect(cyclesOf(pair, depthsOf([10], [30], [5]))).toBeCloseTo(
+      70 + 10 * RATE[2] + 10 * RATE[1] + 5 * RATE[2] + 5 * RATE[1],
+      9,
+    );
+  });
+
+  it('lets empty groups and blocks pass in no time', () => {
+    const launch = launchOf({ groupsPerBlock: 2, gridBlocks: 3 });
+    expect(cyclesOf(launch, depthsOf([0, 0], [0, 3], [0, 0]))).toBe(3 * RATE[1]);
+    expect(cyclesOf(launchOf({ gridBlocks: 0 }), depthsOf())).toBe(0);
+  });
+
+  it('records how many groups are active, so that the record holds all iterations', () => {
+    const launch = launchOf({ multiprocessors: 3, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 40 });
+    const law = unwrap(uniformLaw(1, 9));
+    let iterations = 0;
+    const source: BlockSource = (random) => {
+      const next = independentGroups(groupDepth(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(random);
+      return (out) => {
+        next(out);
+        for (const depth of out) iterations += depth;
+      };
+    };
+    const timeline = allocateTimeline(40);
+    unwrap(prepareDevice(launch, source)).run(seededRandom(5), timeline);
+    let recorded = 0;
+    for (let s = 0; s < 3; s++) {
+      const at = timeline.stepMultiprocessor.flatMap((each, i) => (each === s ? [i] : []));
+      for (let i = 1; i < at.length; i++) {
+        const active = timeline.stepActiveGroups[at[i - 1]];
+        if (active === 0) continue;
+        recorded += (active * (timeline.stepCycles[at[i]] - timeline.stepCycles[at[i - 1]])) / RATE[active];
+      }
+    }
+    // Sums of some hundred rounded products.
+    expect(Math.abs(recorded - iterations)).toBeLessThan(1e-9 * iterations);
+  });
+
+  it('refuses launches that mean nothing', () => {
+    const failure = (change: Partial<Launch>): string => {
+      const result = prepareDevice(launchOf(change), depthsOf([1]));
+      return result.ok ? '' : result.error.message;
+    };
+    expect(failure({ multiprocessors: 0 })).toBe('multiprocessors is 0; expected an integer of at least 1');
+    expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks is 1.5; expected an integer of at least 0');
+    expect(failure({ residentBlocks: 9 })).toContain('has 9 entries; expected 10');
+    expect(failure({ launchOverheadCycles: -1 })).toContain('launchOverheadCycles is -1');
+  });
+});
+
+describe('replications', () => {
+  const depth = groupDepth(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const device = () =>
+    unwrap(
+      prepareDevice(
+        launchOf({ multiprocessors: 4, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 30 }),
+        independentGroups(depth),
+      ),
+    );
+  const options = { seed: 3, atLeast: 10, atMost: 400, relativeStandardError: 0.01 };
+
+  it('are reproducible, and a longer run extends a shorter one', () => {
+    const short = unwrap(replicate(device(), { ...options, atMost: 12, relativeStandardError: 0 }));
+    const long = unwrap(replicate(device(), { ...options, atMost: 40, relativeStandardError: 0 }));
+    expect(short.cycles.length).toBe(12);
+    expect([...long.cycles.subarray(0, 12)]).toEqual([...short.cycles]);
+    expect(new Set(long.cycles).size).toBeGreaterThan(30);
+  });
+
+  it('stop once the mean is known well enough, with an interval around it', () => {
+    const times = unwrap(replicate(device(), options));
+    expect(times.cycles.length).toBeLessThan(400);
+    expect(times.standardErrorCycles).toBeLessThanOrEqual(0.01 * times.meanCycles);
+    const halfWidth = (times.confidenceHighCycles - times.confidenceLowCycles) / 2;
+    // Student's 0.975 quantile for 9 and more degrees of freedom lies between 1.96 and 2.27.
+    expect(halfWidth / times.standardErrorCycles).toBeGreaterThan(1.96);
+    expect(halfWidth / times.standardErrorCycles).toBeLessThan(2.27);
+  });
+
+  it('can be cancelled', () => {
+    let asked = 0;
+    const result = replicate(device(), { ...options, cancelled: () => ++asked > 5 });
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'cancelled', message: 'cancelled after 5 replications' },
+    });
+  });
+});
+
+describe('fetched work', () => {
+  const constant = unwrap(constantLaw(5));
+  const run = (change: Partial<Launch>, units: number, lanesPerGroup: number, law = constant): number =>
+    unwrap(prepareFetchingDevice(launchOf(change), { law, units, lanesPerGroup, setupIterations: 0 })).run(
+      seededRandom(2),
+    );
+
+  it('keeps every lane busy while there is work', () => {
+    // 8 lanes in 2 groups, 20 equal units: two full rounds, then 4 lanes of the first group alone.
+    expect(run({ groupsPerBlock: 2 }, 20, 4)).toBe(2 * 5 * RATE[2] + 5 * RATE[1]);
+    expect(run({}, 0, 4)).toBe(0);
+    expect(run({ gridBlocks: 7 }, 3, 1)).toBe(15 * RATE[1]);
+  });
+
+  it('takes what the units take where one lane does all', () => {
+    const law = unwrap(uniformLaw(0, 40));
+    const cycles = run({}, 20_000, 1, law);
+    // 20 000 draws of deviation 11.8 around 20: five standard errors are 2.1 %.
+    expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
+  });
+
+  it('beats dealing the same units out in advance', () => {
+    const law = unwrap(geometricLaw(0.05));
+    const launch = launchOf({ multiprocessors: 2, groupsPerBlock: 4, gridBlocks: 4, residentBlocks: 2 });
+    const dealt = unwrap(
+      dealtUnits({
+        law,
+        units: 4 * 4 * 8 * 6,
+        unitsPerGroup: 8,
+        unitsPerThread: 6,
+        loop: 'nested',
+        balancing: { kind: 'none' },
+        groupsPerBlock: 4,
+        gridBlocks: 4,
+        setupIterations: 0,
+      }),
+    );
+    const fetching = prepareFetchingDevice(launch, { law, units: 768, lanesPerGroup: 8, setupIterations: 0 });
+    const options = { seed: 1, atLeast: 50, atMost: 50, relativeStandardError: 0 };
+    const slow = unwrap(replicate(unwrap(prepareDevice(launch, dealt)), options));
+    const fast = unwrap(replicate(unwrap(fetching), options));
+    expect(fast.confidenceHighCycles).toBeLessThan(slow.confidenceLowCycles);
+  });
+});
+
+describe('dealt units', () => {
+  const law = unwrap(geometricLaw(0.05));
+  const dealing = {
+    law,
+    unitsPerGroup: 16,
+    unitsPerThread: 3,
+    loop: 'nested',
+    groupsPerBlock: 4,
+    gridBlocks: 200,
+    units: 16 * 3 * 4 * 200,
+    setupIterations: 2,
+  } as const;
+
+  function meanDepth(source: BlockSource, replications: number): number {
+    const out = new Float64Array(4);
+    let sum = 0;
+    for (let i = 0; i < replications; i++) {
+      const next = source(seededRandom(i + 1));
+      for (let block = 0; block < dealing.gridBlocks; block++) {
+        next(out);
+        for (const depth of out) sum += depth;
+      }
+    }
+    return sum / (replications * dealing.gridBlocks * 4);
+  }
+
+  it.each([
+    { kind: 'none' },
+    { kind: 'quantile-buckets', k: 4 },
+    { kind: 'best-buckets', k: 3 },
+    { kind: 'full-sort' },
+  ] as const)('have the mean depth of the law: $kind', (balancing) => {
+    for (const loop of ['nested', 'flattened'] as const) {
+      const expected = groupDepth(law, 16, balancing, loop, 3, { setupIterations: 2 }).meanDepth;
+      const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing })), 40);
+      // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
+      expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
+    }
+  });
+
+  it('leave slots beyond the last unit empty', () => {
+    const source = unwrap(
+      dealtUnits({ ...dealing, balancing: { kind: 'none' }, unitsPerThread: 1, gridBlocks: 2, units: 20 }),
+    );
+    const next = source(seededRandom(1));
+    const out = new Float64Array(4);
+    next(out);
+    expect([...out].map((depth) => depth > 0)).toEqual([true, true, false, false]);
+    next(out);
+    expect([...out]).toEqual([0, 0, 0, 0]);
+  });
+
+  it('are refused where there are too many to put in order', () => {
+    const result = dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 });
+    expect(result).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+  });
+});
