@@ -61,7 +61,14 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
  * Pages to hold for rows first … last − 1, most wanted first: those on screen, then `ahead` pages on either side, in the
  * direction of travel first.
  */
-export function wantedPages(first: number, last: number, count: number, pageRows: number, ahead: number, down: boolean): number[] {
+export function wantedPages(
+  first: number,
+  last: number,
+  count: number,
+  pageRows: number,
+  ahead: number,
+  down: boolean,
+): number[] {
   if (count === 0 || last <= first) return [];
   const lastPage = Math.floor((count - 1) / pageRows);
   const from = Math.floor(first / pageRows);

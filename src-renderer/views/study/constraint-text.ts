@@ -1,4 +1,4 @@
-import { CONSTRAINT_QUANTITIES, type Constraint } from '../../../src-main/contract/study.ts';
+import type { CONSTRAINT_QUANTITIES, Constraint } from '../../../src-main/contract/study.ts';
 import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { NBSP, plain } from '../../format/numbers.ts';
 

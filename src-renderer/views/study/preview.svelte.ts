@@ -34,6 +34,7 @@ export interface GroupRow {
 
 /** What the Study view shows while one edits: recomputed in the page at every move of a slider. */
 export class Preview {
+  // eslint-disable-next-line svelte/prefer-svelte-reactivity -- the bundler looks for exactly this form
   #worker = new Worker(new URL('./quantiles.worker.ts', import.meta.url), { type: 'module' });
   #band = $state.raw<readonly Band[]>([]);
   #bandLaw = $state.raw<LengthLaw | null>(null);

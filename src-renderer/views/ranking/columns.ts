@@ -1,0 +1,121 @@
+import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
+import type { TermForm, TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase } from '../../../src-workers/domain/terms.ts';
+import { change, count, fixed, signed } from '../../format/numbers.ts';
+import type { Mode } from './address.ts';
+
+/** The columns of the ranking as data: what they say, how wide, what sorts them, which go first where room is short. */
+
+export type ColumnId =
+  | 'rank' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
+  | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
+  | 'occupancyChange' | 'split' | 'alongBlock' | 'reason'; // prettier-ignore
+
+/** What a cell's text may depend on beside its row. */
+export interface CellContext {
+  readonly baseline: RankRow | null;
+  /** Decimals of times: the same in the whole column. */
+  readonly decimals: number;
+  /** Registers a thread has where nothing caps it. */
+  readonly invalidTexts: Readonly<Record<string, string>>;
+}
+
+export interface Column {
+  readonly id: ColumnId;
+  readonly head: string;
+  readonly title: string;
+  readonly width: number;
+  readonly sort: RankColumn | null;
+  readonly kind: 'value' | 'difference' | 'mark';
+  readonly align: 'right' | 'left';
+  /** Goes earlier the higher; 0 stays. */
+  readonly drop: number;
+  readonly text: (row: RankRow, context: CellContext) => string;
+}
+
+/** What of the space varies, and the words to say it with. */
+export interface ColumnWorld {
+  readonly term: (key: TermKey, form?: TermForm) => string;
+  /** Axes with more than one value among what is shown. */
+  readonly varies: ReadonlySet<string>;
+  /** Only invalid designs, or some: their reason is shown instead of what they have not. */
+  readonly validity: 'valid' | 'invalid' | 'all';
+}
+
+/** Shown unless a person chose otherwise. */
+const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
+
+const EMPTY = '';
+const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
+  row.invalid === null ? write(read(row)) : '–';
+
+/** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
+export function availableColumns({ term, varies, validity }: ColumnWorld): readonly Column[] {
+  const short = `${sentenceCase(term('block', 'short'))}/${term('multiprocessor', 'short')}`;
+  const columns: (Column & { readonly when?: boolean })[] = [
+    { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
+    { id: 'device', head: 'Device', title: 'Device', width: 118, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => row.device },
+    { id: 'threadsPerUnit', head: 'u', title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.threadsPerUnit) },
+    { id: 'unitsPerThread', head: 'Units', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 9, text: (row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–') },
+    { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
+    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 92, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => row.design.balancing },
+    { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.blockThreads) },
+    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched`, width: 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? count(row.design.gridBlocks) : '–') },
+    { id: 'residentBlocks', head: short, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 48, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
+    { id: 'registerCap', head: 'Cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} the compiler is held to`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
+    { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 76, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.timeMs, decimals) : EMPTY) },
+    { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.timeMs, baseline.timeMs) : '–') },
+    { id: 'aggregateLoss', head: 'Agg. loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
+    { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
+    { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} over those resident at once`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: number((row) => row.waves, (value) => fixed(value, 2)) },
+    { id: 'occupancyFraction', head: 'Occ. %', title: `Occupancy: resident ${term('threadGroup', 'many')} over those the device can hold, %`, width: 52, sort: 'occupancyFraction', kind: 'value', align: 'right', drop: 14, text: number((row) => row.occupancyFraction, (value) => fixed(value * 100, 1)) },
+    { id: 'occupancyChange', head: 'Δ pp', title: 'Occupancy against the baseline, percentage points', width: 50, sort: 'occupancyFraction', kind: 'difference', align: 'right', drop: 15, text: (row, { baseline }) => (row.invalid === null && baseline?.invalid === null ? signed((row.occupancyFraction - baseline.occupancyFraction) * 100) : '–') },
+    { id: 'split', head: 'Time split', title: 'Where the predicted time goes', width: 92, sort: null, kind: 'mark', align: 'left', drop: 8, text: () => EMPTY },
+    { id: 'alongBlock', head: `By ${term('block')}`, title: `Predicted time along the ${term('block')} sizes, everything else equal; this design marked`, width: 66, sort: null, kind: 'mark', align: 'left', drop: 20, when: varies.has('blockThreads'), text: () => EMPTY },
+    { id: 'reason', head: 'Why it cannot run', title: 'Why the design is invalid', width: 280, sort: null, kind: 'value', align: 'left', drop: 0, when: validity !== 'valid', text: (row, { invalidTexts }) => (row.invalid === null ? EMPTY : (invalidTexts[row.invalid] ?? row.invalid)) },
+  ]; // prettier-ignore
+  const empty: ReadonlySet<ColumnId> =
+    validity === 'invalid'
+      ? new Set(['rank', 'timeMs', 'timeChange', 'aggregateLoss', 'meanLoss', 'waves', 'occupancyFraction', 'occupancyChange', 'split', 'alongBlock']) // prettier-ignore
+      : validity === 'all'
+        ? new Set(['alongBlock', 'occupancyChange'])
+        : new Set();
+  return columns.filter(({ id, when }) => when !== false && !empty.has(id));
+}
+
+/** The ids a person sees without choosing. */
+export function isShownAtFirst(id: ColumnId): boolean {
+  return !QUIET.has(id);
+}
+
+export interface Placed {
+  readonly column: Column;
+  readonly widthPx: number;
+}
+
+/**
+ * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, and what is
+ * left over is spread over the rest.
+ */
+export function placeColumns(columns: readonly Column[], mode: Mode, availablePx: number): readonly Placed[] {
+  let kept = columns.filter(({ id, kind }) => {
+    if (kind === 'difference') return mode !== 'values';
+    return mode !== 'differences' || (id !== 'timeMs' && id !== 'occupancyFraction');
+  });
+  const total = () => kept.reduce((sum, { width }) => sum + width, 0);
+  while (total() > availablePx) {
+    const most = Math.max(...kept.map(({ drop }) => drop));
+    if (most === 0) break;
+    const at = kept.findLastIndex(({ drop }) => drop === most);
+    kept = kept.filter((_, i) => i !== at);
+  }
+  const spare = Math.max(0, availablePx - total());
+  const sum = Math.max(1, total());
+  return kept.map((column) => ({ column, widthPx: column.width + Math.floor((spare * column.width) / sum) }));
+}
+
+/** Decimals that give the fastest time of a list four significant digits. */
+export function timeDecimals(bestMs: number): number {
+  if (!(bestMs > 0) || !Number.isFinite(bestMs)) return 3;
+  return Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(bestMs))));
+}

@@ -1,0 +1,180 @@
+/* eslint-disable svelte/prefer-svelte-reactivity -- these maps are caches; `#version` says when they changed */
+import { untrack } from 'svelte';
+import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
+import type { RankFilter } from '../../../src-main/contract/procedures.ts';
+import type { Failure } from '../../../src-workers/domain/result.ts';
+import type { Engine } from '../../api/engine.svelte.ts';
+import { wantedPages } from './paging.ts';
+
+/** A list of designs: whose run, which of them, in which order. */
+export interface ListInput {
+  readonly runId: number;
+  readonly filter: RankFilter;
+  readonly sort: { readonly column: RankColumn; readonly descending: boolean };
+}
+
+const PAGE_ROWS = 200;
+/** Rows with their breakdown and slice take the engine a fraction of a millisecond each, so they come in small pages. */
+const DETAIL_ROWS = 25;
+const MAX_PAGES = 60;
+const MAX_DETAILS = 160;
+const MAX_IN_FLIGHT = 2;
+/** Details are asked for once scrolling pauses. */
+const SETTLED_AFTER_MS = 70;
+const SLOW_AFTER_MS = 200;
+
+interface Summary {
+  readonly matching: number;
+  readonly total: number;
+  readonly ties: number;
+  readonly tieFraction: number;
+}
+
+/** Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. */
+export class RankPages {
+  #engine: Engine;
+  #pages = new Map<number, readonly RankRow[]>();
+  #details = new Map<number, readonly RankRow[]>();
+  #asked = new Set<string>();
+  #inFlight = 0;
+  #list: ListInput | null = null;
+  #generation = 0;
+  #viewport = { first: 0, last: 0, down: true };
+  #withDetail: () => boolean;
+  #settle: ReturnType<typeof setTimeout> | undefined;
+  #version = $state(0);
+  #summary = $state.raw<Summary | null>(null);
+  #failure = $state.raw<Failure | null>(null);
+  #slow = $state(false);
+  /** Grows with every new list that has come on screen. */
+  #shown = $state(0);
+
+  /** `find`: the design whose place in a new list is wanted; `onlist` learns of it. */
+  constructor(
+    engine: Engine,
+    input: () => ListInput | null,
+    withDetail: () => boolean,
+    onlist: (foundAt: number | null) => void,
+    find: () => number | null,
+  ) {
+    this.#engine = engine;
+    this.#withDetail = withDetail;
+    let written = '';
+    $effect(() => {
+      const list = input();
+      const text = `${engine.generation} ${JSON.stringify(list)}`;
+      if (text === written || engine.state !== 'ready') return;
+      written = text;
+      if (list) untrack(() => void this.#open(list, find(), onlist));
+    });
+    $effect(() => {
+      if (withDetail()) untrack(() => this.#pump());
+    });
+    $effect(() => () => clearTimeout(this.#settle));
+  }
+
+  get summary(): Summary | null {
+    return this.#summary;
+  }
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+  /** A new list has been waited for longer than a person notices. */
+  get slow(): boolean {
+    return this.#slow;
+  }
+  get shown(): number {
+    return this.#shown;
+  }
+
+  /** A row by its place in the list, with its breakdown where that has come; null while it is on its way. */
+  row(place: number): RankRow | null {
+    void this.#version;
+    const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
+    if (detail) return detail[place % DETAIL_ROWS] ?? null;
+    return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
+  }
+
+  /** Says which rows are on screen (`last` exclusive). */
+  look(first: number, last: number): void {
+    const down = first >= this.#viewport.first;
+    this.#viewport = { first, last, down };
+    this.#pump();
+    clearTimeout(this.#settle);
+    this.#settle = setTimeout(() => this.#pump(true), SETTLED_AFTER_MS);
+  }
+
+  async retry(): Promise<void> {
+    if (this.#list) await this.#open(this.#list, null, () => undefined);
+  }
+
+  async #open(list: ListInput, find: number | null, onlist: (foundAt: number | null) => void): Promise<void> {
+    const mine = ++this.#generation;
+    const timer = setTimeout(() => (this.#slow = mine === this.#generation), SLOW_AFTER_MS);
+    const result = await this.#engine.call('ranking.page', {
+      ...list,
+      limit: PAGE_ROWS,
+      ...(find === null ? {} : { find }),
+    });
+    clearTimeout(timer);
+    if (mine !== this.#generation) return;
+    this.#slow = false;
+    if (!result.ok) {
+      this.#failure = result.error;
+      return;
+    }
+    const { rows, matching, total, ties, tieFraction, foundAt } = result.value;
+    this.#failure = null;
+    this.#list = list;
+    this.#pages = new Map([[0, rows]]);
+    this.#details = new Map();
+    this.#asked = new Set();
+    this.#inFlight = 0;
+    this.#viewport = { first: 0, last: Math.max(1, this.#viewport.last - this.#viewport.first), down: true };
+    this.#summary = { matching, total, ties, tieFraction };
+    this.#version += 1;
+    this.#shown += 1;
+    onlist(foundAt);
+    this.#pump(true);
+  }
+
+  #pump(settled = false): void {
+    const summary = this.#summary;
+    if (!summary || !this.#list) return;
+    const { first, last, down } = this.#viewport;
+    for (const page of wantedPages(first, last, summary.matching, PAGE_ROWS, 1, down)) {
+      if (this.#inFlight >= MAX_IN_FLIGHT) return;
+      if (!this.#pages.has(page)) this.#fetch('page', page);
+    }
+    if (!settled || !this.#withDetail()) return;
+    for (const page of wantedPages(first, last, summary.matching, DETAIL_ROWS, 1, down)) {
+      if (this.#inFlight >= 1) return;
+      if (!this.#details.has(page)) this.#fetch('detail', page);
+    }
+  }
+
+  #fetch(kind: 'page' | 'detail', page: number): void {
+    const key = `${kind} ${page}`;
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    this.#inFlight += 1;
+    const mine = this.#generation;
+    const rows = kind === 'page' ? PAGE_ROWS : DETAIL_ROWS;
+    void this.#engine
+      .call('ranking.page', { ...this.#list!, offset: page * rows, limit: rows, detail: kind === 'detail' })
+      .then((result) => {
+        if (mine !== this.#generation) return;
+        this.#asked.delete(key);
+        this.#inFlight -= 1;
+        if (!result.ok) {
+          this.#failure = result.error;
+          return;
+        }
+        const cache = kind === 'page' ? this.#pages : this.#details;
+        cache.set(page, result.value.rows);
+        if (cache.size > (kind === 'page' ? MAX_PAGES : MAX_DETAILS)) cache.delete(cache.keys().next().value!);
+        this.#version += 1;
+        this.#pump(kind === 'detail');
+      });
+  }
+}

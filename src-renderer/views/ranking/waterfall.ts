@@ -1,0 +1,29 @@
+import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
+
+export interface Step {
+  readonly id: BreakdownPart;
+  readonly label: string;
+  readonly changeMs: number;
+  /** Time before and after the step, ms. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Parts that change by less than this fraction of the baseline are not drawn; what they add up to stays in the last step's gap. */
+const NEGLIGIBLE = 5e-4;
+
+/** How one design's time becomes another's, part by part: what gets faster first, the largest first, then what gets slower. */
+export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
+  const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({ id, label, changeMs: to.parts[id] - from.parts[id] })).filter(
+    ({ changeMs }) => Math.abs(changeMs) >= NEGLIGIBLE * from.timeMs,
+  );
+  changes.sort((a, b) => a.changeMs - b.changeMs);
+  const faster = changes.filter(({ changeMs }) => changeMs < 0);
+  const slower = changes.filter(({ changeMs }) => changeMs > 0).reverse();
+  let at = from.timeMs;
+  return [...faster, ...slower].map((change) => {
+    const step = { ...change, fromMs: at, toMs: at + change.changeMs };
+    at = step.toMs;
+    return step;
+  });
+}
