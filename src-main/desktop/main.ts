@@ -39,7 +39,7 @@ let quitting: 'stopping engine' | 'engine stopped' | null = null;
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
 
-if (!app.isReady()) registerPageScheme(); // or page-scheme.cjs has done so
+if (!('lockstepPageScheme' in globalThis)) registerPageScheme(); // page-scheme.cjs may have done so
 app.setName('Lockstep');
 app.setAppUserModelId('org.lockstep.app');
 

@@ -4,3 +4,4 @@
 require('electron').protocol.registerSchemesAsPrivileged([
   { scheme: 'app', privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },
 ]);
+globalThis.lockstepPageScheme = true; // it can be done only once
