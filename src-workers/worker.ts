@@ -22,25 +22,33 @@ function predictorOf(plan: SweepPlan): Predictor {
   return predictor;
 }
 
-export interface PredictInput {
+interface PredictInput {
   readonly plan: SweepPlan;
-  readonly first: number;
-  readonly count: number;
+  /** Stretches of designs to predict: best those that need the same tables. */
+  readonly ranges: readonly { readonly first: number; readonly count: number }[];
 }
 
-export interface PredictOutput {
-  readonly chunk: PredictionChunk;
-  /** The fastest valid design of the chunk. */
+interface PredictOutput {
+  /** One chunk per range. */
+  readonly chunks: readonly PredictionChunk[];
+  /** The fastest valid design of them; of equals the first. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
-export function predict({ plan, first, count }: PredictInput): PredictOutput {
-  const chunk = predictChunk(predictorOf(plan), first, count);
-  let at = -1;
-  for (let i = 0; i < count; i += 1) if (chunk.timeMs[i]! < (at < 0 ? Infinity : chunk.timeMs[at]!)) at = i;
-  const output: PredictOutput = { chunk, best: at < 0 ? null : { timeMs: chunk.timeMs[at]!, designIndex: first + at } };
+export function predict({ plan, ranges }: PredictInput): PredictOutput {
+  const predictor = predictorOf(plan);
+  const chunks = ranges.map(({ first, count }) => predictChunk(predictor, first, count));
+  let timeMs = Infinity;
+  let designIndex = -1;
+  for (const chunk of chunks)
+    for (let i = 0; i < chunk.count; i += 1)
+      if (chunk.timeMs[i]! < timeMs) {
+        timeMs = chunk.timeMs[i]!;
+        designIndex = chunk.firstDesign + i;
+      }
+  const output: PredictOutput = { chunks, best: designIndex < 0 ? null : { timeMs, designIndex } };
   // Hands the buffers over to the caller's thread instead of copying them; Piscina unwraps the value.
-  const buffers = Object.values(chunk).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer] : []));
+  const buffers = chunks.flatMap((chunk) => Object.values(chunk).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer] : [])));
   return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: output } as never) as unknown as PredictOutput;
 }
 

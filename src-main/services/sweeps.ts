@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { cpus, hostname, platform, release } from 'node:os';
 import type { BestDesign, RunEnd, RunRecord } from '../../db/records.ts';
+import type { PredictionChunk } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
-import { chunks, spaceSize } from '../../src-workers/space/axes.ts';
+import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import type { Study } from '../contract/study.ts';
 import type { Context } from './context.ts';
@@ -19,12 +20,17 @@ import { APP_VERSION, MODEL_VERSION } from './version.ts';
 import { fileOpener, sha256, sharedLaw } from './workloads.ts';
 
 /**
- * A sweep: resolve the study, open a run, predict chunks in the pool, save each as it comes, finish.
+ * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
  *
- * A chunk is small enough for smooth progress and quick cancelling, large enough that a worker's tables pay. A chunk that
- * fails is tried once more, then the run fails and names its designs.
+ * A task is the same stretch of every device: those designs need the same depth laws, so no two workers make one twice.
+ * Tasks are small enough for smooth progress and for all workers to end together. One that fails is tried once more, then
+ * the run fails and names its designs.
  */
-const CHUNK_DESIGNS = 32_768;
+const TASKS_PER_WORKER = 8;
+const TASK_DESIGNS = 32_768;
+/** Each chunk is a transaction: bounds on its designs. */
+const MIN_CHUNK_DESIGNS = 512;
+const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
 const MAX_UNSAVED_CHUNKS = 8;
 const PROGRESS_INTERVAL_MS = 50;
@@ -114,11 +120,11 @@ export function runSweep(
 ): SweepHandle {
   const controller = new AbortController();
   const total = spaceSize(plan.axes);
-  const todo = missingChunks(total, saved);
+  const todo = missingTasks(axisCounts(plan.axes), saved, context.pool.workers);
   const start = performance.now();
   const alreadyDone = saved.reduce((sum, chunk) => sum + chunk.count, 0);
   let done = alreadyDone;
-  let best: { readonly timeMs: number; readonly designIndex: number } | null = null;
+  let best: BestFound | null = null;
   let lastProgress = -Infinity;
   const elapsedMs = (): number => earlierMs + performance.now() - start;
 
@@ -134,29 +140,34 @@ export function runSweep(
   let failure: Failure | null = null;
   const saving = new Set<Promise<void>>();
 
-  const predict = async (first: number, count: number): Promise<void> => {
+  const save = async (chunk: PredictionChunk): Promise<void> => {
+    const result = await context.store.savePredictionChunk(run.id, chunk);
+    if (!result.ok) {
+      failure ??= result.error;
+      controller.abort();
+      return;
+    }
+    done += chunk.count;
+    progress(false);
+  };
+
+  const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const predicted = await context.pool.run('predict', { plan, first, count }, controller.signal);
-        if (predicted.best && (!best || predicted.best.timeMs < best.timeMs)) best = predicted.best;
-        const save = context.store.savePredictionChunk(run.id, predicted.chunk).then((result) => {
-          if (!result.ok) {
-            failure ??= result.error;
-            controller.abort();
-            return;
-          }
-          done += count;
-          progress(false);
-        });
-        const tracked: Promise<void> = save.finally(() => saving.delete(tracked));
-        saving.add(tracked);
-        if (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
+        const predicted = await context.pool.run('predict', { plan, ranges }, controller.signal);
+        if (predicted.best && isBetter(predicted.best, best)) best = predicted.best;
+        for (const chunk of predicted.chunks) {
+          const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
+          saving.add(tracked);
+          while (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
+        }
         return;
       } catch (error) {
         if (controller.signal.aborted) return;
         if (attempt < 2) continue;
         const message = error instanceof Error ? error.message : String(error);
-        failure ??= { code: 'internal', message: `designs ${first} to ${first + count - 1}: ${message}`, context: { firstDesign: first, count } };
+        const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
+        failure ??= { code: 'internal', message: `designs ${designs}: ${message}`, context: { firstDesign: ranges[0]!.first, count: ranges[0]!.count } };
         controller.abort();
         return;
       }
@@ -184,9 +195,9 @@ export function runSweep(
     // One chunk more than there are workers, so that none waits for the event loop.
     const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
       while (next < todo.length && !controller.signal.aborted) {
-        const chunk = todo[next]!;
+        const ranges = todo[next]!;
         next += 1;
-        await predict(chunk.first, chunk.count);
+        await predict(ranges);
       }
     });
     await Promise.all(lanes);
@@ -205,14 +216,56 @@ export function runSweep(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-/** The parts of [0, total) that are not saved, cut into chunks. */
-export function missingChunks(total: number, saved: readonly { readonly firstDesign: number; readonly count: number }[]): { readonly first: number; readonly count: number }[] {
-  const gaps: { first: number; count: number }[] = [];
+interface BestFound {
+  readonly timeMs: number;
+  readonly designIndex: number;
+}
+
+/** Of equally fast designs the first is the best, whichever worker was quicker. */
+function isBetter(found: BestFound, best: BestFound | null): boolean {
+  return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
+}
+
+interface DesignRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * The designs of a space that are not saved, as tasks: the same stretch of every device.
+ * @param counts values per axis, AXIS_ORDER
+ */
+export function missingTasks(
+  counts: readonly number[],
+  saved: readonly { readonly firstDesign: number; readonly count: number }[],
+  workers: number,
+): readonly (readonly DesignRange[])[] {
+  const total = counts.reduce((product, count) => product * count, 1);
+  const devices = counts[0]!;
+  const perDevice = total / devices;
+  const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
+  const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
+  // Block sizes and register caps share every depth law: they stay together.
+  const sharing = counts[5]! * counts[6]!;
+  const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
+
+  const tasks = new Map<number, DesignRange[]>();
+  const add = (from: number, to: number): void => {
+    for (let first = from; first < to; ) {
+      const device = Math.floor(first / perDevice);
+      const within = first - device * perDevice;
+      const end = Math.min(to, (device + 1) * perDevice, device * perDevice + (Math.floor(within / stretch) + 1) * stretch);
+      const task = tasks.get(within);
+      if (task) task.push({ first, count: end - first });
+      else tasks.set(within, [{ first, count: end - first }]);
+      first = end;
+    }
+  };
   let at = 0;
   for (const chunk of [...saved].sort((a, b) => a.firstDesign - b.firstDesign)) {
-    if (chunk.firstDesign > at) gaps.push({ first: at, count: chunk.firstDesign - at });
+    if (chunk.firstDesign > at) add(at, chunk.firstDesign);
     at = Math.max(at, chunk.firstDesign + chunk.count);
   }
-  if (at < total) gaps.push({ first: at, count: total - at });
-  return gaps.flatMap((gap) => chunks(gap.count, CHUNK_DESIGNS).map((chunk) => ({ first: gap.first + chunk.first, count: chunk.count })));
+  add(at, total);
+  return [...tasks.values()];
 }

@@ -33,10 +33,3 @@ export function encode(counts: readonly number[], positions: ArrayLike<number>):
   for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis]! + positions[axis]!;
   return index;
 }
-
-/** Cuts [0, size) into consecutive chunks of at most `chunkSize` designs. */
-export function chunks(size: number, chunkSize: number): { readonly first: number; readonly count: number }[] {
-  const out = [];
-  for (let first = 0; first < size; first += chunkSize) out.push({ first, count: Math.min(chunkSize, size - first) });
-  return out;
-}
