@@ -1,5 +1,6 @@
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { reproduceLangguth } from './models/contention/reproduce.ts';
+import { reproduceBialas } from './models/divergence/reproduce.ts';
 import { reproduceSwatman } from './models/imbalance/reproduce.ts';
 import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce.ts';
 
@@ -9,6 +10,7 @@ export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionT
   hasan: reproduceHasan,
   kim: reproduceKim,
   langguth: reproduceLangguth,
+  bialas: reproduceBialas,
 };
 
 /** The tables of one paper, or of all. @throws on a name that is not in `REPRODUCTIONS`: callers check it. */

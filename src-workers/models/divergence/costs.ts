@@ -1,0 +1,125 @@
+import type { GpuDevice } from '../../domain/device.ts';
+import type { StackRun } from './emulator.ts';
+
+/** Cycles that the reconvergence stack of one thread group takes. */
+export interface StackCosts {
+  /** Push, synchronization command and pop of one divergent branch. */
+  readonly cyclesPerDivergentBranch: number;
+  /** Spilling one chunk and loading it back, together. */
+  readonly cyclesPerSpillAndLoad: number;
+}
+
+/**
+ * Costs as Bialas, Strzelecki 2015 (arXiv:1504.01650) print them: Kepler throughout; for Maxwell 26 cycles per divergent
+ * branch from the fit (section IV) and 24 in the summary.
+ */
+export const STACK_COSTS = {
+  kepler: { cyclesPerDivergentBranch: 32, cyclesPerSpillAndLoad: 84 },
+  'maxwell-fit': { cyclesPerDivergentBranch: 26, cyclesPerSpillAndLoad: 176 },
+  'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
+} as const satisfies Readonly<Record<string, StackCosts>>;
+export type StackCostsId = keyof typeof STACK_COSTS;
+
+/** What one thread group does to its stack; expectations may be fractional. */
+export interface Divergence {
+  readonly divergentBranches: number;
+  /** Chunks spilled and loaded back. */
+  readonly spills: number;
+}
+
+/** Cycles the stack adds to a run without divergence. */
+export function stackCycles(costs: StackCosts, divergence: Divergence): number {
+  return (
+    costs.cyclesPerDivergentBranch * divergence.divergentBranches + costs.cyclesPerSpillAndLoad * divergence.spills
+  );
+}
+
+/**
+ * Cycles of a run on a device that takes the same time for every instruction: the instructions of the same program without
+ * divergence, and the stack's costs. Each divergent branch executes one carrier instruction more, which its cost includes.
+ *
+ * @param cyclesPerInstruction 0 leaves the stack's cycles alone
+ */
+export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
+  return cyclesPerInstruction * (run.executed - run.divergentBranches) + stackCycles(costs, run);
+}
+
+export interface DeviceStack {
+  /** `null`: the device has no such stack, or nobody published what it costs. */
+  readonly costs: StackCosts | null;
+  /** Why, in one sentence for people. */
+  readonly reason: string;
+}
+
+/**
+ * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's unless `maxwell` says otherwise.
+ * Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent Thread
+ * Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
+ */
+export function deviceStack(
+  device: Pick<GpuDevice, 'occupancy'>,
+  maxwell: 'maxwell-fit' | 'maxwell-summary' = 'maxwell-fit',
+): DeviceStack {
+  const rules = device.occupancy;
+  switch (rules.family) {
+    case 'nvidia': {
+      const major = Number(rules.computeCapability.split('.')[0]);
+      if (major >= 7) {
+        return {
+          costs: null,
+          reason:
+            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so no stack is pushed or spilled. Lanes that finish early still wait; that is the imbalance loss.',
+        };
+      }
+      if (major === 6) {
+        return {
+          costs: STACK_COSTS[maxwell],
+          reason:
+            'Reconvergence stack; Pascal was not measured, the costs are those of Maxwell (Bialas, Strzelecki 2015).',
+        };
+      }
+      if (major === 5)
+        return {
+          costs: STACK_COSTS[maxwell],
+          reason: 'Reconvergence stack, measured on Maxwell (Bialas, Strzelecki 2015).',
+        };
+      if (major === 3)
+        return {
+          costs: STACK_COSTS.kepler,
+          reason: 'Reconvergence stack, measured on Kepler (Bialas, Strzelecki 2015).',
+        };
+      return {
+        costs: null,
+        reason: 'Reconvergence stack, shorter than on Kepler; its costs were not published, so none are counted.',
+      };
+    }
+    case 'amd':
+      return {
+        costs: null,
+        reason:
+          'No reconvergence stack: the compiler keeps the execution mask in scalar registers and saves it with ordinary scalar instructions, which count as instructions of the kernel.',
+      };
+    case 'generic':
+      return { costs: null, reason: 'No reconvergence stack is documented for this device, so no cost is counted.' };
+  }
+}
+
+export interface DivergenceCycles {
+  /** Cycles one thread group spends on its stack, on top of everything else. */
+  readonly cycles: number;
+  readonly reason: string;
+}
+
+/**
+ * What divergence costs a thread group of a device, for a composite prediction.
+ *
+ * @param divergence of one thread group over its whole life: a run's, or `expectedDivergence` of a law of lengths
+ */
+export function divergenceCycles(
+  device: Pick<GpuDevice, 'occupancy'>,
+  divergence: Divergence,
+  maxwell: 'maxwell-fit' | 'maxwell-summary' = 'maxwell-fit',
+): DivergenceCycles {
+  const { costs, reason } = deviceStack(device, maxwell);
+  return { cycles: costs ? stackCycles(costs, divergence) : 0, reason };
+}

@@ -1,0 +1,67 @@
+import { unwrap } from '../../domain/result.ts';
+import { runCycles, STACK_COSTS, type StackCosts } from './costs.ts';
+import { runProgram, type StackRun } from './emulator.ts';
+import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts';
+
+/** Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run, 1, 2, 6 and 7 all 32. */
+
+export type LoopKernel = 'single' | 'double';
+
+/** The kernel with n divergent lanes (Table I): 0 … 31. Its `depths` are the stack history of Figures 4 and 5. */
+export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
+  const limits = loopLimits(divergentLanes);
+  return unwrap(
+    kernel === 'single' ? runProgram(SINGLE_LOOP, { M: limits }) : runProgram(DOUBLE_LOOP, { M: limits, N: limits }),
+  );
+}
+
+/** Pushes by the paper: n + 1 for the single loop, n(65 − n)/2 + 33 for the double loop. */
+export function publishedPushes(kernel: LoopKernel, divergentLanes: number): number {
+  return kernel === 'single' ? divergentLanes + 1 : (divergentLanes * (65 - divergentLanes)) / 2 + 33;
+}
+
+export interface LoopTimings {
+  readonly kernel: LoopKernel;
+  /** n = 0 … 31; the other arrays have one entry for each. */
+  readonly divergentLanes: readonly number[];
+  /** Figures 1, 2 and 7. */
+  readonly cycles: readonly number[];
+  /** Straight line of Figure 1, curve of Figure 2: divergent branches alone, nothing spilled. */
+  readonly cyclesWithoutSpills: readonly number[];
+  /** Figure 6: each spill shows up as one more branch instruction. */
+  readonly spills: readonly number[];
+  readonly runs: readonly StackRun[];
+}
+
+/**
+ * Timings against the number of divergent lanes.
+ *
+ * @param cyclesPerInstruction base cost; 0 gives the stack's cycles alone. The paper prints none; for Kepler
+ *   `keplerCyclesPerInstruction` derives one.
+ */
+export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInstruction: number): LoopTimings {
+  const divergentLanes = Array.from({ length: STACK_LANES }, (_, n) => n);
+  const runs = divergentLanes.map((n) => runLoops(kernel, n));
+  const cycles = runs.map((run) => runCycles(run, costs, cyclesPerInstruction));
+  return {
+    kernel,
+    divergentLanes,
+    cycles,
+    cyclesWithoutSpills: cycles.map((total, n) => total - costs.cyclesPerSpillAndLoad * runs[n].spills),
+    spills: runs.map((run) => run.spills),
+    runs,
+  };
+}
+
+/** Divergent lanes at which the paper states the overhead of both kernels (summary), and that of the single loop. */
+export const OVERHEAD_LANES = 14;
+export const SINGLE_LOOP_OVERHEAD = 0.25;
+
+/**
+ * Cycles per instruction on Kepler, not printed: what makes 14 divergent lanes cost the single loop the ~25 % that the summary
+ * states. An estimate, as good as that figure.
+ */
+export function keplerCyclesPerInstruction(): number {
+  const run = runLoops('single', OVERHEAD_LANES);
+  return runCycles(run, STACK_COSTS.kepler, 0) / SINGLE_LOOP_OVERHEAD / (run.executed - run.divergentBranches);
+}

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { deviceStack, divergenceCycles, runCycles, STACK_COSTS } from '../../../src-workers/models/divergence/costs.ts';
+import { runProgram } from '../../../src-workers/models/divergence/emulator.ts';
+import { distinctLengths, expectedDivergence } from '../../../src-workers/models/divergence/expected.ts';
+import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
+import { SINGLE_LOOP, type Program } from '../../../src-workers/models/divergence/program.ts';
+
+/** x < 3 ? y += 1 : y += 2, then z += 1 for everybody. */
+const branches: Program = {
+  name: 'branches',
+  instructions: [
+    { text: 'less', op: 'less', left: { register: 'x' }, right: 3 },
+    { text: 'ssy', op: 'ssy', target: 6 },
+    { text: 'branch', op: 'branch', target: 5 },
+    { text: 'else', op: 'add', register: 'y', value: 2 },
+    { text: 'pop', op: 'work', pop: true },
+    { text: 'then and pop', op: 'work', pop: true },
+    { text: 'join', op: 'add', register: 'z', value: 1 },
+  ],
+};
+
+describe('emulator', () => {
+  it('runs both sides of a branch and joins all lanes', () => {
+    const run = unwrap(runProgram(branches, { x: [1, 2, 3, 4] }));
+    expect([...run.programCounters]).toEqual([0, 1, 2, 5, 3, 4, 6]);
+    expect([...run.activeMasks]).toEqual([0b1111, 0b1111, 0b0011, 0b1100, 0b1100, 0b1111, 0b1111]);
+    expect(run).toMatchObject({ pushes: 2, pops: 2, divergentBranches: 1, maxDepth: 2, spills: 0, loads: 0 });
+  });
+
+  it('does not push for a branch that all lanes or none take', () => {
+    expect(unwrap(runProgram(branches, { x: [1, 2] })).divergentBranches).toBe(0);
+    expect(unwrap(runProgram(branches, { x: [5, 6] })).divergentBranches).toBe(0);
+  });
+
+  it('computes per lane, in the active lanes only', () => {
+    // i counts to each lane's own M only if the inactive lanes stand still; otherwise the loop would end at once.
+    const run = unwrap(runProgram(SINGLE_LOOP, { M: [1, 5, 3] }));
+    expect([...run.programCounters].filter((pc) => pc === 5)).toHaveLength(5);
+    const later = unwrap(
+      runProgram(
+        { name: 'copy', instructions: [{ text: 'set', op: 'set', register: 'a', value: { register: 'b' } }] },
+        { b: [1, 2] },
+      ),
+    );
+    expect(later.executed).toBe(1);
+  });
+
+  it('keeps a stack of another shape', () => {
+    const limits = Array.from({ length: 8 }, (_, lane) => 8 - lane);
+    const run = unwrap(runProgram(SINGLE_LOOP, { M: limits }, { fastEntries: 4, chunkEntries: 2 }));
+    expect(run).toMatchObject({ pushes: 8, spills: 2, loads: 2 });
+  });
+
+  it('refuses what cannot run', () => {
+    const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
+    expect(runProgram(pop, { x: [1] })).toMatchObject({
+      error: { message: 'instruction 0 of "pop" pops an empty stack; expected a token pushed before' },
+    });
+    const endless: Program = {
+      name: 'endless',
+      instructions: [
+        { text: 'less', op: 'less', left: 0, right: 1 },
+        { text: 'branch', op: 'branch', target: 1 },
+      ],
+    };
+    expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
+    const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
+    expect(runProgram(outside, { x: [1] })).toMatchObject({
+      error: { message: 'instruction 0: got target 9, expected 0 to 1' },
+    });
+    const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
+    expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
+    expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });
+    expect(runProgram(branches, {})).toMatchObject({ ok: false });
+  });
+});
+
+describe('costs', () => {
+  const devices = (file: string) =>
+    JSON.parse(readFileSync(new URL(`../../../db/devices/${file}.json`, import.meta.url), 'utf8')) as GpuDevice[];
+  const divergence = { divergentBranches: 10, spills: 2 };
+
+  it('charges Kepler and Maxwell as measured, Pascal as Maxwell, and nobody else', () => {
+    for (const device of devices('nvidia')) {
+      const rules = device.occupancy;
+      if (rules.family !== 'nvidia') throw new Error(device.id);
+      const major = Number(rules.computeCapability.split('.')[0]);
+      const expected = major === 3 ? 320 + 168 : major === 5 || major === 6 ? 260 + 352 : 0;
+      expect(divergenceCycles(device, divergence).cycles, device.id).toBe(expected);
+    }
+    for (const device of [...devices('amd'), ...devices('software')]) {
+      const { cycles, reason } = divergenceCycles(device, divergence);
+      expect(cycles).toBe(0);
+      expect(reason).toMatch(/^No reconvergence stack/);
+    }
+  });
+
+  it('says why there is no cost under independent thread scheduling, and offers both costs of Maxwell', () => {
+    const volta = { occupancy: { family: 'nvidia', computeCapability: '7.0' } } as const;
+    expect(deviceStack(volta).costs).toBeNull();
+    expect(deviceStack(volta).reason).toContain('Independent thread scheduling');
+    const maxwell = { occupancy: { family: 'nvidia', computeCapability: '5.2' } } as const;
+    expect(divergenceCycles(maxwell, divergence, 'maxwell-summary').cycles).toBe(240 + 352);
+  });
+});
+
+describe('timings', () => {
+  it('do not count the carrier of a divergent branch twice', () => {
+    const costs = STACK_COSTS.kepler;
+    const straight = runCycles(runLoops('single', 0), costs, 10);
+    expect(runCycles(runLoops('single', 5), costs, 10)).toBe(straight + 5 * 32);
+  });
+
+  it('rise smoothly until the stack is full, then jump every four lanes', () => {
+    const { cycles, cyclesWithoutSpills, spills } = loopTimings('single', STACK_COSTS.kepler, 0);
+    expect(cyclesWithoutSpills).toEqual(cycles.map((_, n) => 32 * n));
+    expect(spills).toEqual(cycles.map((_, n) => (n < 16 ? 0 : Math.floor((n - 12) / 4))));
+  });
+
+  it('spill from 15 divergent lanes on in the double loop, whose stack is one deeper', () => {
+    const { spills } = loopTimings('double', STACK_COSTS.kepler, 0);
+    expect(spills.findIndex((count) => count > 0)).toBe(15);
+  });
+});
+
+describe('expected divergence', () => {
+  it('of two lanes is the chance that they differ', () => {
+    const law = {
+      label: 'test',
+      support: Float64Array.of(1, 2, 7),
+      probability: Float64Array.of(0.5, 0.25, 0.25),
+      truncatedMass: 0,
+    };
+    const differ = 1 - (0.25 + 0.0625 + 0.0625);
+    // Two roundings per length.
+    expect(Math.abs(expectedDivergence(law, 2).divergentBranches - differ)).toBeLessThan(6 * Number.EPSILON);
+    expect(Math.abs(distinctLengths(law, 2)[1]! - (1 - differ))).toBeLessThan(6 * Number.EPSILON);
+  });
+
+  it('is nothing for equal lengths, and at most one branch less than lanes', () => {
+    const constant = {
+      label: 'constant(5)',
+      support: Float64Array.of(5),
+      probability: Float64Array.of(1),
+      truncatedMass: 0,
+    };
+    expect(expectedDivergence(constant, 32)).toEqual({ divergentBranches: 0, spills: 0 });
+    const many = 10_000;
+    const wide = {
+      label: 'wide',
+      support: Float64Array.from({ length: many }, (_, i) => i + 1),
+      probability: new Float64Array(many).fill(1 / many),
+      truncatedMass: 0,
+    };
+    const { divergentBranches, spills } = expectedDivergence(wide, 32);
+    expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
+    // A fourth spill needs 29 distinct lengths of 32; with 496 pairs of chance 1/10,000 three ties are rare.
+    expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
+  });
+});
