@@ -14,12 +14,12 @@ import {
   MAX_POINTS,
   meanOf,
   onGrid,
-  shifted,
   sumOf,
   sumsOf,
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
+import { divergentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 
@@ -46,7 +46,8 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  * - `dynamic-fetch`: lanes fetch from a pool of n·m units of their own group; the loop is flattened by its nature, so
  *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
  *
- * Setup lengthens every unit: `values`, `meanDepth` and `meanWork` contain it. `meanLoss` and `aggregateLoss` are those of
+ * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
+ * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of
  * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
  * law of a group's sums (64 units and more flattened, windows, dynamic fetch) an approximation.
  *
@@ -68,20 +69,16 @@ export function groupDepth(
   }
   const prepared = preparedLaw(law);
   const setup = options.setupIterations;
-  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, setup);
-  const pure =
-    setup > 0 && balancing.kind === 'dynamic-fetch'
-      ? depthModel(prepared, n, balancing, loop, unitsPerThread, 0)
-      : model;
+  const model = depthModel(prepared, n, balancing, loop, unitsPerThread);
   const pureWork = prepared.cumulants.mean * unitsPerThread;
-  const pureDepth = modelMean(pure);
-  const setupDepth = balancing.kind === 'dynamic-fetch' ? 0 : setup * unitsPerThread;
+  const pureDepth = modelMean(model);
+  const setupDepth = setup === 0 ? 0 : setup * unitStarts(prepared, n, balancing, loop, unitsPerThread);
   // Rounding only: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   return {
     values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
-    meanDepth: (model === pure ? pureDepth : modelMean(model)) + setupDepth,
+    meanDepth: pureDepth + setupDepth,
     meanWork: pureWork + setup * unitsPerThread,
     aggregateLoss,
     get meanLoss() {
@@ -93,7 +90,33 @@ export function groupDepth(
   };
 }
 
-/** Depths without the setup that every slot shares. */
+/**
+ * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
+ * where they do not. Sorted lanes end together, so they stay in step.
+ */
+function unitStarts(prepared: PreparedLaw, n: number, balancing: Balancing, loop: LoopForm, rounds: number): number {
+  const { mean, variance } = prepared.cumulants;
+  switch (balancing.kind) {
+    case 'dynamic-fetch':
+      return divergentStarts(mean, Math.sqrt(variance), n, rounds);
+    case 'none':
+      return loop === 'nested' ? rounds : divergentStarts(mean, Math.sqrt(variance), n, rounds);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      if (loop === 'nested') return rounds;
+      const within = lengthBuckets(prepared, n, balancing).reduce(
+        (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
+        0,
+      );
+      return divergentStarts(mean, Math.sqrt(within), n, rounds);
+    }
+    case 'window-sort':
+    case 'full-sort':
+      return rounds;
+  }
+}
+
+/** Depths without setup. */
 interface DepthModel {
   readonly values: Float64Array;
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
@@ -138,7 +161,6 @@ function depthModel(
   balancing: Balancing,
   loop: LoopForm,
   rounds: number,
-  setup: number,
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
@@ -155,13 +177,9 @@ function depthModel(
     case 'full-sort':
       return sortedModel(prepared, rounds);
     case 'dynamic-fetch': {
-      if (rounds === 1 || n === 1) {
-        const plain = bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
-        return setup === 0 ? plain : { ...plain, values: plain.values.map((v) => v + setup * rounds) };
-      }
-      const renewals = shared<Renewals | null>(prepared, `renewals ${setup}`, () =>
-        prepareRenewals(shifted(prepared.law, setup)),
-      );
+      if (rounds === 1 || n === 1)
+        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
+      const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
       const depth = renewals ? dynamicGroupDepth(renewals, n, rounds) : constantLaw(0);
       return independentGroups([{ weight: 1, law: depth }], 1);
     }

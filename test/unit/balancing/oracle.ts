@@ -20,11 +20,10 @@ export function playLaunch(
   balancing: Balancing,
   loop: LoopForm,
   m: number,
-  options: { readonly groupsPerBlock: number; readonly blocks: number; readonly seed: number; readonly setup?: number },
+  options: { readonly groupsPerBlock: number; readonly blocks: number; readonly seed: number },
 ): Played {
   const uniform = mersenneTwister(options.seed);
   const draw = lengthSampler(law);
-  const setup = options.setup ?? 0;
   const k = options.groupsPerBlock;
   const slots = n * k * options.blocks;
   const groups = new Float64Array(k * options.blocks);
@@ -38,7 +37,7 @@ export function playLaunch(
       for (let unit = 0; unit < n * m; unit++) {
         let first = 0;
         for (let lane = 1; lane < n; lane++) if (busy[lane] < busy[first]) first = lane;
-        const length = draw(uniform) + setup;
+        const length = draw(uniform);
         busy[first] += length;
         work += length;
       }
@@ -52,7 +51,7 @@ export function playLaunch(
         let longest = 0;
         let sum = 0;
         for (let lane = 0; lane < n; lane++) {
-          const length = order[j * slots + g * n + lane] + setup;
+          const length = order[j * slots + g * n + lane];
           longest = Math.max(longest, length);
           sum += length;
           lanes[g * n + lane] += length;
