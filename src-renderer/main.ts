@@ -14,5 +14,7 @@ const app = new App(
   engine,
   VIEWS.map(({ id }) => id),
 );
-mount(AppRoot, { target: document.getElementById('app')!, props: { app } });
 void app.start();
+// Charts measure their labels once: the typefaces must be there first. They come with the page, so this is no wait.
+await Promise.all(['400', '600'].map((weight) => document.fonts.load(`${weight} 12px "Inter Variable"`)));
+mount(AppRoot, { target: document.getElementById('app')!, props: { app } });

@@ -12,7 +12,7 @@ import {
   TooltipComponent,
   VisualMapComponent,
 } from 'echarts/components';
-import { init, use, type ECharts } from 'echarts/core';
+import { init, setPlatformAPI, use, type ECharts } from 'echarts/core';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 
 use([
@@ -35,6 +35,24 @@ use([
   TooltipComponent,
   VisualMapComponent,
 ]);
+
+/**
+ * Canvas text takes the page's digit forms (tabular, slashed zero), and ECharts measures on a canvas outside the page,
+ * where it does not: parts of a label would overlap. So text is measured on a canvas that is in the page.
+ */
+let ruler: CanvasRenderingContext2D | null = null;
+setPlatformAPI({
+  measureText(text, font) {
+    if (!ruler) {
+      const canvas = document.createElement('canvas');
+      canvas.hidden = true;
+      document.body.append(canvas);
+      ruler = canvas.getContext('2d')!;
+    }
+    ruler.font = font ?? '12px sans-serif';
+    return ruler.measureText(text);
+  },
+});
 
 export { init, type ECharts };
 export type { EChartsOption } from 'echarts';

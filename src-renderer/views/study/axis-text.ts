@@ -7,7 +7,7 @@ import { count } from '../../format/numbers.ts';
  * `32-1024/32`), or powers `1 … 32 ×2`.
  */
 
-const EXPECTED = 'expected a list such as 64 128 256, or a range such as 32 … 1,024, step 32';
+const EXPECTED = 'expected such as 64 128 256 or 32 … 1,024, step 32';
 const LARGEST = 2 ** 31 - 1;
 /** Lists longer than this, of even steps, are shown as a range. */
 const SHOWN_AS_LIST = 6;
@@ -65,7 +65,8 @@ export function parseAxis(text: string): Result<CountAxis> {
   const values: number[] = [];
   for (const word of listWords(tidy)) {
     const value = whole(word);
-    if (value === null) return fail('bad-input', word ? `“${word}” is no whole number from 1; ${EXPECTED}` : EXPECTED);
+    if (value === null)
+      return fail('bad-input', word ? `“${word}” is not a whole number from 1; ${EXPECTED}` : EXPECTED);
     values.push(value);
   }
   if (values.length === 0) return fail('bad-input', EXPECTED);

@@ -15,15 +15,21 @@ export interface LaneInput {
 export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTheme): EChartsOption {
   const costs = rows.map(({ laneCost }) => laneCost);
   const best = costs.indexOf(Math.min(...costs));
-  // A line far above everything would flatten what matters: the old value is clipped at the top.
-  const low = Math.min(...costs);
+  const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
-  // Room below the lowest point for its label.
+  // The old curve may rise out of the plot: far above everything it would flatten what matters. Room below the lowest point for its label.
   const yMin = Math.max(0, Math.floor((low - 0.6 * step) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
   const blue = theme.series[0]!;
-  const beforeData = before?.rows.map(({ laneCost }, i) => [i, laneCost] as const).filter(([, cost]) => cost <= yMax);
+  const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
+  // Outside the bend: beside a steep stretch, below a flat one, so that no number lies on the line.
+  const steep = (from: number, to: number) => Math.abs(costs[to]! - costs[from]!) > 0.14 * (yMax - yMin);
+  const labelSide = (i: number) => {
+    if (i < best && steep(i, i + 1)) return 'right' as const;
+    if (i > best && steep(i - 1, i)) return 'left' as const;
+    return 'bottom' as const;
+  };
   return {
     grid: plotArea(40, 22, 22, 38),
     xAxis: {
@@ -52,20 +58,38 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
       },
     },
     series: [
-      ...(beforeData && beforeData.length > 1
+      ...(before
         ? [
             {
               type: 'line' as const,
               silent: true,
               symbol: 'none',
-              data: beforeData.map((point) => [...point]),
+              data: before.rows.map(({ laneCost }, i) => [i, laneCost]),
               lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] },
-              endLabel: {
-                show: true,
-                ...plate(theme),
-                color: theme.colour['text-3'],
-                formatter: before!.label,
-                offset: [-64, -10],
+              markPoint: {
+                silent: true,
+                animation: false,
+                symbol: 'circle',
+                symbolSize: 0.1,
+                data:
+                  beforeShown < 0
+                    ? []
+                    : [
+                        {
+                          name: before.label,
+                          coord: [beforeShown, before.rows[beforeShown]!.laneCost],
+                          label: {
+                            show: true,
+                            ...plate(theme),
+                            color: theme.colour['text-3'],
+                            formatter: before.label,
+                            // Where the old curve starts at the left edge there is room on the right only.
+                            position: beforeShown < 2 ? ('right' as const) : ('left' as const),
+                            distance: 10,
+                            offset: [0, beforeShown < 2 ? 12 : -10],
+                          },
+                        },
+                      ],
               },
             },
           ]
@@ -84,13 +108,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
             ...label(theme, i === best ? 'text' : 'text-2'),
             fontWeight: i === best ? (600 as const) : (400 as const),
             formatter: fixed(laneCost, 3),
-            // Outside the bend: below a valley, left of a climb.
-            position:
-              i < best || i === best
-                ? ('bottom' as const)
-                : i === best + 1 && laneCost < costs[best]! * 1.15
-                  ? ('bottom' as const)
-                  : ('left' as const),
+            position: labelSide(i),
             distance: 7,
           },
         })),
