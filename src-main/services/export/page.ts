@@ -13,7 +13,7 @@ const STYLE = `
 --s1:#7faefa;--s2:#d59d6e;--s3:#86ebea;--s4:#a46b8d;--s5:#f4e06a;
 --idealWork:#c9ced8;--cooperation:#7faefa;--imbalance:#d59d6e;--registerCap:#6f7784;--latency:#86ebea;--drain:#a46b8d;--balancing:#f4e06a}}
 *{box-sizing:border-box}
-body{max-width:712px;margin:0 auto;padding:32px 16px 48px;background:var(--bg);color:var(--text);font:400 13px/20px 'Inter Variable',Inter,system-ui,sans-serif;font-variant-numeric:tabular-nums slashed-zero}
+body{max-width:800px;margin:0 auto;padding:32px 16px 48px;background:var(--bg);color:var(--text);font:400 13px/20px 'Inter Variable',Inter,system-ui,sans-serif;font-variant-numeric:tabular-nums slashed-zero}
 h1{margin:0;font-size:15px;line-height:20px;font-weight:600}
 h2{margin:28px 0 6px;padding-top:12px;border-top:1px solid var(--line);font-size:13px;line-height:20px;font-weight:600}
 h3{margin:16px 0 4px;font-size:12px;font-weight:600}
@@ -33,7 +33,7 @@ ${BREAKDOWN_PARTS.map(({ id }) => `.part-${id}{fill:var(--${id});background:var(
 .legend i{display:inline-block;width:9px;height:9px;margin-right:6px}
 .wide{overflow-x:auto}
 table{width:100%;border-collapse:collapse;font-size:12px;line-height:16px}
-th,td{padding:4px 8px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;vertical-align:baseline}
+th,td{padding:4px 7px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;vertical-align:baseline}
 thead th{border-color:var(--line-2);color:var(--text-2);font-size:11px;font-weight:450}
 .word{text-align:left}.wrap{white-space:normal}
 tr.tied td{background:var(--tie)}tr.here td{font-weight:600}

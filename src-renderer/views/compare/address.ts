@@ -1,0 +1,24 @@
+import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
+
+export const COMPARE_MODES = ['best', 'same'] as const;
+
+/** What a link to a comparison reopens. */
+export const compareAddress = {
+  /** Device id that changes are counted against; empty: the first of the run. */
+  reference: textField<string | null>(null),
+  mode: choiceField(COMPARE_MODES, 'best'),
+  /** The design of mode `same`; absent: the reference's best. */
+  design: numberField<number | null>(null),
+  /** Ids of devices of the run that are left out, and of further ones that are shown, by comma. */
+  without: textField(''),
+  also: textField(''),
+  /** Rows whose values are all equal are left out. */
+  differing: flagField(),
+};
+
+export function idList(text: string): readonly string[] {
+  return text === '' ? [] : text.split(',');
+}
+export function toggled(ids: readonly string[], id: string): string {
+  return (ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id]).join(',');
+}

@@ -1,0 +1,10 @@
+const MAKER = /^(GeForce|Instinct|Tesla|Radeon|Quadro)\s+/;
+const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe)(?=\s|$)|,.*$| \(.*\)$/g;
+
+/** Names short enough for the head of a narrow column; full ones where shortening would make two alike. */
+export function shortNames(names: readonly string[]): readonly string[] {
+  const short = names.map((name) => name.replace(DETAIL, '').replace(MAKER, ''));
+  return short.map((name, at) =>
+    short.indexOf(name) === short.lastIndexOf(name) ? name : names[at]!.replace(MAKER, ''),
+  );
+}

@@ -1,0 +1,222 @@
+import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
+import type { Study } from '../../../src-main/contract/study.ts';
+import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
+import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
+import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
+
+export type RowGroup = 'result' | 'why' | 'limits';
+type Term = (key: TermKey, form?: TermForm) => string;
+
+export interface CompareRow {
+  readonly id: string;
+  readonly group: RowGroup;
+  readonly label: string;
+  /** Quiet words after the label: unit or kind. */
+  readonly unit: string;
+  readonly hint: string;
+  /** What the cell says; empty where the device has no such value. */
+  readonly texts: readonly string[];
+  /** Comparable numbers; null where a row has words, or a device no value. */
+  readonly values: readonly (number | null)[];
+  /** Which direction is coloured; limits never are, they are facts and not results. */
+  readonly better: 'higher' | 'lower' | 'none';
+}
+
+/** A device of the comparison; `entry` is null where the run has no such device. */
+export interface Compared {
+  readonly device: GpuDevice;
+  readonly entry: DeviceBest | null;
+}
+
+/** Cycles of latency over issue cycles per thread group: from here on more thread groups no longer help much. */
+export function kneeThreadGroups(device: GpuDevice, study: Study, registerCap: number | null): number {
+  const { kernel } = study;
+  const spilledRegisters = registerCap === null ? 0 : Math.max(0, kernel.registersPerThread - registerCap);
+  const measured = study.pipeline[device.id];
+  const { latencyCycles, issueCycles } = measured ?? pipelineParameters(device, kernel, { spilledRegisters });
+  return Math.ceil(latencyCycles / issueCycles);
+}
+
+export function compareRows(
+  compared: readonly Compared[],
+  study: Study,
+  { tieFraction }: Pick<DeviceComparisonResult, 'tieFraction'>,
+  same: boolean,
+  term: Term,
+): readonly CompareRow[] {
+  type Best = NonNullable<DeviceBest['best']>;
+  const group = term('threadGroup');
+  const groups = term('threadGroup', 'many');
+  const sm = term('multiprocessor', 'short');
+  const row = (
+    id: string,
+    rowGroup: RowGroup,
+    label: string,
+    options: {
+      readonly unit?: string;
+      readonly hint?: string;
+      readonly better?: CompareRow['better'];
+      readonly value?: (best: Best, entry: DeviceBest) => number | null;
+      readonly text?: (best: Best, entry: DeviceBest) => string;
+      readonly format?: (value: number) => string;
+    },
+  ): CompareRow => {
+    const { unit = '', hint = '', better = 'none', value, text, format = count } = options;
+    const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
+    const texts = compared.map(({ entry }, at) => {
+      if (!entry?.best) return '';
+      if (text) return text(entry.best, entry);
+      return values[at] === null ? '–' : format(values[at]!);
+    });
+    return { id, group: rowGroup, label, unit, hint, better, values, texts };
+  };
+  const width = (best: Best): number =>
+    compared.find(({ device }) => device.id === best.deviceId)!.device.threadGroupWidth;
+  const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
+    byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
+  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  return [
+    row('time', 'result', 'Time', {
+      unit: 'ms',
+      better: 'lower',
+      value: (best) => best.timeMs,
+      format: milliseconds,
+      hint: 'Predicted time of the whole workload',
+    }),
+    row('throughput', 'result', 'Throughput', {
+      unit: 'units/µs',
+      better: 'higher',
+      value: (best) => study.workload.units / best.timeMs / 1000,
+      format: (value) => plain(value, 3),
+      hint: 'Units of work finished in a microsecond',
+    }),
+    row('granularity', 'result', `Threads × units per ${group}`, {
+      text: (best) => `${best.design.threadsPerUnit} × ${width(best) / best.design.threadsPerUnit}`,
+      hint: `${sentenceCase(term('thread', 'many'))} that share one unit, and units that run in lockstep`,
+    }),
+    row('block', 'result', sentenceCase(`${term('block')} size`), {
+      unit: term('thread', 'many'),
+      text: (best) => count(best.design.blockThreads),
+    }),
+    row('grid', 'result', sentenceCase(term('block', 'many')), {
+      unit: `per ${sm}`,
+      text: (best) =>
+        plain(
+          best.design.gridBlocks / compared.find(({ device }) => device.id === best.deviceId)!.device.multiprocessors,
+          3,
+        ),
+      hint: `${sentenceCase(term('block', 'many'))} launched, over the number of ${term('multiprocessor', 'many')}`,
+    }),
+    row('balancing', 'result', 'Balancing', {
+      text: (best) => best.design.balancing.replaceAll('-', ' '),
+      hint: 'How units are ordered or handed out',
+    }),
+    row('cap', 'result', sentenceCase(`${term('register')} cap`), {
+      text: (best) => (best.design.registerCap === null ? 'none' : count(best.design.registerCap)),
+    }),
+    ...(same
+      ? [
+          row('rank', 'result', 'Rank', {
+            unit: 'on the device',
+            text: (best) => count(best.rank),
+            hint: 'Rank of this design among the valid designs of the device',
+          }),
+        ]
+      : [
+          row('ties', 'result', 'Tied designs', {
+            unit: `within ${percent(tieFraction)}`,
+            text: (_, { ties }) => count(ties),
+            hint: 'Designs the model cannot tell from the best: closer than its own error',
+          }),
+        ]),
+    row('resident', 'why', `Resident ${groups}`, {
+      text: (best) =>
+        `${count(best.residentThreadGroups)} of ${count(compared.find(({ device }) => device.id === best.deviceId)!.device.limits.maxThreadGroupsPerMultiprocessor)}`,
+      hint: `${sentenceCase(groups)} that live on one ${term('multiprocessor')} at a time, of its slots`,
+    }),
+    row('limited', 'why', 'Limited by', {
+      text: (best) => limitWords(best.limitedBy, term) || 'the launch',
+      hint: `What keeps more ${term('block', 'many')} from being resident`,
+    }),
+    row('knee', 'why', sentenceCase(`${groups} to the knee`), {
+      value: (best, { device }) => kneeThreadGroups(device, study, best.design.registerCap),
+      hint: `Active ${groups} from which issue, not latency, sets the pace`,
+    }),
+    row('loss', 'why', 'Loss of a group', {
+      unit: 'aggregate',
+      better: 'lower',
+      value: (best) => best.aggregateLoss,
+      format: (value) => fixed(value, 3),
+      hint: 'Lockstep time over work: 1 is no loss',
+    }),
+    row('ideal', 'why', 'Time that is work', {
+      unit: '%',
+      better: 'higher',
+      value: (_, { breakdown }) => (breakdown ? (100 * breakdown.parts.idealWork) / breakdown.timeMs : null),
+      format: (value) => fixed(value, 1),
+      hint: 'Share of the time that an ideal device without lockstep would need too',
+    }),
+    row('gain', 'why', `Gain over 1 ${term('thread')} a unit`, {
+      unit: '×',
+      better: 'higher',
+      value: (best, entry) => finite(oneThread(entry) / best.timeMs),
+      format: (value) => fixed(value, 2),
+      hint: `Best time with one ${term('thread')} per unit, over this time`,
+    }),
+    row('waves', 'why', 'Waves', {
+      value: (best) => best.waves,
+      format: (value) => fixed(value, 2),
+      hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
+    }),
+    ...DEVICE_METRICS.map(({ id, label, unit, value }): CompareRow => {
+      const values = compared.map(({ device }) => value(device));
+      const whole = values.every(Number.isInteger);
+      return {
+        id,
+        group: 'limits',
+        label: spoken(label, term),
+        unit: spoken(unit, term),
+        hint: '',
+        better: 'none',
+        values,
+        texts: values.map((each) => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4))),
+      };
+    }),
+  ];
+}
+
+function limitWords(codes: readonly string[], term: Term): string {
+  return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
+    .map(({ text }) => spoken(text, term))
+    .join(', ');
+}
+
+/** Says a canonical label in the chosen vocabulary. */
+export function spoken(label: string, term: Term): string {
+  const words: readonly (readonly [RegExp, TermKey])[] = [
+    [/thread[- ]group(s?)/gi, 'threadGroup'],
+    [/multiprocessor(s?)/gi, 'multiprocessor'],
+    [/shared memory()/gi, 'sharedMemory'],
+    [/\bregister(s?)/gi, 'register'],
+    [/\bblock(s?)/gi, 'block'],
+  ];
+  let text = label;
+  for (const [pattern, key] of words)
+    text = text.replace(pattern, (_, plural: string) =>
+      key === 'multiprocessor'
+        ? label.toLowerCase().startsWith('multiprocessor')
+          ? term(key, 'many')
+          : term(key, 'short')
+        : term(key, plural ? 'many' : 'one'),
+    );
+  return /^[A-Z]/.test(label) ? sentenceCase(text) : text;
+}
+
+/** Whether a row says the same of every device that has a value. */
+export function isEqualRow({ texts }: CompareRow): boolean {
+  const said = texts.filter((text) => text !== '');
+  return said.length > 0 && said.every((text) => text === said[0]);
+}
