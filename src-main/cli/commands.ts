@@ -7,11 +7,15 @@ import { reproduction } from '../services/reproduction.ts';
 import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
-import { runId } from './main.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, progressBar, reportFailure, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
+}
+
+/** The number of a run, as typed. */
+export function runId(text: string): Result<number> {
+  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
 }
 
 function designRows(rows: readonly RankRow[]): (string | number)[][] {

@@ -10,7 +10,7 @@ import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, numberList, printJson, printTable, processTerminal, reportFailure, type Terminal } from './output.ts';
-import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand, runsList, runsShow, sweepCommand } from './commands.ts';
+import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand, runId, runsList, runsShow, sweepCommand } from './commands.ts';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -240,10 +240,6 @@ export async function main(args: readonly string[], terminal: Terminal = process
 
 function badUsage(message: string): Failure {
   return { code: 'bad-input', message };
-}
-
-export function runId(text: string): Result<number> {
-  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
 }
 
 async function readText(file: string): Promise<Result<string>> {
