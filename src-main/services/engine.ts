@@ -354,6 +354,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     await store.value.close();
     return seeded;
   }
+  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
+  if (seeded.value !== null) void handlers['runs.start']({ studyId: seeded.value });
 
   return ok({
     context,
@@ -411,8 +413,8 @@ async function resumeSweep(context: Context, run: Parameters<typeof runStudy>[0]
   return ok(runSweep(context, run, plan, chunks.value, run.elapsedMs));
 }
 
-/** A new database starts with the example studies; the Acts example comes with its results. */
-async function seedExamples(context: Context): Promise<Result<null>> {
+/** A new database starts with the example studies. Returns the id of the first one, or null where they were there. */
+async function seedExamples(context: Context): Promise<Result<number | null>> {
   if (context.host === 'cli') return ok(null);
   const existing = await context.store.listSettings();
   if (!existing.ok) return existing;
@@ -420,13 +422,15 @@ async function seedExamples(context: Context): Promise<Result<null>> {
   const examples = await exampleStudies(context.resourceFolder);
   if (!examples.ok) return examples;
   // Newest change is listed first: the first example is saved last.
+  let firstId: number | null = null;
   for (const example of [...examples.value].reverse()) {
     const stored = await saveStudy(context.store, example);
     if (!stored.ok) return stored;
+    firstId = stored.value.id;
   }
-  return context.store.saveSetting('examples.version', 1);
+  const done = await context.store.saveSetting('examples.version', 1);
+  return done.ok ? ok(firstId) : done;
 }
-
 
 /** The database used where none is named: in the user's data folder, by the customs of the platform. */
 export function defaultDatabaseFile(): string {
