@@ -145,3 +145,48 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
     Math.floor(g / slots) * functionalUnitCycles(device, b * slots) + functionalUnitCycles(device, b * (g % slots))
   );
 }
+
+/**
+ * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold the slots of
+ * those not started. The poster finds the sizes of the state buffers by this.
+ */
+export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
+  return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
+}
+
+/** Time against the size of the grid; the arrays have one entry per g. */
+export interface KimGridSeries {
+  /** b. */
+  readonly groupsPerBlock: number;
+  /** N_slot. */
+  readonly residentBlocks: number;
+  /** g = 1, 2, … */
+  readonly blocksPerMultiprocessor: readonly number[];
+  /** T(g, b). */
+  readonly cycles: readonly number[];
+  /** fu(b·g): the same thread groups, if no block had to wait for a slot. */
+  readonly boundCycles: readonly number[];
+  /** cycles / boundCycles ≥ 1: what handing out slots in whole blocks, wave by wave, costs. */
+  readonly inefficiency: readonly number[];
+}
+
+/**
+ * Block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The number of
+ * blocks of `launch` is ignored.
+ *
+ * @returns `cycles` NaN throughout when no block fits a multiprocessor
+ */
+export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {
+  const b = groupsPerBlock(device, launch);
+  const g = Array.from({ length: maxBlocksPerMultiprocessor }, (_, i) => i + 1);
+  const cycles = g.map((blocks) => kimCycles(device, { ...launch, gridBlocks: blocks * device.multiprocessors }));
+  const boundCycles = g.map((blocks) => functionalUnitCycles(device, b * blocks));
+  return {
+    groupsPerBlock: b,
+    residentBlocks: residentBlockSlots(device, launch),
+    blocksPerMultiprocessor: g,
+    cycles,
+    boundCycles,
+    inefficiency: cycles.map((time, i) => time / boundCycles[i]),
+  };
+}

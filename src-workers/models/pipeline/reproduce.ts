@@ -6,7 +6,15 @@ import {
   HASAN_THREADS_PER_BLOCK,
   hasanEfficiency,
 } from './hasan.ts';
-import { functionalUnitCycles, kimCycles, residentBlockSlots, type KimDevice, type KimLaunch } from './kim.ts';
+import {
+  brokenLimits,
+  deadlocks,
+  functionalUnitCycles,
+  kimCycles,
+  residentBlockSlots,
+  type KimDevice,
+  type KimLaunch,
+} from './kim.ts';
 import { fitSoftSaturation, wavesTime, type MeasuredLaunch } from './soft-saturation.ts';
 
 const HASAN = 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65';
@@ -145,9 +153,118 @@ export function reproduceKim(): ReproductionTable[] {
   return [
     table('kim', KIM, 'Block scheduler and state buffers', '1', rows, [
       'The poster prints formulas and plots, no table of numbers: the column "paper" holds what its formulas imply, worked out by hand.',
-      'The brackets of its functional-unit formula are read as ceilings.',
+      'The brackets of its functional-unit formula are read as ceilings. Its print shows floors, by which one thread group on a unit wider than it would take no time; the poster measures the latency with exactly that launch.',
+      'Its symbol S is the shared memory of a block in the limit checker, and that of the multiprocessor in the state buffers; they are kept apart here.',
+      'Its finding that gem5 is slower than this model at g = 4n + 3 and 4n + 4 (b ≥ 2) is a measurement of gem5, shown as a plot; the series to compare with is `kimGridSeries`.',
     ]),
+    kimLimits(),
+    kimMicrobenchmarks(),
   ];
+}
+
+/** A device with every kind of limit and state buffer, each of which binds somewhere below. */
+const KIM_ALL: KimDevice = {
+  threadGroupWidth: 32,
+  multiprocessors: 3,
+  maxThreadsPerBlock: 512,
+  maxThreadsPerGrid: 65536,
+  maxSharedMemoryBytesPerBlock: 8192,
+  blockSlots: 12,
+  threadGroupSlots: 20,
+  sharedMemoryBytes: 16384,
+  sharedMemoryGranularityBytes: 256,
+  registerFiles: [
+    { maxPerThread: 128, maxPerBlock: 512, registers: 1024, granularity: 8 },
+    { maxPerThread: 100, maxPerBlock: 400, registers: 800, granularity: 16 },
+  ],
+  partitions: 2,
+  functionalUnits: [
+    { name: 'arithmetic', latencyCycles: 40, count: 2, widthThreadGroups: 6 },
+    { name: 'special', latencyCycles: 4, count: 1, widthThreadGroups: 3 },
+  ],
+};
+
+const SMALL: KimLaunch = {
+  threadsPerBlock: 32,
+  gridBlocks: 1,
+  sharedMemoryBytesPerBlock: 0,
+  registersPerThread: [1, 1],
+};
+
+/** Each of the five inequalities, at its limit and just past it: limits broken. */
+function kimLimits(): ReproductionTable {
+  const cases: readonly (readonly [string, Partial<KimLaunch>, Partial<KimLaunch>])[] = [
+    ['B ≤ L_TB', { threadsPerBlock: 512 }, { threadsPerBlock: 513 }],
+    ['B·G ≤ L_TG', { gridBlocks: 2048 }, { gridBlocks: 2049 }],
+    ['S ≤ L_SB', { sharedMemoryBytesPerBlock: 8192 }, { sharedMemoryBytesPerBlock: 8193 }],
+    ['r₁ ≤ L_R₁T', { registersPerThread: [128, 1] }, { registersPerThread: [129, 1] }],
+    ['r₂ ≤ L_R₂T', { registersPerThread: [1, 100] }, { registersPerThread: [1, 101] }],
+    [
+      'b·r₁ ≤ L_R₁B',
+      { threadsPerBlock: 128, registersPerThread: [128, 1] },
+      { threadsPerBlock: 160, registersPerThread: [103, 1] },
+    ],
+    [
+      'b·r₂ ≤ L_R₂B',
+      { threadsPerBlock: 128, registersPerThread: [1, 100] },
+      { threadsPerBlock: 160, registersPerThread: [1, 81] },
+    ],
+  ];
+  const broken = (change: Partial<KimLaunch>) => brokenLimits(KIM_ALL, { ...SMALL, ...change }).length;
+  const rows = cases.flatMap(([formula, within, past]) => [
+    reproductionRow(`${formula}, at the limit`, 0, broken(within), 0),
+    reproductionRow(`${formula}, past it`, 1, broken(past), 0),
+  ]);
+  return table('kim', KIM, 'Limit checker, limits broken', '1', rows, []);
+}
+
+/** The poster's microbenchmarks run on the model itself: they must find the parameters it was built with. */
+function kimMicrobenchmarks(): ReproductionTable {
+  const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
+  /** Largest value from 1 on for which `holds`; the probes go up until the device refuses. */
+  const largest = (holds: (value: number) => boolean) => {
+    let value = 0;
+    while (holds(value + 1)) value++;
+    return value;
+  };
+  const live = (change: Partial<KimLaunch>) => !deadlocks(KIM_ALL, { ...SMALL, ...change });
+  const grid = (change: Partial<KimLaunch>) => largest((gridBlocks) => live({ ...change, gridBlocks }));
+  // One block fills a multiprocessor, so each further block needs a further one.
+  const found = grid({ threadsPerBlock: 32 * threadGroupSlots });
+  const time = (b: number) => kimCycles(KIM_ALL, { ...SMALL, threadsPerBlock: 32 * b });
+  const rows = [
+    reproductionRow('multiprocessors, by blocks that fill one', multiprocessors, found, 0),
+    reproductionRow('block slots, by blocks of one thread group', blockSlots, grid({}) / found, 0),
+    reproductionRow(
+      'thread-group slots, by blocks of two',
+      threadGroupSlots,
+      (2 * grid({ threadsPerBlock: 64 })) / found,
+      0,
+    ),
+    reproductionRow(
+      'shared memory, bytes, by the most that two blocks can have',
+      sharedMemoryBytes,
+      2 * largest((bytes) => live({ gridBlocks: 2 * found, sharedMemoryBytesPerBlock: bytes })),
+      0,
+    ),
+    ...registerFiles.map((file, i) =>
+      reproductionRow(
+        `registers of file ${i + 1}, by the most that ten blocks can have, granules of ${file.granularity}`,
+        10 * file.granularity * Math.floor(file.registers / 10 / file.granularity),
+        10 * largest((r) => live({ gridBlocks: 10 * found, registersPerThread: i === 0 ? [r, 1] : [1, r] })),
+        0,
+      ),
+    ),
+    // Σu / (m_u·p) = 40 / (2·2), by hand.
+    reproductionRow('latency of the slowest unit, cycles, by one thread group', 10, time(1), 0),
+    reproductionRow(
+      'width of the slowest unit, thread groups, by the most that take no longer than one',
+      functionalUnits[0].widthThreadGroups,
+      largest((b) => time(b) === time(1)),
+      0,
+    ),
+  ];
+  return table('kim', KIM, 'Microbenchmarks on the model', '1', rows, []);
 }
 
 function table(

@@ -1,0 +1,128 @@
+import type { GpuDevice } from '../../domain/device.ts';
+import type { KernelProfile } from '../../domain/kernel.ts';
+import { unwrap } from '../../domain/result.ts';
+import { amdOccupancyRules } from '../occupancy/amd.ts';
+import { nvidiaOccupancyRules } from '../occupancy/nvidia.ts';
+import { bytesPerMultiprocessorCycle } from './derive.ts';
+import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from './kim.ts';
+
+/**
+ * A device of the catalogue in the terms of Kim's poster, for one kernel.
+ *
+ * Limits and state buffers come from the device's occupancy rules. Two functional units stand for the kernel's iteration:
+ * arithmetic, whose latency is that of its dependent instructions and which is as wide as the thread groups that hide it
+ * (latency × lanes/ω); and device memory, likewise by its bandwidth. Lanes and bandwidth are those of a whole
+ * multiprocessor, so each unit counts once and there is one partition.
+ *
+ * Unlike the occupancy model, the poster's formula does not know that a register file is split, that registers or barriers may run
+ * out for other reasons, or what a block reserves (that is added to the launch): N_slot is at least the resident
+ * blocks of `residentBlocks`.
+ */
+export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
+  const { limits, threadGroupWidth } = device;
+  const { granularity, sharedMemoryGranularityBytes, reservedBytes, scalarFile } = allocation(device);
+  const registers: KimRegisterFile = {
+    maxPerThread: limits.maxRegistersPerThread,
+    maxPerBlock: limits.maxRegistersPerBlock / threadGroupWidth,
+    registers: limits.registersPerMultiprocessor / threadGroupWidth,
+    granularity,
+  };
+  return {
+    threadGroupWidth,
+    multiprocessors: device.multiprocessors,
+    maxThreadsPerBlock: limits.maxThreadsPerBlock,
+    maxThreadsPerGrid: limits.maxGridBlocks * limits.maxThreadsPerBlock,
+    maxSharedMemoryBytesPerBlock: limits.maxSharedMemoryBytesPerBlock + reservedBytes,
+    blockSlots: limits.maxBlocksPerMultiprocessor,
+    threadGroupSlots: limits.maxThreadGroupsPerMultiprocessor,
+    sharedMemoryBytes: limits.sharedMemoryBytesPerMultiprocessor,
+    sharedMemoryGranularityBytes,
+    registerFiles: scalarFile ? [registers, scalarFile] : [registers],
+    partitions: 1,
+    functionalUnits: [arithmetic(device, kernel), ...memory(device, kernel)],
+  };
+}
+
+/** A launch of the kernel in the poster's terms, shared memory that the system reserves included. */
+export function kimLaunch(
+  device: GpuDevice,
+  kernel: KernelProfile,
+  blockThreads: number,
+  gridBlocks: number,
+  scalarRegistersPerThreadGroup = 0,
+): KimLaunch {
+  const { reservedBytes, scalarFile } = allocation(device);
+  return {
+    threadsPerBlock: blockThreads,
+    gridBlocks,
+    sharedMemoryBytesPerBlock: kernel.sharedMemoryBytesPerBlock + reservedBytes,
+    registersPerThread: scalarFile
+      ? [kernel.registersPerThread, scalarRegistersPerThreadGroup]
+      : [kernel.registersPerThread],
+  };
+}
+
+function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit {
+  const latency = device.dependentIssueLatencyCycles;
+  return {
+    name: 'arithmetic',
+    latencyCycles: kernel.instructionsPerIteration * latency,
+    count: 1,
+    widthThreadGroups: (latency * device.fp32LanesPerMultiprocessor) / device.threadGroupWidth,
+  };
+}
+
+/** Nothing when the kernel does not wait for device memory or moves no bytes. */
+function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
+  const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
+  const bytes = kernel.bytesPerIteration * device.threadGroupWidth;
+  if (latencyCycles === 0 || bytes === 0) return [];
+  const widthThreadGroups = (latencyCycles * bytesPerMultiprocessorCycle(device)) / bytes;
+  return [{ name: 'device memory', latencyCycles, count: 1, widthThreadGroups }];
+}
+
+interface Allocation {
+  /** Registers per thread are handed out in multiples of this. */
+  readonly granularity: number;
+  readonly sharedMemoryGranularityBytes: number;
+  readonly reservedBytes: number;
+  /** A second register file, per thread group, where scalar registers can run out. */
+  readonly scalarFile?: KimRegisterFile;
+}
+
+function allocation(device: GpuDevice): Allocation {
+  const rules = device.occupancy;
+  switch (rules.family) {
+    case 'nvidia': {
+      const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
+      return {
+        // Before compute capability 2.0 a block gets its registers as a whole; per thread that is no granularity at all.
+        granularity:
+          found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
+        sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,
+        reservedBytes: found.reservedSharedMemoryBytesPerBlock,
+      };
+    }
+    case 'amd': {
+      const found = unwrap(amdOccupancyRules(rules.isa, rules.waveSize));
+      const base = {
+        granularity: found.vectorRegisterGranule,
+        sharedMemoryGranularityBytes: found.ldsGranuleBytes,
+        reservedBytes: 0,
+      };
+      if (found.scalarRegistersPerSimd === null) return base;
+      const registers = found.scalarRegistersPerSimd * found.simds;
+      return {
+        ...base,
+        scalarFile: {
+          maxPerThread: found.maxScalarRegistersPerWave,
+          maxPerBlock: registers,
+          registers,
+          granularity: found.scalarRegisterGranule,
+        },
+      };
+    }
+    case 'generic':
+      return { granularity: 1, sharedMemoryGranularityBytes: 1, reservedBytes: 0 };
+  }
+}
