@@ -14,9 +14,11 @@ const NEGLIGIBLE = 5e-4;
 
 /** How one design's time becomes another's, part by part: what gets faster first, the largest first, then what gets slower. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
-  const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({ id, label, changeMs: to.parts[id] - from.parts[id] })).filter(
-    ({ changeMs }) => Math.abs(changeMs) >= NEGLIGIBLE * from.timeMs,
-  );
+  const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
+    id,
+    label,
+    changeMs: to.parts[id] - from.parts[id],
+  })).filter(({ changeMs }) => Math.abs(changeMs) >= NEGLIGIBLE * from.timeMs);
   changes.sort((a, b) => a.changeMs - b.changeMs);
   const faster = changes.filter(({ changeMs }) => changeMs < 0);
   const slower = changes.filter(({ changeMs }) => changeMs > 0).reverse();

@@ -1,0 +1,80 @@
+import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { NBSP, count, plain } from '../../format/numbers.ts';
+import type { Narrowing } from './address.ts';
+
+/** The filter as a person reads and writes it. */
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Stands for "no limit" in a range: ranges include both ends and must be finite. */
+export const UNBOUNDED = 1e15;
+
+/** One part of a filter, as a chip says it. */
+export interface Chip {
+  readonly key: keyof Narrowing;
+  readonly label: string;
+  readonly value: string;
+}
+
+function range({ from, to }: Range, unit: string, write: (value: number) => string): string {
+  const end = unit && `${NBSP}${unit}`;
+  if (from <= 0) return `≤ ${write(to)}${end}`;
+  if (to >= UNBOUNDED) return `≥ ${write(from)}${end}`;
+  return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
+}
+
+/** What a filter narrows, part by part. `block` and `register` are the vocabulary's words. */
+export function filterChips(
+  filter: Narrowing,
+  words: { readonly block: string; readonly thread: string },
+): readonly Chip[] {
+  const chips: Chip[] = [];
+  const add = (key: keyof Narrowing, label: string, value: string) => chips.push({ key, label, value });
+  if (filter.threadsPerUnit) add('threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit.join(', '));
+  if (filter.loop) add('loop', 'loop', filter.loop.join(', '));
+  if (filter.balancing) add('balancing', 'balancing', filter.balancing.join(', '));
+  if (filter.launch)
+    add(
+      'launch',
+      'launch',
+      filter.launch.length > 4 ? `${filter.launch.length} of the launches` : filter.launch.join(', '),
+    );
+  if (filter.registerCap) add('registerCap', 'cap', filter.registerCap.map((cap) => cap ?? 'none').join(', '));
+  if (filter.blockThreads) add('blockThreads', `${words.block} size`, range(filter.blockThreads, '', count));
+  if (filter.gridBlocks) add('gridBlocks', 'grid', range(filter.gridBlocks, '', count));
+  if (filter.timeMs)
+    add(
+      'timeMs',
+      'time',
+      range(filter.timeMs, 'ms', (value) => plain(value)),
+    );
+  if (filter.occupancyFraction)
+    add(
+      'occupancyFraction',
+      'occupancy',
+      range(filter.occupancyFraction, '%', (value) => plain(value * 100)),
+    );
+  if (filter.invalidReason) {
+    const reason = INVALID_REASONS.find(({ code }) => code === filter.invalidReason);
+    add('invalidReason', 'invalid', reason?.text ?? filter.invalidReason);
+  } else if (filter.validity && filter.validity !== 'valid')
+    add('validity', 'designs', filter.validity === 'all' ? 'valid and invalid' : 'invalid only');
+  return chips;
+}
+
+/** A pair of limits, either of which may be missing; null where both are. */
+export function rangeOf(from: number | null, to: number | null, scale = 1): Range | null {
+  if (from === null && to === null) return null;
+  return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
+}
+
+/** A value of a list switched on or off; undefined where then all or none are on, which narrows nothing. */
+export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
+  const now = new Set(chosen ?? []);
+  if (now.has(value)) now.delete(value);
+  else now.add(value);
+  return now.size === 0 || now.size === all.length ? undefined : all.filter((entry) => now.has(entry));
+}
