@@ -15,12 +15,11 @@ test('the window opens, with its page and without a complaint', async ({
 });
 
 test('the engine answers the page over its port, typed arrays included', async ({ desktop: { window: page } }) => {
+  await expect(page.locator('#app')).not.toBeEmpty();
   const answers = await page.evaluate(async () => {
     const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
     const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!), {
-        once: true,
-      }),
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!)),
     );
     bridge.connect();
     const engine = await port;
@@ -115,9 +114,7 @@ test('an engine that dies is started again, and the page is told', async ({ desk
   const answer = await page.evaluate(async () => {
     const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
     const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!), {
-        once: true,
-      }),
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!)),
     );
     bridge.connect();
     const engine = await port;
