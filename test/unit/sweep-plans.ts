@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { studyAxes, sweepPlan } from '../../src-main/services/plan.ts';
+import { fileOpener } from '../../src-main/services/workloads.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+/** Files of workloads are those of the examples. */
+const openFile = fileOpener(join(ROOT, 'db/examples'));
+const GPUS = ['nvidia', 'amd', 'software'].flatMap(
+  (name) => JSON.parse(readFileSync(join(ROOT, 'db/devices', `${name}.json`), 'utf8')) as GpuDevice[],
+);
+
+export function gpu(id: string): GpuDevice {
+  const device = GPUS.find((entry) => entry.id === id);
+  if (!device) throw new Error(`no device ${id}`);
+  return device;
+}
+
+export const KERNEL: StudyFile['kernel'] = { name: 'k', registersPerThread: 32, instructionsPerIteration: 40 };
+
+/** A study with one design on an A100, to be changed. */
+export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
+  return {
+    lockstep: 1,
+    name: 'One design',
+    workload: { lengths: 'geometric(0.05)', units: 1 << 20 },
+    kernel: KERNEL,
+    devices: ['nvidia-a100-sxm4-40gb'],
+    axes: { blockThreads: [256] },
+    ...change,
+  };
+}
+
+/** What workers would be given for a study whose workload needs no file. `devices` replaces the catalogue's. */
+export async function planOf(study: StudyFile, devices?: readonly GpuDevice[]): Promise<SweepPlan> {
+  const checked = unwrap(parseStudy(JSON.stringify(study)));
+  const axes = unwrap(studyAxes(checked, devices ?? checked.devices.map(gpu)));
+  return sweepPlan('test', checked, axes, unwrap(await resolveWorkload(checked.workload.lengths, { openFile })));
+}

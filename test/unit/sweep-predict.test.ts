@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { INVALID_REASONS, type InvalidReason } from '../../src-workers/domain/design.ts';
+import {
+  classifyDesigns,
+  createPredictor,
+  describeDesign,
+  explainDesign,
+  predictChunk,
+} from '../../src-workers/sweep/predict.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+
+/** The whole space of a study. */
+async function predicted(study: StudyFile, devices = study.devices.map(gpu)) {
+  const plan = await planOf(study, devices);
+  const predictor = createPredictor(plan);
+  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
+}
+
+async function reasonOf(study: StudyFile, devices = study.devices.map(gpu)): Promise<InvalidReason> {
+  const { columns } = await predicted(study, devices);
+  return INVALID_REASONS[columns.invalidReason[0]].code;
+}
+
+const EPS = Number.EPSILON;
+
+describe('one design of a constant workload, by hand', () => {
+  // No imbalance: whole waves in step. A100: 108 multiprocessors, 4 schedulers, 64 FP32 lanes, 1410 MHz.
+  it.each([
+    ['one full wave', 108 * 2, 4],
+    ['two waves, the second partly filled', 108 * 9, 4],
+    ['fewer blocks than multiprocessors', 50, 1],
+  ])('%s', async (_, gridBlocks, sharedPerBlockFactor) => {
+    const a100 = gpu('nvidia-a100-sxm4-40gb');
+    const length = 37;
+    const blockThreads = 256;
+    const shared = Math.floor(a100.limits.sharedMemoryBytesPerMultiprocessor / (sharedPerBlockFactor + 1)) + 2048;
+    const study = oneDesign({
+      workload: { lengths: `constant(${length})`, units: gridBlocks * blockThreads },
+      kernel: { ...KERNEL, sharedMemoryBytesPerBlock: shared, dependentLoadsPerIteration: 2 },
+      axes: { blockThreads: [blockThreads], gridBlocks: [gridBlocks] },
+    });
+    const { columns } = await predicted(study);
+    const resident = columns.residentBlocks[0];
+    expect(resident).toBeGreaterThan(0);
+    const issue = (40 * 32) / 64;
+    const floor = 40 * a100.dependentIssueLatencyCycles + 2 * a100.memoryLatencyCycles;
+    const rate = (groups: number): number => (floor ** 6.5 + (issue * 4 * Math.ceil(groups / 4)) ** 6.5) ** (1 / 6.5);
+    const perMultiprocessor = Math.ceil(gridBlocks / 108);
+    const groups = blockThreads / 32;
+    const rest = perMultiprocessor % resident;
+    const cycles =
+      length *
+      (Math.floor(perMultiprocessor / resident) * rate(resident * groups) + (rest > 0 ? rate(rest * groups) : 0));
+    // Powers of 6.5 of numbers near 1e3: a few dozen roundings.
+    expect(Math.abs(columns.timeMs[0] / (cycles / (a100.clockMhz * 1e3)) - 1)).toBeLessThan(64 * EPS);
+    expect(columns.aggregateLoss[0]).toBe(1);
+    expect(columns.meanLoss[0]).toBe(1);
+  });
+
+  it('sharing a unit between u threads costs φ(u) an iteration', async () => {
+    const study = (threadsPerUnit: number): StudyFile =>
+      oneDesign({
+        workload: { lengths: 'constant(100)', units: 1024 * threadsPerUnit },
+        kernel: { ...KERNEL, serialFraction: 0.2, cooperationCost: 0.03 },
+        axes: {
+          threadsPerUnit: [threadsPerUnit],
+          blockThreads: [256],
+          gridBlocks: [4 * threadsPerUnit * threadsPerUnit],
+        },
+      });
+    const one = (await predicted(study(1))).columns;
+    const four = (await predicted(study(4))).columns;
+    // Both launches fit in one wave with the same blocks per multiprocessor: only φ differs.
+    expect(one.gridBlocks[0]).toBeLessThanOrEqual(108);
+    expect(four.gridBlocks[0]).toBeLessThanOrEqual(108);
+    expect(four.timeMs[0] / one.timeMs[0]).toBeCloseTo(0.8 / 4 + 0.2 + 0.03 * 2, 12);
+  });
+});
+
+describe('invalid designs carry their reason and no time', () => {
+  const small = { ...gpu('nvidia-a100-sxm4-40gb') };
+  const cases: readonly (readonly [InvalidReason, StudyFile, readonly ReturnType<typeof gpu>[]])[] = [
+    ['block-threads', oneDesign({ axes: { blockThreads: [2048] } }), [small]],
+    [
+      'registers',
+      oneDesign({ kernel: { ...KERNEL, registersPerThread: 255 }, axes: { blockThreads: [1024] } }),
+      [small],
+    ],
+    ['shared-memory', oneDesign({ kernel: { ...KERNEL, sharedMemoryBytesPerBlock: 200_000 } }), [small]],
+    ['grid-blocks', oneDesign(), [{ ...small, limits: { ...small.limits, maxGridBlocks: 1000 } }]],
+    ['block-not-multiple', oneDesign({ axes: { threadsPerUnit: [32], blockThreads: [48] } }), [small]],
+    ['lengths-unknown', oneDesign({ axes: { balancing: ['full-sort'], blockThreads: [256] } }), [small]],
+    ['group-width', oneDesign({ axes: { threadsPerUnit: [64], blockThreads: [256] } }), [small]],
+    ['constraint', oneDesign({ constraints: [{ quantity: 'blockThreads', atMost: 128 }] }), [small]],
+    [
+      'no-residency',
+      oneDesign(),
+      [
+        {
+          ...small,
+          occupancy: { family: 'generic' },
+          limits: { ...small.limits, maxThreadGroupsPerMultiprocessor: 4 },
+        },
+      ],
+    ],
+    [
+      'idle-blocks',
+      oneDesign({ workload: { lengths: 'constant(5)', units: 1000 }, axes: { blockThreads: [256], gridBlocks: [5] } }),
+      [small],
+    ],
+  ];
+  it.each(cases)('%s', async (reason, study, devices) => {
+    expect(await reasonOf(study, [...devices])).toBe(reason);
+    const { columns, predictor } = await predicted(study, [...devices]);
+    expect(columns.timeMs[0]).toBeNaN();
+    expect(explainDesign(predictor, 0)).toBeNull();
+    expect(describeDesign(predictor, 0).invalid).toBe(reason);
+    expect(classifyDesigns(predictor, 0, 1)[columns.invalidReason[0]]).toBe(1);
+  });
+  it('covers every reason there is', () => {
+    expect(new Set(['valid', ...cases.map(([reason]) => reason)])).toEqual(
+      new Set(INVALID_REASONS.map((reason) => reason.code)),
+    );
+  });
+  it('a grid of exactly as many blocks as have work is valid', async () => {
+    expect(
+      await reasonOf(
+        oneDesign({
+          workload: { lengths: 'constant(5)', units: 1000 },
+          axes: { blockThreads: [256], gridBlocks: [4] },
+        }),
+      ),
+    ).toBe('valid');
+  });
+});
+
+const space = (constraints: StudyFile['constraints']): StudyFile =>
+  oneDesign({
+    constraints,
+    axes: {
+      threadsPerUnit: [1, 2, 4],
+      blockThreads: { from: 32, to: 1024, step: 32 },
+      unitsPerThread: [1, 2, 4],
+      gridBlocks: [108, 216, 1000],
+      registerCap: [null, 24],
+    },
+  });
+const free = await predicted(space([]));
+
+describe('constraints', () => {
+  const waves = (i: number): number => free.columns.gridBlocks[i] / (108 * free.columns.residentBlocks[i]);
+  const value: Readonly<Record<string, (i: number) => number>> = {
+    threadsPerUnit: (i) => describeDesign(free.predictor, i).design.threadsPerUnit,
+    unitsPerThread: (i) => free.columns.unitsPerThread[i],
+    blockThreads: (i) => describeDesign(free.predictor, i).design.blockThreads,
+    gridBlocks: (i) => free.columns.gridBlocks[i],
+    registerCap: (i) => describeDesign(free.predictor, i).design.registerCap ?? 32,
+    occupancyFraction: (i) => free.columns.occupancyFraction[i],
+    residentBlocks: (i) => free.columns.residentBlocks[i],
+    waves,
+  };
+  it.each([
+    { quantity: 'threadsPerUnit', atLeast: 2 },
+    { quantity: 'unitsPerThread', atMost: 2 },
+    { quantity: 'blockThreads', multipleOf: 96 },
+    { quantity: 'gridBlocks', atLeast: 109, atMost: 999 },
+    { quantity: 'registerCap', atMost: 24 },
+    { quantity: 'occupancyFraction', atLeast: 0.75 },
+    { quantity: 'residentBlocks', atMost: 7 },
+    { quantity: 'waves', atLeast: 1.5 },
+  ] as const)('$quantity removes exactly the designs outside it', async (constraint) => {
+    const held = (await predicted(space([constraint]))).columns;
+    const code = INVALID_REASONS.findIndex((reason) => reason.code === 'constraint');
+    let kept = 0;
+    let removed = 0;
+    for (let i = 0; i < held.count; i += 1) {
+      if (free.columns.invalidReason[i] !== 0) {
+        expect(held.invalidReason[i]).toBe(free.columns.invalidReason[i]);
+        continue;
+      }
+      const x = value[constraint.quantity](i);
+      const {
+        atLeast = -Infinity,
+        atMost = Infinity,
+        multipleOf = 0,
+      } = constraint as { atLeast?: number; atMost?: number; multipleOf?: number };
+      const inside = x >= atLeast && x <= atMost && (multipleOf === 0 || x % multipleOf === 0);
+      expect(held.invalidReason[i]).toBe(inside ? 0 : code);
+      if (inside) kept += 1;
+      else removed += 1;
+      if (inside) expect(held.timeMs[i]).toBe(free.columns.timeMs[i]);
+    }
+    expect(kept).toBeGreaterThan(0);
+    expect(removed).toBeGreaterThan(0);
+  });
+});
