@@ -11,7 +11,8 @@ function withTrueMinus(text: string): string {
 
 /** `1,290,240`. Not finite: an en dash. */
 export function count(value: number): string {
-  return Number.isFinite(value) ? withTrueMinus(GROUPED.format(value)) : '–';
+  // Adding 0 takes the sign from a negative zero, which would be written.
+  return Number.isFinite(value) ? withTrueMinus(GROUPED.format(Math.round(value) + 0)) : '–';
 }
 
 /** Fixed decimals, grouped: `5,900`, `1.486`. */

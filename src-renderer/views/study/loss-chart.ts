@@ -8,15 +8,13 @@ import type { Band } from './preview.svelte.ts';
 export interface LossInput {
   readonly losses: readonly LossMoments[];
   readonly band: readonly Band[];
-  /** The curve before a slider was taken, dotted. */
-  readonly before: readonly LossMoments[] | null;
   /** n of the best lane cost: its tick is bold. */
   readonly chosen: number | null;
   readonly groupWord: string;
 }
 
 /** Mean and aggregate loss by group size on a log₂ axis, in the band of the middle 90 % of groups. */
-export function lossChart({ losses, band, before, chosen, groupWord }: LossInput, theme: ChartTheme): EChartsOption {
+export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme: ChartTheme): EChartsOption {
   const categories = losses.map(({ n }) => String(n));
   const at = (n: number) => categories.indexOf(String(n));
   const bandAt = (n: number) => band.find((row) => row.n === n);
@@ -103,15 +101,6 @@ export function lossChart({ losses, band, before, chosen, groupWord }: LossInput
               lineStyle: { opacity: 0 },
               areaStyle: { color: theme.series[0]!, opacity: theme.dark ? 0.18 : 0.13 },
             }),
-          ]
-        : []),
-      ...(before
-        ? [
-            line(
-              'before',
-              before.map(({ meanLoss }) => meanLoss),
-              { symbol: 'none', lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] } },
-            ),
           ]
         : []),
       line(

@@ -42,7 +42,9 @@ export class Preview {
   #study: () => Study;
   readonly resolved: Query<'workload.resolve'>;
 
-  readonly written = $derived.by(() => readDistribution(this.#study().workload.lengths));
+  /** A string of its own, so that editing the kernel does not make the law anew. */
+  readonly #lengths = $derived.by(() => this.#study().workload.lengths);
+  readonly written = $derived.by(() => readDistribution(this.#lengths));
   readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);
   /** The last law that could be made: a slip of the finger keeps the picture. */
   #kept: LengthLaw | null = null;
@@ -111,6 +113,12 @@ export class Preview {
   /** 5th to 95th percentile of the loss by group size, of the last law that was finished. */
   get band(): readonly Band[] {
     return this.#band;
+  }
+
+  /** Expected longest unit of a group, iterations. */
+  depth(unitsPerGroup: number): number {
+    const row = this.losses.find(({ n }) => n === unitsPerGroup);
+    return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;
   }
 
   /** Loss and lane cost of every way to split a thread group of `width` lanes. */

@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  bytes,
+  change,
+  count,
+  duration,
+  fixed,
+  milliseconds,
+  parseNumber,
+  percent,
+  plain,
+  signed,
+} from '../../../src-renderer/format/numbers.ts';
+
+describe('numbers as they are written', () => {
+  it('groups digits and uses a true minus', () => {
+    expect(count(1_290_240)).toBe('1,290,240');
+    expect(count(-921_600)).toBe('−921,600');
+    expect(fixed(-5900.25, 1)).toBe('−5,900.3');
+    expect(count(NaN)).toBe('–');
+  });
+
+  it('never writes a minus before a zero', () => {
+    expect(fixed(-0.0004, 3)).toBe('0.000');
+    expect(signed(-0.04)).toBe('±0.0');
+    expect(count(-0)).toBe('0');
+  });
+
+  it('signs differences and says when nothing can be compared', () => {
+    expect(change(4.134, 5.88)).toBe('−29.7');
+    expect(change(2, 1)).toBe('+100.0');
+    expect(change(1, 0)).toBe('–');
+  });
+
+  it('drops digits that say nothing', () => {
+    expect(plain(0.05)).toBe('0.05');
+    expect(plain(1 / 21, 3)).toBe('0.0476');
+    expect(plain(6.5)).toBe('6.5');
+    expect(plain(1_048_576, 6)).toBe('1,048,576');
+    expect(plain(2e-7)).toBe('2.0e−7');
+  });
+
+  it('gives times four digits at any size', () => {
+    expect(milliseconds(4.1184)).toBe('4.118');
+    expect(milliseconds(0.031234)).toBe('0.03123');
+    expect(milliseconds(1204.4)).toBe('1,204');
+  });
+
+  it('writes durations and sizes in the unit a person would', () => {
+    expect(duration(3.21)).toBe('3.2\u00a0ms');
+    expect(duration(120)).toBe('0.12\u00a0s');
+    expect(duration(125_000)).toBe('2\u00a0min 05\u00a0s');
+    expect(bytes(41_800_000)).toBe('41.8\u00a0MB');
+    expect(percent(0.131)).toBe('13.1\u00a0%');
+  });
+});
+
+describe('numbers as they are typed', () => {
+  it('reads grouped digits, fractions, products and powers', () => {
+    expect(parseNumber('1,048,576')).toBe(1_048_576);
+    expect(parseNumber(' 1/21 ')).toBe(1 / 21);
+    expect(parseNumber('2^20')).toBe(1_048_576);
+    expect(parseNumber('32*4')).toBe(128);
+    expect(parseNumber('−3')).toBe(-3);
+    expect(parseNumber('1e-6')).toBe(1e-6);
+  });
+
+  it('refuses what is no number', () => {
+    for (const text of ['', 'abc', '1/0', '1,2,3', '0x10', '1/2/3', 'Infinity', '--1'])
+      expect(parseNumber(text), text).toBeNull();
+  });
+
+  it('reads back every whole number it writes', () => {
+    fc.assert(
+      fc.property(fc.integer(), (value) => {
+        expect(parseNumber(count(value))).toBe(value);
+      }),
+    );
+  });
+});

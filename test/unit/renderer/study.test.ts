@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
+import { term, VOCABULARIES } from '../../../src-workers/domain/terms.ts';
+import { DISTRIBUTIONS, readDistribution, writeDistribution } from '../../../src-renderer/views/study/distributions.ts';
+import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
+import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
+
+describe('distributions of the editor', () => {
+  it('start from parameters their own law takes', () => {
+    for (const distribution of DISTRIBUTIONS) {
+      const values = distribution.parameters.map(({ start }) => start);
+      expect(distribution.law(values), distribution.id).toMatchObject({ ok: true });
+      for (const { min, max, start } of distribution.parameters) expect(start >= min && start <= max).toBe(true);
+    }
+  });
+
+  it('take every value their sliders can reach', () => {
+    for (const distribution of DISTRIBUTIONS)
+      distribution.parameters.forEach((parameter, i) => {
+        for (const end of [parameter.min, parameter.max]) {
+          const values = distribution.parameters.map(({ start, min, max }, j) =>
+            // Uniform needs its ends in order, whatever the other slider says.
+            i === j ? end : distribution.id === 'uniform' ? (j === 0 ? min : max) : start,
+          );
+          expect(distribution.law(values), `${distribution.id}(${values.join(',')})`).toMatchObject({ ok: true });
+        }
+      });
+  });
+
+  it('are read back as they are written, and leave other workloads alone', () => {
+    const written = readDistribution('negative-binomial( 5 , 0.3 )')!;
+    expect(writeDistribution(written)).toBe('negative-binomial(5,0.3)');
+    expect(readDistribution('example:collatz')).toBeNull();
+    expect(readDistribution('geometric(0.1,0.2)')).toBeNull();
+    expect(readDistribution('mixture(0.5*constant(1),0.5*constant(2))')).toBeNull();
+  });
+});
+
+describe('bars of the lengths', () => {
+  const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
+
+  it('hold all the probability, drawn or stated', () => {
+    for (const law of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
+      const bins = pmfBins({ law: unwrap(law), mean: 1, depths: [], widthPx: 600 });
+      expect(sum(bins.probability) + bins.beyond).toBeCloseTo(1, 9);
+      expect(bins.beyond).toBeLessThan(1e-3);
+      // Bars of at least 2 px.
+      expect(bins.probability.length).toBeLessThanOrEqual(300);
+    }
+  });
+
+  it('reach as far as the marks', () => {
+    const bins = pmfBins({
+      law: unwrap(geometricLaw(0.05)),
+      mean: 20,
+      depths: [{ at: 200, label: 'depth' }],
+      widthPx: 600,
+    });
+    expect(bins.to).toBeGreaterThanOrEqual(200);
+  });
+});
+
+describe('axis steps', () => {
+  it('are round, and all labels of an axis have the decimals they need', () => {
+    expect(niceStep(0.082, 5)).toBe(0.02);
+    expect(niceStep(1, 4)).toBe(0.25);
+    expect(niceStep(300, 4)).toBe(100);
+    expect([0.02, 0.25, 1, 50, 0.004].map(stepDecimals)).toEqual([2, 2, 0, 0, 3]);
+  });
+});
+
+describe('vocabularies', () => {
+  it('have a word for everything', () => {
+    for (const { id } of VOCABULARIES) expect(term('threadGroup', id, 'many')).not.toBe('');
+    expect(term('threadGroup', 'cuda')).toBe('warp');
+    expect(term('block', 'opencl', 'many')).toBe('work-groups');
+    // Where a block is a work-group, the group that runs in lockstep must be called something else.
+    for (const { id } of VOCABULARIES)
+      expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
+  });
+});
