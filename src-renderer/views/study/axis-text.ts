@@ -9,6 +9,9 @@ import { count } from '../../format/numbers.ts';
 
 const EXPECTED = 'expected such as 64 128 256 or 32 … 1,024, step 32';
 const LARGEST = 2 ** 31 - 1;
+/** A number may hold commas but not end in one: `1,024, step 32`. */
+const RANGE =
+  /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
 /** Lists longer than this, of even steps, are shown as a range. */
 const SHOWN_AS_LIST = 6;
 
@@ -39,10 +42,7 @@ export function printAxis(axis: CountAxis): string {
 /** Reads what a person typed. Values must be whole, ≥ 1; lists come back sorted, each value once. */
 export function parseAxis(text: string): Result<CountAxis> {
   const tidy = text.trim().replaceAll('\u00a0', ' ');
-  const range =
-    /^([\d,]+)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*([\d,]+)(?:\s*,?\s*(?:(?:step|\/)\s*([\d,]+)|[×x*]\s*([\d,]+)))?$/.exec(
-      tidy,
-    );
+  const range = RANGE.exec(tidy);
   if (range) {
     const [from, to] = [whole(range[1]!), whole(range[2]!)];
     if (from === null || to === null) return fail('bad-input', `“${text}”; ${EXPECTED}`);
