@@ -9,16 +9,22 @@ export interface Terminal {
   readonly columns: number;
 }
 
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+
+// Whoever reads may stop early (… | head): that ends the command quietly, as it does for every other.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT_OK);
+});
+
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   interactive: Boolean(process.stderr.isTTY),
   columns: process.stderr.columns ?? 80,
 };
-
-export const EXIT_OK = 0;
-export const EXIT_FAILED = 1;
-export const EXIT_USAGE = 2;
 
 /** One line on standard error; what a person typed wrong exits 2, everything else 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
