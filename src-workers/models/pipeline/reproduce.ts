@@ -1,4 +1,6 @@
 import { reproductionRow, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import type { PipelineParameters } from '../../domain/kernel.ts';
+import { unwrap } from '../../domain/result.ts';
 import {
   HASAN_IDEAL_TIME_MS,
   HASAN_KEPLER20,
@@ -15,7 +17,7 @@ import {
   type KimDevice,
   type KimLaunch,
 } from './kim.ts';
-import { fitSoftSaturation, wavesTime, type MeasuredLaunch } from './soft-saturation.ts';
+import { fitSoftSaturation, wavesTime, type MeasuredLaunch, type WaveLaunch } from './soft-saturation.ts';
 
 const HASAN = 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65';
 const KIM = 'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University';
@@ -32,18 +34,20 @@ const HELD_OUT_TOLERANCE_PERCENT = 1.5;
 /** Largest relative error of a single held-out time: what the fitted rows themselves scatter by, rounded up. */
 const CELL_TOLERANCE = 0.1;
 
+/** A launch on the paper's Kepler K20, as the soft-saturation model sees it. */
+export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLaunch {
+  const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
+  const groupsPerBlock = Math.ceil(threadsPerBlock / threadGroupWidth);
+  return {
+    groupsPerBlock,
+    blocksPerMultiprocessor: Math.ceil(blocks / multiprocessors),
+    residentBlocks: Math.min(residentBlocks, Math.floor(residentThreadGroups / groupsPerBlock)),
+  };
+}
+
 /** One row of Table 2 as launches of the soft-saturation model. */
 export function hasanLaunches(blocks: number, timeMs: readonly number[]): MeasuredLaunch[] {
-  const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
-  return timeMs.map((time, i) => {
-    const groupsPerBlock = Math.ceil(HASAN_THREADS_PER_BLOCK[i] / threadGroupWidth);
-    return {
-      groupsPerBlock,
-      blocksPerMultiprocessor: Math.ceil(blocks / multiprocessors),
-      residentBlocks: Math.min(residentBlocks, Math.floor(residentThreadGroups / groupsPerBlock)),
-      timeMs: time,
-    };
-  });
+  return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
 
 /**
@@ -76,12 +80,16 @@ function hasanClaim(): ReproductionTable {
   ]);
 }
 
+/** Soft-saturation waves fitted on the rows of Table 2 that `HASAN_FITTED_BLOCKS` names; τ and c in ms. */
+export function fitHasan(): PipelineParameters {
+  const seen = HASAN_TABLE_2.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks));
+  const cells = seen.flatMap(({ blocks, timeMs }) => hasanLaunches(blocks, timeMs));
+  return unwrap(fitSoftSaturation(cells, { schedulers: [1, 2, 4, 8] })).parameters;
+}
+
 function hasanSoftSaturation(): ReproductionTable[] {
   const launches = HASAN_TABLE_2.map(({ blocks, timeMs }) => ({ blocks, cells: hasanLaunches(blocks, timeMs) }));
-  const seen = launches.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks)).flatMap(({ cells }) => cells);
-  const fit = fitSoftSaturation(seen, { schedulers: [1, 2, 4, 8] });
-  if (!fit.ok) throw new Error(fit.error.message);
-  const { parameters } = fit.value;
+  const parameters = fitHasan();
   const rows: ReproductionRow[] = [];
   let heldOutSum = 0;
   let heldOutCells = 0;

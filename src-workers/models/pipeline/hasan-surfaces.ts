@@ -1,0 +1,90 @@
+import type { PipelineParameters } from '../../domain/kernel.ts';
+import {
+  HASAN_IDEAL_TIME_MS,
+  HASAN_KEPLER20,
+  HASAN_TABLE_2,
+  HASAN_THREADS_PER_BLOCK,
+  hasanEfficiency,
+} from './hasan.ts';
+import { hasanWaveLaunch } from './reproduce.ts';
+import { wavesTime } from './soft-saturation.ts';
+
+/** A quantity over launch shapes on the paper's Kepler K20. */
+export interface LaunchSurface {
+  readonly blocks: readonly number[];
+  readonly threadsPerBlock: readonly number[];
+  /** Row by row of `blocks`; length blocks × threadsPerBlock. */
+  readonly values: Float64Array;
+}
+
+/** Both axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads; 78 × 32 = 2,496 launches, as many as the paper ran. */
+export const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
+export const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
+
+function surface(
+  blocks: readonly number[],
+  threadsPerBlock: readonly number[],
+  value: (blocks: number, threadsPerBlock: number) => number,
+): LaunchSurface {
+  const values = Float64Array.from(blocks.flatMap((b) => threadsPerBlock.map((threads) => value(b, threads))));
+  return { blocks, threadsPerBlock, values };
+}
+
+/** Time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a). */
+function equationTimeMs(blocks: number, threadsPerBlock: number): number {
+  return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
+}
+
+export interface HasanModelSurfaces {
+  /** Fig. 1 (a), (b): Eq. 1–3; ms, and efficiency 0…1. */
+  readonly equationTimeMs: LaunchSurface;
+  readonly equationEfficiency: LaunchSurface;
+  /** The same by soft-saturation waves; efficiency is the τ of the paper over the time. */
+  readonly softTimeMs: LaunchSurface;
+  readonly softEfficiency: LaunchSurface;
+}
+
+/**
+ * Model surfaces over any launches, by default those of Fig. 1. (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65. The
+ * caption of its Fig. 2 has the ranges of the axes swapped: no block has 1,248 threads.)
+ *
+ * @param soft τ and c in ms: `fitHasan()`
+ */
+export function hasanModelSurfaces(
+  soft: PipelineParameters,
+  blocks: readonly number[] = FIGURE_1_BLOCKS,
+  threadsPerBlock: readonly number[] = FIGURE_1_THREADS,
+): HasanModelSurfaces {
+  const softTimeMs = (b: number, threads: number) => wavesTime(soft, hasanWaveLaunch(b, threads));
+  return {
+    equationTimeMs: surface(blocks, threadsPerBlock, equationTimeMs),
+    equationEfficiency: surface(blocks, threadsPerBlock, (b, threads) => hasanEfficiency(HASAN_KEPLER20, b, threads)),
+    softTimeMs: surface(blocks, threadsPerBlock, softTimeMs),
+    softEfficiency: surface(blocks, threadsPerBlock, (b, threads) => HASAN_IDEAL_TIME_MS / softTimeMs(b, threads)),
+  };
+}
+
+export interface HasanMeasuredSurfaces {
+  /** Fig. 2 (a), (b), as far as Table 2 prints them: 160 of the 2,496 launches. */
+  readonly timeMs: LaunchSurface;
+  readonly efficiency: LaunchSurface;
+  /** Predicted less measured efficiency, points of 100. */
+  readonly equationErrorPoints: LaunchSurface;
+  readonly softErrorPoints: LaunchSurface;
+}
+
+/** Table 2 and the errors of both models on it. @param soft τ and c in ms: `fitHasan()` */
+export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {
+  const blocks = HASAN_TABLE_2.map((row) => row.blocks);
+  const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));
+  const efficiency = timeMs.map((time) => HASAN_IDEAL_TIME_MS / time);
+  const models = hasanModelSurfaces(soft, blocks, HASAN_THREADS_PER_BLOCK);
+  const on = (values: Float64Array): LaunchSurface => ({ blocks, threadsPerBlock: HASAN_THREADS_PER_BLOCK, values });
+  const errorOf = (model: LaunchSurface) => on(model.values.map((value, i) => 100 * (value - efficiency[i])));
+  return {
+    timeMs: on(timeMs),
+    efficiency: on(efficiency),
+    equationErrorPoints: errorOf(models.equationEfficiency),
+    softErrorPoints: errorOf(models.softEfficiency),
+  };
+}
