@@ -1,0 +1,173 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { missingTasks } from '../../src-main/services/sweeps.ts';
+import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
+import { createPredictor, explainDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+
+const counts = fc.tuple(
+  fc.integer({ min: 1, max: 5 }),
+  fc.integer({ min: 1, max: 6 }),
+  fc.integer({ min: 1, max: 2 }),
+  fc.integer({ min: 1, max: 8 }),
+  fc.integer({ min: 1, max: 40 }),
+  fc.integer({ min: 1, max: 5 }),
+  fc.integer({ min: 1, max: 40 }),
+);
+const sizeOf = (values: readonly number[]): number => values.reduce((product, count) => product * count, 1);
+
+describe('a design is a number', () => {
+  it('encode undoes decode, and positions stay on their axes', () => {
+    fc.assert(
+      fc.property(counts, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (axes, at) => {
+        const index = Math.floor(at * sizeOf(axes));
+        const positions = new Int32Array(axes.length);
+        decodeInto(positions, axes, index);
+        expect([...positions].every((position, axis) => position >= 0 && position < axes[axis])).toBe(true);
+        expect(encode(axes, positions)).toBe(index);
+      }),
+    );
+  });
+});
+
+describe('tasks', () => {
+  const saved = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 })), {
+    maxLength: 6,
+  });
+  it('name every design that is not saved once, and none that is', () => {
+    fc.assert(
+      fc.property(counts, saved, fc.integer({ min: 1, max: 16 }), (axes, pieces, workers) => {
+        const total = sizeOf(axes);
+        const seen = new Uint8Array(total);
+        const chunks: { firstDesign: number; count: number }[] = [];
+        for (const [at, count] of pieces) {
+          const firstDesign = Math.min(total - 1, Math.floor(at * total));
+          const end = Math.min(total, firstDesign + count);
+          // The store keeps no design twice.
+          if (seen.subarray(firstDesign, end).some((mark) => mark === 1)) continue;
+          seen.fill(1, firstDesign, end);
+          chunks.push({ firstDesign, count: end - firstDesign });
+        }
+        for (const task of missingTasks(axes, chunks, workers))
+          for (const { first, count } of task) {
+            expect(count).toBeGreaterThan(0);
+            for (let design = first; design < first + count; design += 1) seen[design] += 1;
+          }
+        expect(seen.every((mark) => mark === 1)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+  it('of an untouched space hold the same stretch of every device', () => {
+    fc.assert(
+      fc.property(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
+        const perDevice = sizeOf(axes) / axes[0];
+        for (const task of missingTasks(axes, [], workers)) {
+          expect(task.length).toBe(axes[0]);
+          task.forEach(({ first, count }, device) => {
+            expect(first - device * perDevice).toBe(task[0].first);
+            expect(count).toBe(task[0].count);
+          });
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+const EXAMPLES = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'];
+const example = (name: string): StudyFile =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../db/examples', `${name}.json`), 'utf8')) as StudyFile;
+
+describe.each(EXAMPLES)('random designs of the example %s', (name) => {
+  it('have parts that add up to their time, none NaN, and times, losses and occupancy in range', async () => {
+    const plan = await planOf(example(name));
+    const predictor = createPredictor(plan);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: spaceSize(plan.axes) - 1 }), (design) => {
+        const one = predictChunk(predictor, design, 1);
+        const breakdown = explainDesign(predictor, design);
+        if (one.invalidReason[0] !== 0) {
+          expect(breakdown).toBeNull();
+          expect(one.timeMs[0]).toBeNaN();
+          return;
+        }
+        const parts = Object.values(breakdown!.parts);
+        expect(parts.every(Number.isFinite)).toBe(true);
+        expect(one.timeMs[0]).toBeGreaterThan(0);
+        expect(breakdown!.timeMs).toBe(one.timeMs[0]);
+        // Seven sums of parts that may cancel: rounding of the largest.
+        const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
+        expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
+          16 * Number.EPSILON * largest,
+        );
+        expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // float32
+        expect(one.meanLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6);
+        expect(one.occupancyFraction[0]).toBeGreaterThan(0);
+        expect(one.occupancyFraction[0]).toBeLessThanOrEqual(1);
+        expect(one.limitedBy[0]).toBeGreaterThan(0);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('laws of a prediction', () => {
+  const study = (change: Partial<StudyFile['kernel']> = {}): StudyFile =>
+    oneDesign({
+      kernel: { ...KERNEL, registersPerThread: 40, dependentLoadsPerIteration: 1, serialFraction: 0.1, ...change },
+      axes: {
+        threadsPerUnit: [1, 2, 4, 8],
+        balancing: ['none', 'dynamic-fetch'],
+        blockThreads: { from: 64, to: 1024, step: 64 },
+        unitsPerThread: [1, 3],
+        blocksPerMultiprocessor: [1, 4, 9],
+        registerCap: [null, 32],
+      },
+    });
+
+  it('are the same bits however the space is cut', async () => {
+    const plan = await planOf(study());
+    const size = spaceSize(plan.axes);
+    const whole = predictChunk(createPredictor(plan), 0, size);
+    fc.assert(
+      fc.property(fc.shuffledSubarray([...Array(8).keys()], { minLength: 8 }), (order) => {
+        const predictor = createPredictor(plan);
+        const piece = size / 8;
+        for (const at of order) {
+          const part = predictChunk(predictor, at * piece, piece);
+          expect(part.timeMs).toEqual(whole.timeMs.subarray(at * piece, (at + 1) * piece));
+          expect(part.aggregateLoss).toEqual(whole.aggregateLoss.subarray(at * piece, (at + 1) * piece));
+        }
+      }),
+      { numRuns: 4 },
+    );
+  });
+
+  it('a faster clock, with all else in cycles, never raises a time', async () => {
+    const device = gpu('nvidia-a100-sxm4-40gb');
+    const slow = await planOf(study(), [device]);
+    const fast = await planOf(study(), [{ ...device, clockMhz: device.clockMhz * 1.3 }]);
+    const size = spaceSize(slow.axes);
+    const before = predictChunk(createPredictor(slow), 0, size);
+    const after = predictChunk(createPredictor(fast), 0, size);
+    before.timeMs.forEach((time, i) => expect(after.timeMs[i] <= time || Number.isNaN(time)).toBe(true));
+  });
+
+  it('more registers never raise occupancy', async () => {
+    const sizes = [24, 32, 48, 64, 96, 128, 200, 255];
+    let before: Float32Array | null = null;
+    for (const registersPerThread of sizes) {
+      const plan = await planOf({
+        ...study({ registersPerThread }),
+        axes: { blockThreads: { from: 32, to: 1024, step: 32 } },
+      });
+      const { occupancyFraction } = predictChunk(createPredictor(plan), 0, spaceSize(plan.axes));
+      if (before) occupancyFraction.forEach((now, i) => expect(now).toBeLessThanOrEqual(before![i]));
+      before = occupancyFraction;
+    }
+  });
+});
