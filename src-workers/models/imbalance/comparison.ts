@@ -1,0 +1,36 @@
+import type { LengthLaw } from '../../domain/workload.ts';
+import { affordableLossDistribution } from './binned.ts';
+import { lossHistogram } from './distribution.ts';
+
+/** Modelled, simulated and measured losses in the same bins. Fig. 2 of Swatman et al. 2022. */
+export interface LossComparison {
+  /** bins + 1 edges, the first 1. The first bin also holds what lies below it, the last what lies beyond. */
+  readonly edges: Float64Array;
+  /** Probability of each bin, by the model. */
+  readonly modelled: Float64Array;
+  /** Part of the samples in each bin, one array per set of samples, in their order. */
+  readonly observed: readonly Float64Array[];
+}
+
+/**
+ * Loss of groups of n units beside observed ones.
+ *
+ * @param samples sets of losses per group, simulated or measured; a measured one may be below 1 by noise. None empty.
+ * @param bins number of bins, ≥ 1; their edges are the model's
+ */
+export function lossComparison(
+  law: LengthLaw,
+  n: number,
+  samples: readonly Float64Array[],
+  bins: number,
+): LossComparison {
+  const { edges, probability } = lossHistogram(affordableLossDistribution(law, n), bins);
+  const width = (edges[bins] - 1) / bins;
+  const observed = samples.map((losses) => {
+    const parts = new Float64Array(bins);
+    for (const loss of losses)
+      parts[Math.max(0, Math.min(bins - 1, Math.floor((loss - 1) / width)))] += 1 / losses.length;
+    return parts;
+  });
+  return { edges, modelled: probability, observed };
+}
