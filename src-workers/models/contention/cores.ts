@@ -7,7 +7,7 @@ import { staircaseMs } from './time.ts';
 export interface CoreSweep {
   /** Entry c − 1: time with c cores, ms. */
   readonly timeMs: Float64Array;
-  /** Fewest cores among those with the smallest time. */
+  /** Fewest cores among those with the smallest time, rounding aside. */
   readonly bestCores: number;
   /** Fewest cores whose time is within `ENOUGH_FRACTION` of the smallest: more are wasted. */
   readonly enoughCores: number;
@@ -15,6 +15,9 @@ export interface CoreSweep {
 
 /** Times this close count as equal when cores are saved. */
 export const ENOUGH_FRACTION = 0.01;
+
+/** Far above the rounding of a staircase of a thousand steps: such times are the same, and the fewer cores win. */
+const SAME_FRACTION = 1e-9;
 
 /**
  * Time against the number of cores used, 1 … the cores of the curve, by the staircase. Without a measured curve the
@@ -28,7 +31,7 @@ export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) =
   const least = timeMs.reduce((a, b) => Math.min(a, b), Infinity);
   return {
     timeMs,
-    bestCores: timeMs.indexOf(least) + 1,
+    bestCores: timeMs.findIndex((time) => time <= least * (1 + SAME_FRACTION)) + 1,
     enoughCores: timeMs.findIndex((time) => time <= least * (1 + ENOUGH_FRACTION)) + 1,
   };
 }
@@ -66,6 +69,7 @@ export interface PartitionSweep extends CoreSweep {
 export interface CpuSweep {
   /** In the order of `CPU_PARTITIONS`. */
   readonly partitions: readonly PartitionSweep[];
+  /** The smallest time; of equal ones that with the fewest cores, then the simplest partition. */
   readonly best: { readonly partition: CpuPartition; readonly cores: number; readonly timeMs: number };
 }
 
@@ -96,10 +100,14 @@ export function cpuSweep(
       ...coreSweep(curve, (cores) => loads[cores - 1]),
     };
   });
-  const [first, ...others] = partitions.map(({ partition, bestCores, timeMs }) => ({
+  const candidates = partitions.map(({ partition, bestCores, timeMs }) => ({
     partition,
     cores: bestCores,
     timeMs: timeMs[bestCores - 1],
   }));
-  return { partitions, best: others.reduce((best, next) => (next.timeMs < best.timeMs ? next : best), first) };
+  const least = candidates.reduce((a, { timeMs }) => Math.min(a, timeMs), Infinity);
+  const best = candidates
+    .filter(({ timeMs }) => timeMs <= least * (1 + SAME_FRACTION))
+    .reduce((a, b) => (b.cores < a.cores ? b : a));
+  return { partitions, best };
 }

@@ -18,7 +18,6 @@ export const STACK_COSTS = {
   'maxwell-fit': { cyclesPerDivergentBranch: 26, cyclesPerSpillAndLoad: 176 },
   'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
 } as const satisfies Readonly<Record<string, StackCosts>>;
-export type StackCostsId = keyof typeof STACK_COSTS;
 
 /** What one thread group does to its stack; expectations may be fractional. */
 export interface Divergence {

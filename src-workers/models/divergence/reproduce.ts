@@ -49,12 +49,22 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
 }
 
 function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
-  const [first, ...later] = jumps(single);
+  /** "Jumps every four steps", of both loops. */
+  const everyFour = (timings: LoopTimings) =>
+    jumps(timings)
+      .slice(1)
+      .map((n, i) =>
+        reproductionRow(
+          `${timings.kernel} loop, jump at n = ${n}: lanes after the one before`,
+          4,
+          n - jumps(timings)[i],
+          0,
+        ),
+      );
   const rows = [
-    reproductionRow('single loop, first n with a spill', 16, first, 0),
-    ...later.map((n, i) =>
-      reproductionRow(`single loop, jump ${i + 2}: lanes after the one before`, 4, n - jumps(single)[i], 0),
-    ),
+    reproductionRow('single loop, first n with a spill', 16, jumps(single)[0], 0),
+    ...everyFour(single),
+    ...everyFour(double),
     reproductionRow('single loop, loads less spills at n = 31', 0, single.runs[31].loads - single.runs[31].spills, 0),
     reproductionRow('double loop, loads less spills at n = 31', 0, double.runs[31].loads - double.runs[31].spills, 0),
   ];

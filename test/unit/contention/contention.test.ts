@@ -139,6 +139,12 @@ describe('number of cores', () => {
     expect([...partitionLoads(whole, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([bytes]);
   });
 
+  it('does not let rounding choose: equal times go to the fewest cores and the simplest partition', () => {
+    // 64 equal rows: on 4 cores the memory is saturated, and every partition is even.
+    const sweep = cpuSweep(cpu, new Float64Array(64).fill(10), { bytesPerNonZero: 0.1, bytesPerRow: 0 });
+    expect(sweep.best).toMatchObject({ partition: 'even-rows', cores: 4 });
+  });
+
   it('runs on every CPU of the catalogue', () => {
     const cpus = JSON.parse(
       readFileSync(new URL('../../../db/devices/cpus.json', import.meta.url), 'utf8'),
