@@ -1,0 +1,60 @@
+import type { RunState, RunSummary } from '../../../src-main/contract/api.ts';
+
+export const RUN_STATES = [
+  'complete',
+  'running',
+  'cancelled',
+  'interrupted',
+  'failed',
+] as const satisfies readonly RunState[];
+
+export interface RunFilter {
+  readonly find: string;
+  readonly state: RunState | 'any';
+  readonly tag: string;
+}
+
+/** Runs whose name, note, tags, design or number hold every word, in the order given. */
+export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: RunFilter): readonly RunSummary[] {
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  return runs.filter((run) => {
+    if (state !== 'any' && run.state !== state) return false;
+    if (tag !== '' && !run.tags.includes(tag)) return false;
+    const text =
+      `#${run.id} ${run.name} ${run.note} ${run.tags.join(' ')} ${run.bestDesign ?? ''} ${run.kind}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Every tag in use, most used first. */
+export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const run of runs) for (const tag of run.tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  return [...counts]
+    .map(([tag, count]) => ({ tag, count }))
+    .sort((a, b) => b.count - a.count || a.tag.localeCompare(b.tag));
+}
+
+/** Tags as typed, by comma: trimmed, without repeats and without empty ones. */
+export function parseTags(text: string): readonly string[] {
+  return [
+    ...new Set(
+      text
+        .split(',')
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    ),
+  ];
+}
+
+/** When a run started, for people: `14:05`, `yesterday 14:05`, `3 Nov 14:05`, `3 Nov 2025`. */
+export function when(iso: string, now: Date): string {
+  const then = new Date(iso);
+  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  const day = (date: Date): number => Math.floor((date.getTime() - date.getTimezoneOffset() * 60_000) / 86_400_000);
+  const ago = day(now) - day(then);
+  if (ago === 0) return time;
+  if (ago === 1) return `yesterday ${time}`;
+  const date = then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
+}
