@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { fail, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
+import { parseJson } from '../contract/json.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { doctorChecks } from '../services/doctor.ts';
 import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
@@ -248,14 +249,6 @@ async function readText(file: string): Promise<Result<string>> {
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
-  }
-}
-
-function parseJson(text: string, file: string): Result<unknown> {
-  try {
-    return { ok: true, value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return fail('bad-input', `${file}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { parseJson } from './json.ts';
 import { studySchema, type Study } from './study.ts';
 
 const MAX_STUDY_CHARACTERS = 4_000_000;
@@ -53,24 +54,10 @@ export function validate<Schema extends v.GenericSchema>(schema: Schema, value: 
   return fail('bad-input', `${what}: ${shownIssues.join('; ')}${more}`, { field });
 }
 
-/** Line and column (from 1) of a character offset. */
-function position(text: string, offset: number): string {
-  const before = text.slice(0, offset).split('\n');
-  return `line ${before.length}, column ${before[before.length - 1]!.length + 1}`;
-}
-
 /** Reads a study file's text. */
 export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
     return fail('bad-input', `${fileName}: got ${text.length} characters, expected at most ${MAX_STUDY_CHARACTERS}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const offset = /position (\d+)/.exec(message)?.[1];
-    const where = offset === undefined ? 'at the end of the text' : `at ${position(text, Number(offset))}`;
-    return fail('bad-input', `${fileName}: not JSON ${where}: ${message.replace(/ in JSON at position.*$/, '')}`);
-  }
-  return validate(studySchema, value, fileName);
+  const json = parseJson(text, fileName);
+  return json.ok ? validate(studySchema, json.value, fileName) : json;
 }

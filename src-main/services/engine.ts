@@ -20,6 +20,7 @@ import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
 import { openPool } from './pool.ts';
 import { designSlices, landscapeAxes, landscapeGrid, parallelSample, plainDesign, rankHistogram, rankPage, rankedDesign } from './rankings.ts';
+import { knownPaper } from './reproduction.ts';
 import { createRunViews, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
@@ -345,7 +346,10 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         return breakdown ? ok(breakdown) : fail('conflict', `design ${designIndex} is invalid and has no time to explain`);
       }),
     'export.render': (input) => onRun(input.runId, (view) => renderExport(view, input)),
-    'models.reproduce': async ({ paper }) => ok(await context.pool.run('reproduce', { paper })),
+    'models.reproduce': async ({ paper }) => {
+      const known = knownPaper(paper);
+      return known.ok ? ok(await context.pool.run('reproduce', { paper })) : known;
+    },
   };
 
   const seeded = await seedExamples(context);
