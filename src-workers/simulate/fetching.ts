@@ -11,7 +11,7 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Iterations before the first of each unit, ≥ 0: setup, and the fetch itself. */
+  /** Iterations before the first of each unit, ≥ 0: setup, and the fetch itself. The group's other lanes wait for it. */
   readonly setupIterations: number;
 }
 
@@ -53,6 +53,10 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   // Heap of lanes per multiprocessor, keyed by the virtual end of their unit; a lane's group is lane / n.
   const heapEnd = new Float64Array(M * lanesEach);
   const heapLane = new Int32Array(M * lanesEach);
+  // Setup that a group had run when a lane's end was put in the heap, and so far: the lane ends later by the difference.
+  const laneSetup = new Float64Array(M * lanesEach);
+  const groupSetup = new Float64Array(M * R * W);
+  const groupFetched = new Float64Array(M * R * W);
   const groupLanes = new Int32Array(M * R * W);
   const blockGroups = new Int32Array(M * R);
   const queue = indexedQueue(nextEnd);
@@ -105,19 +109,32 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       activeGroups.fill(0);
       activeLanes.fill(0);
       groupLanes.fill(0);
+      groupSetup.fill(0);
+      groupFetched.fill(-1);
       blockGroups.fill(0);
       queue.clear();
       lastDispatchCycles = 0;
       let left = units;
       let block = 0;
 
+      /** A lane takes a unit now; returns its end. Lanes of a group that fetch at the same instant share the setup. */
+      function fetchUnit(s: number, lane: number): number {
+        const group = s * R * W + Math.floor(lane / n);
+        left--;
+        if (groupFetched[group] !== virtual[s]) {
+          groupFetched[group] = virtual[s];
+          groupSetup[group] += setupIterations;
+        }
+        laneSetup[s * lanesEach + lane] = groupSetup[group];
+        return virtual[s] + setupIterations + support[draw(random)];
+      }
+
       function start(s: number, slot: number): void {
         block++;
         lastDispatchCycles = time[s];
         for (let g = slot * W; g < (slot + 1) * W && left > 0; g++) {
           for (let lane = 0; lane < n && left > 0; lane++) {
-            left--;
-            push(s, virtual[s] + support[draw(random)] + setupIterations, g * n + lane);
+            push(s, fetchUnit(s, g * n + lane), g * n + lane);
             groupLanes[s * R * W + g]++;
           }
           activeGroups[s]++;
@@ -146,15 +163,20 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         const base = s * lanesEach;
         time[s] = nextEnd[s];
         virtual[s] = heapEnd[base];
-        last = Math.max(last, time[s]);
         const lane = heapLane[base];
-        if (left > 0) {
-          left--;
-          settle(s, virtual[s] + support[draw(random)] + setupIterations, lane);
+        const ownGroup = s * R * W + Math.floor(lane / n);
+        const waited = groupSetup[ownGroup] - laneSetup[base + lane];
+        const together = groupFetched[ownGroup] === virtual[s] && waited === setupIterations;
+        if (waited > 0 && !together) {
+          laneSetup[base + lane] = groupSetup[ownGroup];
+          settle(s, virtual[s] + waited, lane);
+        } else if (left > 0) {
+          settle(s, fetchUnit(s, lane), lane);
         } else {
           const size = --activeLanes[s];
           if (size > 0) settle(s, heapEnd[base + size], heapLane[base + size]);
           const group = Math.floor(lane / n);
+          last = Math.max(last, time[s]);
           if (--groupLanes[s * R * W + group] === 0) {
             activeGroups[s]--;
             const slot = Math.floor(group / W);

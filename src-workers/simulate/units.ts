@@ -20,7 +20,7 @@ export interface UnitDealing {
   readonly balancing: Exclude<Balancing, { kind: 'dynamic-fetch' }>;
   readonly groupsPerBlock: number;
   readonly gridBlocks: number;
-  /** Iterations before the first of each unit, ≥ 0. */
+  /** Iterations before the first of each unit, ≥ 0; run by the whole group whenever a lane of it starts one. */
   readonly setupIterations: number;
 }
 
@@ -51,6 +51,10 @@ export function dealtUnits(dealing: UnitDealing): Result<BlockSource> {
   const slotsPerBlock = n * W;
   const slots = slotsPerBlock * dealing.gridBlocks;
   const lanes = new Float64Array(n);
+  const starts = new Set<number>();
+
+  // In a flattened loop the group runs the setup whenever any of its lanes starts a unit; the others wait.
+  const countStarts = loop === 'flattened' && setupIterations > 0;
 
   return ok((random) => {
     const ordered = balancing.kind === 'none' ? null : orderedUnits(dealing, balancing, () => draw(random), random);
@@ -63,19 +67,24 @@ export function dealtUnits(dealing: UnitDealing): Result<BlockSource> {
       for (let g = 0; g < W; g++) {
         let depth = 0;
         lanes.fill(0);
+        starts.clear();
         for (let j = 0; j < m; j++) {
           const firstUnit = j * slots + firstSlot + g * n;
           let longest = 0;
           for (let lane = 0; lane < n && firstUnit + lane < units; lane++) {
-            const length = (ordered ? ordered[firstUnit + lane] : law.support[draw(random)]) + setupIterations;
+            const length = ordered ? ordered[firstUnit + lane] : law.support[draw(random)];
+            if (countStarts) starts.add(lanes[lane]);
             lanes[lane] += length;
             if (length > longest) longest = length;
           }
           depth += longest;
+          if (firstUnit < units) depth += setupIterations;
         }
         if (loop === 'flattened') {
-          depth = 0;
-          for (let lane = 0; lane < n; lane++) if (lanes[lane] > depth) depth = lanes[lane];
+          depth = setupIterations * starts.size;
+          let longest = 0;
+          for (let lane = 0; lane < n; lane++) if (lanes[lane] > longest) longest = lanes[lane];
+          depth += longest;
         }
         out[g] = depth;
       }

@@ -80,8 +80,8 @@ describe('the composite prediction', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
         const more = Math.ceil(design.gridBlocks * factor);
-        // Where the renewal gives way to the stationary state the two differ by up to about a percent.
-        expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.99 * predict(design));
+        // Below one wave, and where the renewal gives way to the stationary state, pieces meet within about two percent.
+        expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
       }),
       { numRuns: 300 },
     );

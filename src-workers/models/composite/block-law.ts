@@ -14,6 +14,16 @@ export interface ActivityProfile {
   readonly group: Float64Array;
   /** P(two given groups of a block are both active). */
   readonly pair: Float64Array;
+  /** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
+  readonly logIdle: Float64Array;
+}
+
+/** Stands for ln 0. */
+export const LOG_CERTAIN = -50;
+
+/** ln(1 − p), at least `LOG_CERTAIN`. */
+export function logNone(p: number): number {
+  return p < 1 ? Math.max(LOG_CERTAIN, Math.log1p(-p)) : LOG_CERTAIN;
 }
 
 /** ∫₀^y of the three activity probabilities of a block that starts at 0; `y` in iterations, ≥ 0. */
@@ -160,6 +170,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
     const width = edge[to] - edge[from];
     fresh.width[c] = width;
     fresh.block[c] = (sumBlock[to] - sumBlock[from]) / width;
+    fresh.logIdle[c] = logNone(fresh.block[c]);
     fresh.group[c] = (sumGroup[to] - sumGroup[from]) / width;
     fresh.pair[c] = (sumPair[to] - sumPair[from]) / width;
     from = to;
@@ -192,5 +203,6 @@ export function allocateProfile(cells: number): ActivityProfile {
     block: new Float64Array(cells),
     group: new Float64Array(cells),
     pair: new Float64Array(cells),
+    logIdle: new Float64Array(cells),
   };
 }

@@ -1,10 +1,12 @@
 import type { ActivityProfile } from './block-law.ts';
-import { rateAt, type SmoothedRate } from './rate.ts';
+import { meanRate, rateAt, type SmoothedRate } from './rate.ts';
 
 /** What `drainCycles` found, beside its result: written there, read at once by its caller. */
 export const drainParts = {
   /** Expected time of one multiprocessor, cycles. */
   meanCycles: 0,
+  /** Variance of its time, cycles², as far as it comes from how much work it has. */
+  variance: 0,
 };
 
 /**
@@ -18,6 +20,7 @@ export const drainParts = {
  * @param extra further activity on the same cells, weighted by `extraWeight`; or `undefined`
  * @param slots block slots in use per multiprocessor
  * @param groupsPerBlock W_b
+ * @param cap most groups that can be active, if not those of the slots in use
  */
 export function drainCycles(
   profile: ActivityProfile,
@@ -27,40 +30,47 @@ export function drainCycles(
   groupsPerBlock: number,
   multiprocessors: number,
   rate: SmoothedRate,
+  cap = slots * groupsPerBlock,
 ): number {
   const W = groupsPerBlock;
-  const cap = slots * W;
   const { cycles } = rate;
   const { width } = profile;
+  const deviceSlots = slots * multiprocessors;
+  const top = normalMaximum(multiprocessors);
+  const skewing = Math.max(0, top * top - 1) / 6;
   let meanTime = 0;
   let longestTime = 0;
   let inner = 0;
   let spread = 0;
+  let topTime = 0;
+  let alignedShift = 0;
+  let aligned = 0;
   for (let c = 0; c < width.length; c++) {
     const h = width[c];
     let block = profile.block[c];
     let group = profile.group[c];
     let pair = profile.pair[c];
+    let logIdle = profile.logIdle[c];
     if (extra) {
+      logIdle += extraWeight * extra.logIdle[c];
       block += extraWeight * extra.block[c];
       group += extraWeight * extra.group[c];
       pair += extraWeight * extra.pair[c];
+      // The grid of starts is only so fine: a slot never holds more than one block.
+      if (block > 1) block = 1;
+      if (group > block) group = block;
+      if (pair > group) pair = group;
     }
     if (block < 1e-13) continue;
-    // The grid of starts is only so fine: a slot never holds more than one block.
-    if (block > 1) block = 1;
-    if (group > block) group = block;
-    if (pair > group) pair = group;
     const active = W * group;
     const square = active + W * (W - 1) * pair;
     const slotVariance = Math.max(0, square - active * active);
 
-    // Two-point Gauss–Hermite averages: at one standard deviation on either side.
     const idle = power(1 - block, slots);
     const alive = 1 - idle;
     const mean = (slots * active) / alive;
-    const deviation = Math.sqrt(Math.max(0, (slots * (slotVariance + slots * active * active)) / alive - mean * mean));
-    meanTime += h * alive * 0.5 * (rateAt(cycles, mean - deviation, cap) + rateAt(cycles, mean + deviation, cap));
+    const variance = (slots * (slotVariance + slots * active * active)) / alive - mean * mean;
+    meanTime += h * alive * meanRate(cycles, mean, variance, cap);
 
     const own = active / block;
     const meanSlow = own + (slots - 1) * active;
@@ -68,24 +78,43 @@ export function drainCycles(
     // At least half a group to either side, so that the difference is a slope.
     const step = Math.max(0.5, Math.sqrt(varianceSlow));
     const above = rateAt(cycles, meanSlow + step, cap);
-    const t =
-      varianceSlow > 0.25 ? 0.5 * (above + rateAt(cycles, meanSlow - step, cap)) : rateAt(cycles, meanSlow, cap);
-    longestTime += h * t * (1 - power(idle, multiprocessors));
+    const t = meanRate(cycles, meanSlow, varianceSlow, cap);
+    const aliveAnywhere = 1 - Math.exp(deviceSlots * logIdle);
+    longestTime += h * t * aliveAnywhere;
     if (group < 1) {
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       const slope = (above - t) / step;
       const before = slope * (1 - group) * h;
       spread += ((slope * slots * slotVariance) / (1 - group)) * h * (2 * inner + before);
       inner += before;
-    }
+      const deviation = Math.sqrt(slots * slotVariance);
+      const clump = slotVariance / Math.max(1e-12, active * (1 - group));
+      const shift = Math.min(cap - slots * active, top * deviation + Math.max(0, skewing * (1 - 2 * group) * clump));
+      const topGroups = slots * active + shift;
+      topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, topGroups, cap));
+      aligned += h * slope * deviation;
+      alignedShift += h * slope * shift;
+    } else topTime += h * t;
   }
   drainParts.meanCycles = meanTime;
+  drainParts.variance = spread;
   if (multiprocessors <= 1) return meanTime;
   const longest = Math.max(0, longestTime - meanTime);
-  const most = normalMaximum(multiprocessors) * Math.sqrt(spread);
-  // Exact where both reasons are normal.
-  return meanTime + Math.sqrt(longest * longest + most * most);
+  const skewed = aligned > 0 ? top + SKEWNESS_LEFT * (alignedShift / aligned - top) : top;
+  const most = skewed * Math.sqrt(spread);
+  const apart = Math.sqrt(longest * longest + most * most);
+  // No multiprocessor is later than one that had the most active groups at every time. Where the ranking never changes
+  // (a few giants) one is exactly that late.
+  const bound = topTime - meanTime;
+  if (apart >= bound) return topTime;
+  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(spread) / aligned) : 0;
+  return meanTime + apart + (bound - apart) * Math.pow(alignment, ALIGNMENT_POWER);
 }
+
+/** How much of the skewness of the number of active groups is left in the total over time. */
+const SKEWNESS_LEFT = 0.3;
+/** How sharply the bound fades as the ranking of the multiprocessors changes over time. */
+const ALIGNMENT_POWER = 8;
 
 /** base to a whole power ≥ 0. */
 function power(base: number, exponent: number): number {

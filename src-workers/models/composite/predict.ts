@@ -1,6 +1,7 @@
 import type { BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { meanRate, type SmoothedRate } from './rate.ts';
+import { refilledDrain, stepShare } from './refill.ts';
 import { agedProfile, extendRenewal, profileAfter, renewalOf, type Renewal } from './renewal.ts';
 
 /** Everything about a design but its grid. */
@@ -23,7 +24,15 @@ export interface Residency {
  * @param rate rates for 0 … at least R·W_b groups
  */
 export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: SmoothedRate): Residency {
-  return { block, residentBlocks, rate, stationaryRate: NaN, ageExcess: 0, mainCycles: NONE, mainKnown: 1 };
+  return {
+    block,
+    residentBlocks,
+    rate,
+    stationaryRate: NaN,
+    ageExcess: 0,
+    mainCycles: NONE,
+    mainKnown: 1,
+  };
 }
 
 const NONE = new Float64Array(1);
@@ -55,7 +64,12 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
       }
       const started = waves - (point === 0 ? 0 : cumulative[point - 1]);
       const before = profileAfter(renewal, point);
-      const drain = drainCycles(before, renewal.freshDrain, started, R, W, multiprocessors, rate);
+      let drain = drainCycles(before, renewal.freshDrain, started, R, W, multiprocessors, rate);
+      const inStep = R > 1 ? stepShare(renewal, before, started) : 0;
+      if (inStep > 0.02) {
+        const refilled = refilledDrain(renewal, before, started, R, multiprocessors, likeness(residency), rate);
+        drain += inStep * (refilled - drain);
+      }
       return mainCyclesTo(residency, renewal, point) + drain;
     }
   }
@@ -76,8 +90,28 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */
 const RESIDUAL_STEPS = 6;
 
+/**
+ * Correlation, between the slots of one multiprocessor, of whether a slot is refilled in the last wave: how far the
+ * multiprocessors' clocks differ, against how far the ends of blocks on one of them do.
+ */
+function likeness(residency: Residency): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const W = block.groupsPerBlock;
+  const wave = drainCycles(block.fresh, undefined, 0, R, W, 1, rate);
+  const perIteration = wave / block.meanBlock;
+  const clocks = drainParts.variance / (perIteration * perIteration);
+  const lives = block.blockDeviation * block.blockDeviation;
+  const differences = clocks + lives;
+  return differences > 0 ? Math.max(LEAST_LIKENESS, (REFILL_CORRELATION * clocks) / differences) : LEAST_LIKENESS;
+}
+/** Keeps the beta law of the counts finite; as good as independent. */
+const LEAST_LIKENESS = 1e-6;
+/** Correlation of the refills for one of the times of the ends: smaller, as only an order is left of the times. */
+const REFILL_CORRELATION = 0.5;
+
 function isConstant(block: BlockLaw): boolean {
-  return block.blockDeviation <= 1e-7 * block.meanBlock;
+  // All groups end with their block, and all blocks at the same time.
+  return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
 
 /** No imbalance at all: whole waves in step, exactly. */
@@ -91,22 +125,25 @@ function synchronousCycles(residency: Residency, gridBlocks: number, multiproces
   return block.meanBlock * (fullCycles + (rest > 0 ? rate.cycles[rest * W] : 0));
 }
 
-/** At most one wave: some multiprocessors hold one block more than the others. */
+/**
+ * At most one wave: some multiprocessors hold one block more than the others. The later of the two kinds, as of two Gumbel
+ * variables: consistent however a set of equals is split in two.
+ */
 function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: number): number {
   const { block, rate } = residency;
   const { fresh, groupsPerBlock: W } = block;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  if (fuller === 0) return drainCycles(fresh, undefined, 0, few, W, multiprocessors, rate);
-  const full = drainCycles(fresh, undefined, 0, few + 1, W, fuller, rate);
+  const full = fuller > 0 ? drainCycles(fresh, undefined, 0, few + 1, W, fuller, rate) : 0;
   if (few === 0) return full;
-  const others = multiprocessors - fuller;
-  const rest = drainCycles(fresh, undefined, 0, few, W, others, rate);
-  // The larger of two maxima, as of two Gumbel variables: consistent however a set of equals is split in two.
-  const scale = (rest - drainParts.meanCycles) / (0.58 + Math.log(others));
-  const high = Math.max(full, rest);
-  if (!(scale > 1e-12 * high)) return high;
-  return high + scale * Math.log1p(Math.exp((Math.min(full, rest) - high) / scale));
+  const rest = drainCycles(fresh, undefined, 0, few, W, multiprocessors, rate);
+  if (fuller === 0) return rest;
+  // Euler's constant is the mean of a Gumbel variable.
+  const scale = (rest - drainParts.meanCycles) / (0.5772 + Math.log(multiprocessors));
+  if (!(scale > 1e-12 * rest)) return Math.max(full, rest);
+  const others = rest + scale * Math.log1p(-fuller / multiprocessors);
+  const high = Math.max(full, others);
+  return high + scale * Math.log1p(Math.exp((Math.min(full, others) - high) / scale));
 }
 
 /** Mean rate of a multiprocessor whose slots are of all ages. */
@@ -126,13 +163,14 @@ function makeStationary(residency: Residency): void {
     const weight = (fresh.width[c] * b) / meanBlock;
     const own = (W * g) / b;
     const ownVariance = Math.max(0, (W * g + W * (W - 1) * fresh.pair[c]) / b - own * own);
-    mean += weight * meanRate(rate, own + (R - 1) * active, ownVariance + (R - 1) * slotVariance, R * W);
+    mean += weight * meanRate(rate.cycles, own + (R - 1) * active, ownVariance + (R - 1) * slotVariance, R * W);
     between += weight * (g / b) * (g / b);
   }
   residency.stationaryRate = mean;
   const ageVariance = between - fraction * fraction;
-  if (ageVariance > 1e-12)
-    residency.ageExcess = (mean - meanRate(rate, R * active, R * slotVariance, R * W)) / ageVariance;
+  // Below this the quotient is rounding.
+  if (ageVariance > 1e-6)
+    residency.ageExcess = (mean - meanRate(rate.cycles, R * active, R * slotVariance, R * W)) / ageVariance;
 }
 
 /** Cycles from the start to a grid point of the renewal with every slot refilled at once. */
@@ -151,7 +189,7 @@ function mainCyclesTo(residency: Residency, renewal: Renewal, point: number): nu
     const active = W * group;
     const slotVariance = Math.max(0, active + W * (W - 1) * renewal.pair[k - 1] - active * active);
     const between = Math.max(0, renewal.between[k - 1] - group * group);
-    const t = meanRate(rate, R * active, R * slotVariance, R * W) + ageExcess * between;
+    const t = meanRate(rate.cycles, R * active, R * slotVariance, R * W) + ageExcess * between;
     mainCycles[k] = mainCycles[k - 1] + renewal.step * t;
   }
   residency.mainKnown = point + 1;

@@ -1,4 +1,4 @@
-import { allocateProfile, type ActivityProfile, type BlockLaw } from './block-law.ts';
+import { allocateProfile, logNone, type ActivityProfile, type BlockLaw } from './block-law.ts';
 
 /**
  * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
@@ -194,7 +194,7 @@ const high = new Float64Array(3);
 
 /** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
 function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: number): void {
-  const { width, block, group, pair } = profile;
+  const { width, block, group, pair, logIdle } = profile;
   const edges = law.drainEdges;
   law.integrals.at(age, high);
   for (let c = 0; c < width.length; c++) {
@@ -204,6 +204,7 @@ function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: 
     if (lived <= 0) break;
     const scale = share / width[c];
     block[c] += scale * lived;
+    logIdle[c] += share * logNone(lived / width[c]);
     group[c] += scale * (high[1] - low[1]);
     pair[c] += scale * (high[2] - low[2]);
   }
@@ -228,6 +229,7 @@ export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
     law.integrals.at(middle, low);
     law.integrals.at(middle + age, high);
     aged.block[c] = (high[0] - low[0]) * scale;
+    aged.logIdle[c] = logNone(aged.block[c]);
     aged.group[c] = (high[1] - low[1]) * scale;
     aged.pair[c] = (high[2] - low[2]) * scale;
   }

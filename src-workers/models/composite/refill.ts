@@ -1,0 +1,116 @@
+import { allocateProfile, LOG_CERTAIN, logNone, type ActivityProfile } from './block-law.ts';
+import { drainCycles } from './drain.ts';
+import type { SmoothedRate } from './rate.ts';
+import type { Renewal } from './renewal.ts';
+
+/**
+ * The drain where waves are still in step: the last wave is a partial one, and what matters is how many of its slots a
+ * multiprocessor had refilled. A multiprocessor that was ahead may have taken all the blocks that were left.
+ */
+
+/** Where in a block's life the refilled slots are told from those that end: at this fraction of E[B]; and the window around. */
+const MIDDLE = 0.5;
+const WINDOW = 0.15;
+/** Weight of a count of refilled slots below which it is left out. */
+const NEGLIGIBLE = 0.01;
+/** σ_B/E[B] up to which waves can be in step; at twice that they never are. */
+const NARROW = 0.1;
+/** Blocks that end in the window, relative to the stationary state: at one in this many the waves are out of step. */
+const IN_STEP = 3;
+
+let scratch = allocateProfile(64);
+
+/** Mean of an activity over the cells around one time, by the cell that holds it. */
+function cellAt(renewal: Renewal, time: number): number {
+  const edges = renewal.law.drainEdges;
+  let c = 0;
+  while (c < edges.length - 2 && edges[c + 1] <= time) c++;
+  return c;
+}
+
+/** How much the waves are in step, 0…1: 1 where no block ends around the middle of the next wave. */
+export function stepShare(renewal: Renewal, before: ActivityProfile, started: number): number {
+  const { law, freshDrain } = renewal;
+  const early = cellAt(renewal, (MIDDLE - WINDOW) * law.meanBlock);
+  const late = cellAt(renewal, (MIDDLE + WINDOW) * law.meanBlock);
+  const edges = law.drainEdges;
+  const apart = (0.5 * (edges[late] + edges[late + 1] - edges[early] - edges[early + 1])) / law.meanBlock;
+  if (!(apart > 0)) return 0;
+  const ended = before.block[early] - before.block[late] + started * (freshDrain.block[early] - freshDrain.block[late]);
+  const variation = law.blockDeviation / law.meanBlock;
+  // With more spread than this the ends of blocks overlap, and what looks like a gap is the scarcity of giants.
+  const narrow = Math.min(1, Math.max(0, 2 - variation / NARROW));
+  return narrow * Math.min(1, Math.max(0, 1 - (IN_STEP * ended) / apart));
+}
+
+/**
+ * Expected time of the drain, cycles, by the number of refilled slots on a multiprocessor.
+ * @param likeness 0…1: how alike the slots of one multiprocessor are in whether they were refilled
+ */
+export function refilledDrain(
+  renewal: Renewal,
+  before: ActivityProfile,
+  started: number,
+  residentBlocks: number,
+  multiprocessors: number,
+  likeness: number,
+  rate: SmoothedRate,
+): number {
+  const { law, freshDrain } = renewal;
+  const R = residentBlocks;
+  const W = law.groupsPerBlock;
+  const cells = before.width.length;
+  if (scratch.width.length !== cells) scratch = allocateProfile(cells);
+  const middle = cellAt(renewal, MIDDLE * law.meanBlock);
+  const share = Math.min(1, before.block[middle] + started * freshDrain.block[middle]);
+  if (share <= 0) return NaN;
+
+  // Beta-binomial counts: binomial where slots are refilled independently, all or none where they are alike.
+  const alpha = share * (1 / likeness - 1);
+  const beta = (1 - share) * (1 / likeness - 1);
+  let probability = 1;
+  for (let i = 0; i < R; i++) probability *= (alpha + i) / (alpha + beta + i);
+  let sum = 0;
+  let weightAbove = 0;
+  let tail = 0;
+  let total = 0;
+  for (let k = R; k >= 1; k--) {
+    tail += probability;
+    // Most slots refilled on any multiprocessor: at least one block is somewhere.
+    const reached = k === 1 ? 1 : 1 - Math.pow(Math.max(0, 1 - tail), multiprocessors);
+    const weight = reached - weightAbove;
+    if (weight > NEGLIGIBLE) {
+      const alikes = Math.max(1, Math.min(multiprocessors, (multiprocessors * probability) / reached));
+      sum += weight * drainOf(k, Math.round(alikes));
+      total += weight;
+    }
+    weightAbove = reached;
+    probability *= (k / (R - k + 1)) * ((beta + R - k) / (alpha + k - 1));
+  }
+  return sum / total;
+
+  function drainOf(k: number, alikes: number): number {
+    for (let c = 0; c < cells; c++) {
+      const block = Math.min(1, before.block[c] + started * freshDrain.block[c]);
+      const group = Math.min(block, before.group[c] + started * freshDrain.group[c]);
+      scratch.width[c] = before.width[c];
+      if (c < middle) {
+        // Refilled slots as fresh ones, and what is left of the others beside them.
+        const own = freshDrain.group[c];
+        const others = share < 1 ? Math.max(0, group - share * own) / (1 - share) : 0;
+        const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
+        scratch.block[c] = 1;
+        scratch.logIdle[c] = LOG_CERTAIN;
+        scratch.group[c] = active;
+        scratch.pair[c] = active * active;
+      } else {
+        const pair = Math.min(group, before.pair[c] + started * freshDrain.pair[c]);
+        scratch.block[c] = Math.min(1, block / share);
+        scratch.logIdle[c] = logNone(scratch.block[c]);
+        scratch.group[c] = Math.min(1, group / share);
+        scratch.pair[c] = Math.min(1, pair / share);
+      }
+    }
+    return drainCycles(scratch, undefined, 0, k, W, alikes, rate, R * W);
+  }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
+import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
+import { smoothRate } from '../../src-workers/models/composite/rate.ts';
+import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { prepareDevice } from '../../src-workers/simulate/device.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { replicate } from '../../src-workers/simulate/replicate.ts';
+import { independentGroups } from '../../src-workers/simulate/samplers.ts';
+import { randomDesign } from '../bench/composite-designs.ts';
+
+/** A short form of test/bench/composite.ts, which judges 500 designs by the same figures. */
+describe('the composite prediction against the event simulation', () => {
+  it('differs by at most 1.5 % in the median and 6 % at the 95th percentile, and ranks alike', () => {
+    const random = seededRandom(11);
+    const predicted: number[] = [];
+    const simulated: number[] = [];
+    while (predicted.length < 80) {
+      const design = randomDesign(random, 5e4);
+      const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, rate } = design;
+      // Without imbalance both are exact (test/property/composite.test.ts): not to be counted here.
+      if (design.label.startsWith('constant')) continue;
+      const groups = gridBlocks * groupsPerBlock;
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(design.depth)));
+      const times = unwrap(
+        replicate(device, {
+          seed: predicted.length,
+          atLeast: Math.max(8, Math.ceil(1e5 / groups)),
+          atMost: Math.max(16, Math.ceil(2e6 / groups)),
+          relativeStandardError: 0.005,
+        }),
+      );
+      // Heavy tails that this many replications cannot pin down judge nobody.
+      if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
+      const block = prepareBlockLaw(design.depth, groupsPerBlock);
+      const residency = prepareResidency(block, residentBlocks, smoothRate(rate));
+      predicted.push(predictCycles(residency, gridBlocks, multiprocessors));
+      simulated.push(times.meanCycles);
+    }
+    const differences = predicted.map((cycles, i) => Math.abs(cycles / simulated[i] - 1)).sort((a, b) => a - b);
+    expect(differences[Math.floor(differences.length / 2)]).toBeLessThanOrEqual(0.015);
+    expect(differences[Math.floor(differences.length * 0.95)]).toBeLessThanOrEqual(0.06);
+    expect(spearman(Float64Array.from(predicted), Float64Array.from(simulated))).toBeGreaterThanOrEqual(0.998);
+  }, 60_000);
+});
