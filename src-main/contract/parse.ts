@@ -1,8 +1,11 @@
 import * as v from 'valibot';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from './json.ts';
+import { editDistance } from './nearest.ts';
 import { studySchema, type Study } from './study.ts';
 
+const STUDY_EXPECTED =
+  'expected a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
 /** `axes.blockThreads[3]` from a Valibot issue's path; `` at the root. */
@@ -15,40 +18,103 @@ function fieldPath(issue: v.BaseIssue<unknown>): string {
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  const text =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : typeof value === 'object' && value !== null
+        ? JSON.stringify(value)
+        : String(value);
   return text === undefined ? 'nothing' : text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-/** The most specific issue of a failed validation: inside a union, that of the branch which got furthest. */
-function deepest(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> {
-  let best = issue;
-  for (const inner of issue.issues ?? []) {
-    const candidate = deepest(inner as v.BaseIssue<unknown>);
-    if ((candidate.path?.length ?? 0) > (best.path?.length ?? 0)) best = candidate;
-  }
-  return best;
+type Issue = v.BaseIssue<unknown>;
+
+/**
+ * The issue a person can act on: of a union, that of the option meant by the kind of value given (a list, an object).
+ * A union's own issues have paths from its value on; here they are from the root.
+ */
+function meant(issue: Issue): Issue {
+  if (issue.type !== 'union') return issue;
+  const kind = Array.isArray(issue.input) ? 'array' : 'object';
+  const inner = issue.issues?.find((candidate) => candidate.path?.[0]?.type === kind);
+  if (!inner) return issue;
+  const path = [...(issue.path ?? []), ...(inner.path ?? [])];
+  return meant({ ...inner, path: path as unknown as NonNullable<Issue['path']> });
 }
 
-function describe(issue: v.BaseIssue<unknown>): string {
-  if (issue.kind === 'schema' && issue.type === 'strict_object' && issue.expected === 'never')
-    return `${fieldPath(issue)}: unknown field`;
+/** What a Valibot schema may hold of the schemas below it. */
+interface SchemaParts {
+  readonly wrapped?: SchemaParts;
+  readonly entries?: Readonly<Record<string, SchemaParts>>;
+  readonly item?: SchemaParts;
+  readonly value?: SchemaParts;
+  readonly options?: readonly SchemaParts[];
+}
+
+/** The schema of a field, found by its path: that of a list's entries, of a field, of the option that has the field. */
+function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
+  let at = schema as SchemaParts | undefined;
+  for (const { key } of path) {
+    while (at?.wrapped) at = at.wrapped;
+    const holder: SchemaParts | undefined =
+      at?.options?.find((option) => (typeof key === 'number' ? option.item : option.entries)) ?? at;
+    at = holder?.entries ? holder.entries[String(key)] : (holder?.item ?? holder?.value);
+  }
+  while (at?.wrapped) at = at.wrapped;
+  return at;
+}
+
+/** Longest misspelling that is still taken for a field. */
+const MAX_MISSPELLING = 3;
+
+function unknownField(schema: unknown, issue: Issue): string {
+  const path: readonly { readonly key: unknown }[] = issue.path ?? [];
+  const owner = schemaAt(schema, path.slice(0, -1));
+  const wrong = String(path.at(-1)?.key ?? '');
+  const nearest = Object.keys(owner?.entries ?? {})
+    .map((name) => ({ name, distance: editDistance(wrong, name) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  const hint =
+    nearest && nearest.distance <= Math.min(MAX_MISSPELLING, wrong.length / 2)
+      ? `; did you mean "${nearest.name}"?`
+      : '';
+  return `${fieldPath(issue)}: unknown field${hint}`;
+}
+
+/** `"a" or "b"`, `one of "a", "b", "c"`, from Valibot's `("a" | "b")`. */
+function expectation(issue: Issue): string {
+  if (issue.message.startsWith('expected')) return issue.message;
+  const options = (issue.expected ?? issue.message).replace(/^\((.*)\)$/, '$1').split(' | ');
+  return `expected ${options.length > 2 ? `one of ${options.join(', ')}` : options.join(' or ')}`;
+}
+
+function describe(schema: unknown, issue: Issue): string {
+  if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
   const path = fieldPath(issue);
+  if (issue.type === 'strict_object' && issue.input === undefined && issue.path) {
+    // A missing field: what it should be is in the schema of the field, not in that of the object.
+    const field = schemaAt(schema, issue.path);
+    const missing = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
+    if (missing && missing.type !== issue.type) return `${path}: got nothing, ${expectation(missing)}`;
+    return `${path}: got nothing, ${issue.expected?.startsWith('"') ? 'expected this field' : expectation(issue)}`;
+  }
   const got = issue.input === undefined ? 'nothing' : shown(issue.input);
-  const expectation = issue.message.startsWith('expected')
-    ? issue.message
-    : `expected ${(issue.expected ?? issue.message).replaceAll('"', "'").replaceAll(' | ', ' or ')}`;
-  return `${path || 'value'}: got ${got}, ${expectation}`;
+  return `${path || 'value'}: got ${got}, ${expectation(issue)}`;
 }
 
 /**
  * Validates a value that crossed a boundary. On failure the message names the field, what was got and what was expected;
  * the context carries the path of the first wrong field.
  */
-export function validate<Schema extends v.GenericSchema>(schema: Schema, value: unknown, what: string): Result<v.InferOutput<Schema>> {
+export function validate<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+): Result<v.InferOutput<Schema>> {
   const outcome = v.safeParse(schema, value, { abortPipeEarly: true });
   if (outcome.success) return ok(outcome.output);
-  const issues = outcome.issues.map((issue) => deepest(issue));
-  const shownIssues = issues.slice(0, 3).map(describe);
+  const issues = outcome.issues.map(meant);
+  const shownIssues = issues.slice(0, 3).map((issue) => describe(schema, issue));
   const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
   const field = fieldPath(issues[0]!);
   return fail('bad-input', `${what}: ${shownIssues.join('; ')}${more}`, { field });
@@ -59,5 +125,8 @@ export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
     return fail('bad-input', `${fileName}: got ${text.length} characters, expected at most ${MAX_STUDY_CHARACTERS}`);
   const json = parseJson(text, fileName);
-  return json.ok ? validate(studySchema, json.value, fileName) : json;
+  if (!json.ok) return json;
+  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+    return fail('bad-input', `${fileName}: value: got ${shown(json.value)}, ${STUDY_EXPECTED}`, { field: '' });
+  return validate(studySchema, json.value, fileName);
 }

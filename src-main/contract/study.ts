@@ -6,69 +6,186 @@ import * as v from 'valibot';
  */
 export const STUDY_FORMAT_VERSION = 1;
 
-const text = (maximum: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(maximum));
-const nonNegative = v.pipe(v.number(), v.finite(), v.minValue(0));
-const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
-const count = (maximum: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maximum));
-
+/** Schemas whose messages say what was expected, whatever was wrong: the type, a fraction, a bound. */
+function text(maximum: number) {
+  const expected = `expected text of 1 to ${maximum} characters`;
+  return v.pipe(v.string(expected), v.minLength(1, expected), v.maxLength(maximum, expected));
+}
+const LARGEST = 2 ** 31 - 1;
+function count(maximum: number, minimum = 1) {
+  const expected =
+    maximum === LARGEST
+      ? `expected a whole number ≥ ${minimum}`
+      : `expected a whole number from ${minimum} to ${maximum}`;
+  return v.pipe(v.number(expected), v.integer(expected), v.minValue(minimum, expected), v.maxValue(maximum, expected));
+}
+function between(minimum: number, maximum: number) {
+  const expected = `expected a number from ${minimum} to ${maximum}`;
+  return v.pipe(v.number(expected), v.minValue(minimum, expected), v.maxValue(maximum, expected));
+}
+const ABOVE_ZERO = 'expected a number above 0';
+const positive = v.pipe(v.number(ABOVE_ZERO), v.finite(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO));
+const AT_LEAST_ZERO = 'expected a number ≥ 0';
+const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
+/** A list of 1 to `maximum` entries. */
+function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: string) {
+  const expected = `expected 1 to ${maximum} ${what}`;
+  return v.pipe(v.array(item, expected), v.minLength(1, expected), v.maxLength(maximum, expected));
+}
 /** The largest number of values one axis may have, and of designs one study may enumerate. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_DESIGNS = 64_000_000;
 
 const range = v.strictObject({
-  from: count(2 ** 31 - 1),
-  to: count(2 ** 31 - 1),
-  step: v.optional(count(2 ** 31 - 1)),
+  from: v.pipe(count(LARGEST), v.description('First value')),
+  to: v.pipe(count(LARGEST), v.description('Last value, if the steps meet it; at least "from"')),
+  step: v.optional(v.pipe(count(LARGEST), v.description('Distance of the values (default 1)'))),
 });
 const countAxis = v.union(
-  [v.pipe(v.array(count(2 ** 31 - 1)), v.minLength(1), v.maxLength(MAX_AXIS_VALUES)), range],
+  [list(count(LARGEST), MAX_AXIS_VALUES, 'values'), range],
   'expected a list of whole numbers ≥ 1 or a range {"from", "to", "step"}',
 );
 
-export const workloadSchema = v.strictObject({
-  lengths: v.pipe(text(4096), v.description('Workload grammar: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …')),
-  units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
-  truncation: v.optional(
-    v.pipe(v.number(), v.gtValue(0), v.maxValue(0.01), v.description('Probability cut from an infinite support (default 1e-6)')),
-  ),
-});
+export const workloadSchema = v.strictObject(
+  {
+    lengths: v.pipe(
+      text(4096),
+      v.description(
+        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …; files are looked for beside the study',
+      ),
+    ),
+    units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
+    truncation: v.optional(
+      v.pipe(
+        v.number('expected a number above 0 and at most 0.01'),
+        v.gtValue(0, 'expected a number above 0 and at most 0.01'),
+        v.maxValue(0.01, 'expected a number above 0 and at most 0.01'),
+        v.description('Probability cut from an infinite support (default 1e-6)'),
+      ),
+    ),
+  },
+  'expected an object with "lengths" and "units"',
+);
 
-export const kernelSchema = v.strictObject({
-  name: text(200),
-  registersPerThread: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)),
-  sharedMemoryBytesPerBlock: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 24)), 0),
-  instructionsPerIteration: positive,
-  dependentLoadsPerIteration: v.optional(nonNegative, 0),
-  bytesPerIteration: v.optional(nonNegative, 0),
-  serialFraction: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0),
-  cooperationCost: v.optional(nonNegative, 0),
-  setupIterationsPerUnit: v.optional(nonNegative, 0),
-  kneeSoftness: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(100)), 6.5),
-  bytesPerUnit: v.optional(nonNegative, 64),
-  lengthsKnownBeforeLaunch: v.optional(v.boolean(), false),
-  spillInstructionsPerRegister: v.optional(nonNegative, 2),
-});
+export const kernelSchema = v.strictObject(
+  {
+    name: v.pipe(text(200), v.description('Name of the kernel')),
+    registersPerThread: v.pipe(
+      count(1024),
+      v.description('Registers per thread the compiler wants when nothing caps it'),
+    ),
+    sharedMemoryBytesPerBlock: v.optional(
+      v.pipe(count(2 ** 24, 0), v.description('Static and dynamic shared memory of a block, bytes')),
+      0,
+    ),
+    instructionsPerIteration: v.pipe(positive, v.description('Thread-group instructions issued per iteration')),
+    dependentLoadsPerIteration: v.optional(
+      v.pipe(nonNegative, v.description('Loads per iteration on the critical path that go to device memory')),
+      0,
+    ),
+    bytesPerIteration: v.optional(
+      v.pipe(nonNegative, v.description('Device-memory traffic of one lane per iteration, bytes')),
+      0,
+    ),
+    serialFraction: v.optional(
+      v.pipe(
+        between(0, 1),
+        v.description('Part of an iteration that does not speed up when threads share a unit, 0 to 1'),
+      ),
+      0,
+    ),
+    cooperationCost: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description('Cost of one cooperation step (of log2 of the threads per unit), as a fraction of an iteration'),
+      ),
+      0,
+    ),
+    setupIterationsPerUnit: v.optional(
+      v.pipe(nonNegative, v.description('Work before the first iteration of each unit, in iterations')),
+      0,
+    ),
+    kneeSoftness: v.optional(
+      v.pipe(
+        between(1, 100),
+        v.description('Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner'),
+      ),
+      6.5,
+    ),
+    bytesPerUnit: v.optional(
+      v.pipe(nonNegative, v.description('Input and state of a unit that a reordering has to move, bytes')),
+      64,
+    ),
+    lengthsKnownBeforeLaunch: v.optional(
+      v.pipe(
+        v.boolean('expected true or false'),
+        v.description('Whether lengths are known before launch; sorting and bucketing need them'),
+      ),
+      false,
+    ),
+    spillInstructionsPerRegister: v.optional(
+      v.pipe(nonNegative, v.description('Instructions per iteration that a register spilled by a cap costs')),
+      2,
+    ),
+  },
+  'expected an object with "name", "registersPerThread", "instructionsPerIteration", …',
+);
 
 export const pipelineSchema = v.strictObject({
-  latencyCycles: positive,
-  issueCycles: positive,
-  kneeSoftness: v.pipe(v.number(), v.minValue(1), v.maxValue(100)),
-  schedulers: v.optional(count(64)),
+  latencyCycles: v.pipe(positive, v.description('Latency floor of one iteration, cycles')),
+  issueCycles: v.pipe(
+    positive,
+    v.description('Issue cost of one iteration of one thread group, cycles of the multiprocessor'),
+  ),
+  kneeSoftness: v.pipe(between(1, 100), v.description('Softness of the knee between the two')),
+  schedulers: v.optional(v.pipe(count(64), v.description("Schedulers per multiprocessor (default: the device's)"))),
 });
 
-export const axesSchema = v.strictObject({
-  threadsPerUnit: v.optional(countAxis, [1]),
-  loop: v.optional(v.pipe(v.array(v.picklist(['nested', 'flattened'])), v.minLength(1)), ['nested']),
-  balancing: v.optional(v.pipe(v.array(text(64)), v.minLength(1), v.maxLength(64)), ['none']),
-  blockThreads: countAxis,
-  unitsPerThread: v.optional(countAxis),
-  gridBlocks: v.optional(countAxis),
-  blocksPerMultiprocessor: v.optional(countAxis),
-  registerCap: v.optional(
-    v.pipe(v.array(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)))), v.minLength(1), v.maxLength(64)),
-    [null],
-  ),
-});
+export const axesSchema = v.strictObject(
+  {
+    threadsPerUnit: v.optional(
+      v.pipe(countAxis, v.description('Threads that share one unit: powers of two up to the thread-group width')),
+      [1],
+    ),
+    loop: v.optional(
+      v.pipe(
+        list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
+        v.description('How a lane runs the units it owns: one loop inside another, or one loop over all iterations'),
+      ),
+      ['nested'],
+    ),
+    balancing: v.optional(
+      v.pipe(
+        list(text(64), 64, 'strategies'),
+        v.description(
+          'How units are ordered before launch: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch',
+        ),
+      ),
+      ['none'],
+    ),
+    blockThreads: v.pipe(countAxis, v.description('Threads per block')),
+    unitsPerThread: v.optional(
+      v.pipe(
+        countAxis,
+        v.description(
+          'Units each slot processes; the grid follows. Values of the three launch fields are values of one axis',
+        ),
+      ),
+    ),
+    gridBlocks: v.optional(v.pipe(countAxis, v.description('Blocks of the launch; the units per thread follow'))),
+    blocksPerMultiprocessor: v.optional(
+      v.pipe(countAxis, v.description('Blocks of the launch per multiprocessor of the device')),
+    ),
+    registerCap: v.optional(
+      v.pipe(
+        list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
+        v.description('Registers per thread the compiler is held to; null: no cap'),
+      ),
+      [null],
+    ),
+  },
+  'expected an object with "blockThreads" and further axes',
+);
 
 /** Quantities a constraint may bound; all are known before a time is predicted. */
 export const CONSTRAINT_QUANTITIES = [
@@ -84,39 +201,57 @@ export const CONSTRAINT_QUANTITIES = [
 
 export const constraintSchema = v.pipe(
   v.strictObject({
-    quantity: v.picklist(CONSTRAINT_QUANTITIES),
-    atLeast: v.optional(v.number()),
-    atMost: v.optional(v.number()),
-    multipleOf: v.optional(positive),
+    quantity: v.pipe(v.picklist(CONSTRAINT_QUANTITIES), v.description('What is bounded')),
+    atLeast: v.optional(v.pipe(v.number('expected a number'), v.description('Smallest value that is kept'))),
+    atMost: v.optional(v.pipe(v.number('expected a number'), v.description('Largest value that is kept'))),
+    multipleOf: v.optional(v.pipe(positive, v.description('Only multiples of this are kept'))),
   }),
   v.check(
-    (constraint) => constraint.atLeast !== undefined || constraint.atMost !== undefined || constraint.multipleOf !== undefined,
+    (constraint) =>
+      constraint.atLeast !== undefined || constraint.atMost !== undefined || constraint.multipleOf !== undefined,
     'expected at least one of "atLeast", "atMost" or "multipleOf"',
   ),
+  v.description('A bound on a quantity of a design; at least one of "atLeast", "atMost" and "multipleOf"'),
 );
 
 export const studySchema = v.strictObject({
-  $schema: v.optional(v.string()),
-  lockstep: v.literal(STUDY_FORMAT_VERSION, 'expected 1, the version of the study format this Lockstep reads'),
-  name: text(200),
-  description: v.optional(v.pipe(v.string(), v.maxLength(4000)), ''),
-  workload: workloadSchema,
-  kernel: kernelSchema,
-  devices: v.pipe(
-    v.array(v.pipe(text(200), v.description('Id of a device of the catalogue or of your own devices'))),
-    v.minLength(1),
-    v.maxLength(64),
+  $schema: v.optional(v.pipe(v.string('expected text'), v.description('Where an editor finds this schema'))),
+  lockstep: v.pipe(
+    v.literal(STUDY_FORMAT_VERSION, 'expected 1, the version of the study format this Lockstep reads'),
+    v.description('Version of the study format'),
   ),
-  axes: axesSchema,
-  constraints: v.optional(v.pipe(v.array(constraintSchema), v.maxLength(64)), []),
+  name: v.pipe(text(200), v.description('Name of the study')),
+  description: v.optional(
+    v.pipe(
+      v.string('expected text'),
+      v.maxLength(4000, 'expected at most 4000 characters'),
+      v.description('What the study is about'),
+    ),
+    '',
+  ),
+  workload: v.pipe(workloadSchema, v.description('The work: how many units, and how their lengths are distributed')),
+  kernel: v.pipe(kernelSchema, v.description('What is known of the kernel, whatever the device')),
+  devices: v.pipe(
+    list(v.pipe(text(200), v.description('Id of a device of the catalogue or of your own devices')), 64, 'device ids'),
+    v.description('Devices to map the work onto'),
+  ),
+  axes: v.pipe(axesSchema, v.description('The design space: the product of these axes and the devices')),
+  constraints: v.optional(
+    v.pipe(
+      v.array(constraintSchema, 'expected a list of constraints'),
+      v.maxLength(64, 'expected at most 64 constraints'),
+      v.description('Designs outside any of these are invalid'),
+    ),
+    [],
+  ),
   pipeline: v.optional(
     v.pipe(
-      v.record(text(200), pipelineSchema),
+      v.record(text(200), pipelineSchema, 'expected an object of pipeline parameters by device id'),
       v.description('Measured pipeline parameters by device id; they replace the ones derived from the device'),
     ),
     {},
   ),
-  seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 32 - 1)), 1),
+  seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of everything random in a run')), 1),
 });
 
 export type StudyFile = v.InferInput<typeof studySchema>;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { StoreClient } from '../../db/store-api.ts';
 import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { editDistance } from '../contract/nearest.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 
 /** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
@@ -12,17 +13,6 @@ export interface Catalogue {
   gpus(ids: readonly string[]): Promise<Result<readonly GpuDevice[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1)
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 /** Up to three names that look like what was meant: containing every word of it, or a few letters off. */

@@ -80,7 +80,6 @@ describe('a sweep', () => {
   it('that is cancelled keeps what was saved, and resumes to the result of an uninterrupted one', async () => {
     const engine = await engineOn(temporaryFile(), 1);
     const { id } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
-    let runId = 0;
     const progressed = new Promise<RunProgress>((resolve) => {
       const off = engine.subscribe((event, payload) => {
         const progress = payload as RunProgress;
@@ -89,7 +88,7 @@ describe('a sweep', () => {
         resolve(progress);
       });
     });
-    ({ runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId: id }));
+    const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId: id });
     await progressed;
     await call(engine, 'runs.cancel', { id: runId });
     const cancelled = await call<RunDetail>(engine, 'runs.get', { id: runId });
