@@ -20,6 +20,8 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
   const bandAt = (n: number) => band.find((row) => row.n === n);
   const top = Math.max(1.05, ...losses.map(({ aggregateLoss }) => aggregateLoss), ...band.map(({ high }) => high));
   const step = niceStep(top - 1);
+  // From 1, which is no loss; from 0 where that would make the ticks uneven.
+  const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const last = losses.at(-1)!;
   const edge = bandAt(last.n);
@@ -31,7 +33,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
     ...extra,
   });
   // Labels at the lines' ends give way to each other: they need 14 px, and the axis spans about 290.
-  const apart = ((yMax - 1) * 15) / 290;
+  const apart = ((yMax - yMin) * 15) / 290;
   const ends = [
     { text: 'aggregate', value: last.aggregateLoss, strong: true },
     { text: 'mean', value: last.meanLoss, strong: true },
@@ -58,7 +60,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
         rich: { on: { ...label(theme, 'text'), fontWeight: 600 } },
       },
     },
-    yAxis: valueAxis(theme, { min: 1, max: yMax, step }),
+    yAxis: valueAxis(theme, { min: yMin, max: yMax, step }),
     tooltip: {
       ...tooltip(theme),
       trigger: 'axis',

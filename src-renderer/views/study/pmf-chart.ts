@@ -135,14 +135,15 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
         renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
           const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
           const top = i === marks.length - 1 && i > 1 ? 25 : 8;
-          const left = i === 0;
+          // The mean stands left of its line, unless the edge is too near.
+          const left = i === 0 && x > 96;
           return {
             type: 'group',
             children: [
               {
                 type: 'line',
                 shape: { x1: x, y1: top, x2: x, y2: bottom },
-                style: { stroke: mark.colour, lineWidth: left ? 1 : 1.5, ...(left && { lineDash: [3, 3] }) },
+                style: { stroke: mark.colour, lineWidth: i === 0 ? 1 : 1.5, ...(i === 0 && { lineDash: [3, 3] }) },
               },
               {
                 type: 'text',
