@@ -16,6 +16,12 @@ export interface ActivityProfile {
   readonly pair: Float64Array;
   /** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
   readonly logIdle: Float64Array;
+  /** Mean and variance of the active groups of a slot. */
+  readonly active: Float64Array;
+  readonly variance: Float64Array;
+  /** The same of a slot whose block is active. */
+  readonly own: Float64Array;
+  readonly ownVariance: Float64Array;
 }
 
 /** Stands for ln 0. */
@@ -182,6 +188,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
       drainEdges.push(last);
     }
   });
+  countGroups(fresh, groupsPerBlock);
   return {
     groupsPerBlock,
     fresh,
@@ -199,10 +206,30 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
 
 export function allocateProfile(cells: number): ActivityProfile {
   return {
+    active: new Float64Array(cells),
+    variance: new Float64Array(cells),
+    own: new Float64Array(cells),
+    ownVariance: new Float64Array(cells),
     width: new Float64Array(cells),
     block: new Float64Array(cells),
     group: new Float64Array(cells),
     pair: new Float64Array(cells),
     logIdle: new Float64Array(cells),
   };
+}
+
+/** Fills the numbers of groups from the probabilities. */
+export function countGroups(profile: ActivityProfile, groupsPerBlock: number): ActivityProfile {
+  const W = groupsPerBlock;
+  const { width, block, group, pair, active, variance, own, ownVariance } = profile;
+  for (let c = 0; c < width.length; c++) {
+    const mean = W * group[c];
+    const square = mean + W * (W - 1) * pair[c];
+    active[c] = mean;
+    variance[c] = Math.max(0, square - mean * mean);
+    const given = block[c] > 0 ? 1 / block[c] : 0;
+    own[c] = mean * given;
+    ownVariance[c] = Math.max(0, square * given - own[c] * own[c]);
+  }
+  return profile;
 }

@@ -16,25 +16,19 @@ export const drainParts = {
  * On average one takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The slowest is late for two
  * independent reasons: it holds the longest block of all (the same integral over the time in which any block of the
  * device is active, for the multiprocessor that holds that block), or more work in total (the variance of the integral).
- * @param profile activity of a slot
- * @param extra further activity on the same cells, weighted by `extraWeight`; or `undefined`
+ * @param profile activity of a slot, with its groups counted
  * @param slots block slots in use per multiprocessor
- * @param groupsPerBlock W_b
- * @param cap most groups that can be active, if not those of the slots in use
+ * @param cap most groups that can be active on a multiprocessor
  */
 export function drainCycles(
   profile: ActivityProfile,
-  extra: ActivityProfile | undefined,
-  extraWeight: number,
   slots: number,
-  groupsPerBlock: number,
   multiprocessors: number,
   rate: SmoothedRate,
-  cap = slots * groupsPerBlock,
+  cap: number,
 ): number {
-  const W = groupsPerBlock;
   const { cycles } = rate;
-  const { width } = profile;
+  const { width, block, group, logIdle } = profile;
   const deviceSlots = slots * multiprocessors;
   const top = normalMaximum(multiprocessors);
   const skewing = Math.max(0, top * top - 1) / 6;
@@ -46,54 +40,46 @@ export function drainCycles(
   let alignedShift = 0;
   let aligned = 0;
   for (let c = 0; c < width.length; c++) {
+    const b = block[c];
+    if (b < 1e-13) continue;
     const h = width[c];
-    let block = profile.block[c];
-    let group = profile.group[c];
-    let pair = profile.pair[c];
-    let logIdle = profile.logIdle[c];
-    if (extra) {
-      logIdle += extraWeight * extra.logIdle[c];
-      block += extraWeight * extra.block[c];
-      group += extraWeight * extra.group[c];
-      pair += extraWeight * extra.pair[c];
-      // The grid of starts is only so fine: a slot never holds more than one block.
-      if (block > 1) block = 1;
-      if (group > block) group = block;
-      if (pair > group) pair = group;
+    const active = profile.active[c];
+    const slotVariance = profile.variance[c];
+    const all = slots * active;
+    const allVariance = slots * slotVariance;
+
+    const idle = b < 1 ? power(1 - b, slots) : 0;
+    if (idle < 1e-9) {
+      meanTime += h * meanRate(cycles, all, allVariance, cap);
+    } else {
+      const alive = 1 - idle;
+      const mean = all / alive;
+      meanTime += h * alive * meanRate(cycles, mean, (allVariance + all * all) / alive - mean * mean, cap);
     }
-    if (block < 1e-13) continue;
-    const active = W * group;
-    const square = active + W * (W - 1) * pair;
-    const slotVariance = Math.max(0, square - active * active);
 
-    const idle = power(1 - block, slots);
-    const alive = 1 - idle;
-    const mean = (slots * active) / alive;
-    const variance = (slots * (slotVariance + slots * active * active)) / alive - mean * mean;
-    meanTime += h * alive * meanRate(cycles, mean, variance, cap);
-
-    const own = active / block;
-    const meanSlow = own + (slots - 1) * active;
-    const varianceSlow = Math.max(0, square / block - own * own) + (slots - 1) * slotVariance;
+    const meanSlow = profile.own[c] + (all - active);
+    const varianceSlow = profile.ownVariance[c] + (allVariance - slotVariance);
     // At least half a group to either side, so that the difference is a slope.
     const step = Math.max(0.5, Math.sqrt(varianceSlow));
     const above = rateAt(cycles, meanSlow + step, cap);
     const t = meanRate(cycles, meanSlow, varianceSlow, cap);
-    const aliveAnywhere = 1 - Math.exp(deviceSlots * logIdle);
+    const aliveAnywhere = 1 - Math.exp(deviceSlots * logIdle[c]);
     longestTime += h * t * aliveAnywhere;
-    if (group < 1) {
+    const ended = 1 - group[c];
+    if (ended > 0) {
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
-      const slope = (above - t) / step;
-      const before = slope * (1 - group) * h;
-      spread += ((slope * slots * slotVariance) / (1 - group)) * h * (2 * inner + before);
+      const slope = ((above - t) / step) * h;
+      const before = slope * ended;
+      spread += ((slope * allVariance) / ended) * (2 * inner + before);
       inner += before;
-      const deviation = Math.sqrt(slots * slotVariance);
-      const clump = slotVariance / Math.max(1e-12, active * (1 - group));
-      const shift = Math.min(cap - slots * active, top * deviation + Math.max(0, skewing * (1 - 2 * group) * clump));
-      const topGroups = slots * active + shift;
-      topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, topGroups, cap));
-      aligned += h * slope * deviation;
-      alignedShift += h * slope * shift;
+      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
+      // is that of a count of clumps.
+      const deviation = Math.sqrt(allVariance);
+      const skewed = skewing * (ended - group[c]) * (slotVariance / (active * ended));
+      const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
+      topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
+      aligned += slope * deviation;
+      alignedShift += slope * shift;
     } else topTime += h * t;
   }
   drainParts.meanCycles = meanTime;

@@ -2,7 +2,7 @@ import type { BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
-import { agedProfile, extendRenewal, profileAfter, renewalOf, type Renewal } from './renewal.ts';
+import { agedProfile, combinedProfile, extendRenewal, renewalOf, type Renewal } from './renewal.ts';
 
 /** Everything about a design but its grid. */
 export interface Residency {
@@ -13,6 +13,8 @@ export interface Residency {
   stationaryRate: number;
   /** Its excess over that of a normal w, per variance of a slot's active fraction between ages. */
   ageExcess: number;
+  /** Correlation of the refills of one multiprocessor's slots; NaN until asked for. */
+  likeness: number;
   /** Cycles from the start to each grid point of the renewal. Valid below `mainKnown`. */
   mainCycles: Float64Array;
   mainKnown: number;
@@ -30,6 +32,7 @@ export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: 
     rate,
     stationaryRate: NaN,
     ageExcess: 0,
+    likeness: NaN,
     mainCycles: NONE,
     mainKnown: 1,
   };
@@ -63,11 +66,11 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
         else point = middle;
       }
       const started = waves - (point === 0 ? 0 : cumulative[point - 1]);
-      const before = profileAfter(renewal, point);
-      let drain = drainCycles(before, renewal.freshDrain, started, R, W, multiprocessors, rate);
-      const inStep = R > 1 ? stepShare(renewal, before, started) : 0;
+      const profile = combinedProfile(renewal, point, started);
+      let drain = drainCycles(profile, R, multiprocessors, rate, R * W);
+      const inStep = R > 1 ? stepShare(renewal, profile) : 0;
       if (inStep > 0.02) {
-        const refilled = refilledDrain(renewal, before, started, R, multiprocessors, likeness(residency), rate);
+        const refilled = refilledDrain(renewal, profile, R, multiprocessors, likeness(residency), rate);
         drain += inStep * (refilled - drain);
       }
       return mainCyclesTo(residency, renewal, point) + drain;
@@ -84,7 +87,7 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
     time = Math.max(time, 0.1 * total);
   }
   const profile = agedProfile(renewal, time);
-  return time * residency.stationaryRate + drainCycles(profile, undefined, 0, R, W, multiprocessors, rate);
+  return time * residency.stationaryRate + drainCycles(profile, R, multiprocessors, rate, R * W);
 }
 
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */
@@ -95,15 +98,18 @@ const RESIDUAL_STEPS = 6;
  * multiprocessors' clocks differ, against how far the ends of blocks on one of them do.
  */
 function likeness(residency: Residency): number {
-  const { block, residentBlocks: R, rate } = residency;
-  const W = block.groupsPerBlock;
-  const wave = drainCycles(block.fresh, undefined, 0, R, W, 1, rate);
-  const perIteration = wave / block.meanBlock;
-  const clocks = drainParts.variance / (perIteration * perIteration);
-  const lives = block.blockDeviation * block.blockDeviation;
-  const differences = clocks + lives;
-  return differences > 0 ? Math.max(LEAST_LIKENESS, (REFILL_CORRELATION * clocks) / differences) : LEAST_LIKENESS;
+  if (Number.isNaN(residency.likeness)) {
+    const { block, residentBlocks: R, rate } = residency;
+    const wave = drainCycles(block.fresh, R, 1, rate, R * block.groupsPerBlock);
+    const perIteration = wave / block.meanBlock;
+    const clocks = drainParts.variance / (perIteration * perIteration);
+    const differences = clocks + block.blockDeviation * block.blockDeviation;
+    const correlation = differences > 0 ? (REFILL_CORRELATION * clocks) / differences : 0;
+    residency.likeness = Math.max(LEAST_LIKENESS, correlation);
+  }
+  return residency.likeness;
 }
+
 /** Keeps the beta law of the counts finite; as good as independent. */
 const LEAST_LIKENESS = 1e-6;
 /** Correlation of the refills for one of the times of the ends: smaller, as only an order is left of the times. */
@@ -134,9 +140,9 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
   const { fresh, groupsPerBlock: W } = block;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, undefined, 0, few + 1, W, fuller, rate) : 0;
+  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, rate, (few + 1) * W) : 0;
   if (few === 0) return full;
-  const rest = drainCycles(fresh, undefined, 0, few, W, multiprocessors, rate);
+  const rest = drainCycles(fresh, few, multiprocessors, rate, few * W);
   if (fuller === 0) return rest;
   // Euler's constant is the mean of a Gumbel variable.
   const scale = (rest - drainParts.meanCycles) / (0.5772 + Math.log(multiprocessors));

@@ -1,4 +1,4 @@
-import { allocateProfile, LOG_CERTAIN, logNone, type ActivityProfile } from './block-law.ts';
+import { allocateProfile, countGroups, LOG_CERTAIN, logNone, type ActivityProfile } from './block-law.ts';
 import { drainCycles } from './drain.ts';
 import type { SmoothedRate } from './rate.ts';
 import type { Renewal } from './renewal.ts';
@@ -20,7 +20,7 @@ const IN_STEP = 3;
 
 let scratch = allocateProfile(64);
 
-/** Mean of an activity over the cells around one time, by the cell that holds it. */
+/** The cell of the drain that holds a time. */
 function cellAt(renewal: Renewal, time: number): number {
   const edges = renewal.law.drainEdges;
   let c = 0;
@@ -29,28 +29,28 @@ function cellAt(renewal: Renewal, time: number): number {
 }
 
 /** How much the waves are in step, 0…1: 1 where no block ends around the middle of the next wave. */
-export function stepShare(renewal: Renewal, before: ActivityProfile, started: number): number {
-  const { law, freshDrain } = renewal;
+export function stepShare(renewal: Renewal, profile: ActivityProfile): number {
+  const { law } = renewal;
+  // With more spread than this the ends of blocks overlap, and what looks like a gap is the scarcity of giants.
+  const narrow = 2 - law.blockDeviation / law.meanBlock / NARROW;
+  if (!(narrow > 0)) return 0;
   const early = cellAt(renewal, (MIDDLE - WINDOW) * law.meanBlock);
   const late = cellAt(renewal, (MIDDLE + WINDOW) * law.meanBlock);
   const edges = law.drainEdges;
   const apart = (0.5 * (edges[late] + edges[late + 1] - edges[early] - edges[early + 1])) / law.meanBlock;
-  if (!(apart > 0)) return 0;
-  const ended = before.block[early] - before.block[late] + started * (freshDrain.block[early] - freshDrain.block[late]);
-  const variation = law.blockDeviation / law.meanBlock;
-  // With more spread than this the ends of blocks overlap, and what looks like a gap is the scarcity of giants.
-  const narrow = Math.min(1, Math.max(0, 2 - variation / NARROW));
-  return narrow * Math.min(1, Math.max(0, 1 - (IN_STEP * ended) / apart));
+  if (!(apart > 0 && profile.block[late] > 0)) return 0;
+  const ended = profile.block[early] - profile.block[late];
+  return Math.min(1, narrow) * Math.min(1, Math.max(0, 1 - (IN_STEP * ended) / apart));
 }
 
 /**
  * Expected time of the drain, cycles, by the number of refilled slots on a multiprocessor.
+ * @param profile activity of a slot after the last dispatch, some of it in the middle of a block's life
  * @param likeness 0…1: how alike the slots of one multiprocessor are in whether they were refilled
  */
 export function refilledDrain(
   renewal: Renewal,
-  before: ActivityProfile,
-  started: number,
+  profile: ActivityProfile,
   residentBlocks: number,
   multiprocessors: number,
   likeness: number,
@@ -59,11 +59,10 @@ export function refilledDrain(
   const { law, freshDrain } = renewal;
   const R = residentBlocks;
   const W = law.groupsPerBlock;
-  const cells = before.width.length;
+  const cells = profile.width.length;
   if (scratch.width.length !== cells) scratch = allocateProfile(cells);
   const middle = cellAt(renewal, MIDDLE * law.meanBlock);
-  const share = Math.min(1, before.block[middle] + started * freshDrain.block[middle]);
-  if (share <= 0) return NaN;
+  const share = profile.block[middle];
 
   // Beta-binomial counts: binomial where slots are refilled independently, all or none where they are alike.
   const alpha = share * (1 / likeness - 1);
@@ -91,26 +90,23 @@ export function refilledDrain(
 
   function drainOf(k: number, alikes: number): number {
     for (let c = 0; c < cells; c++) {
-      const block = Math.min(1, before.block[c] + started * freshDrain.block[c]);
-      const group = Math.min(block, before.group[c] + started * freshDrain.group[c]);
-      scratch.width[c] = before.width[c];
+      scratch.width[c] = profile.width[c];
       if (c < middle) {
         // Refilled slots as fresh ones, and what is left of the others beside them.
         const own = freshDrain.group[c];
-        const others = share < 1 ? Math.max(0, group - share * own) / (1 - share) : 0;
+        const others = share < 1 ? Math.max(0, profile.group[c] - share * own) / (1 - share) : 0;
         const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
         scratch.block[c] = 1;
         scratch.logIdle[c] = LOG_CERTAIN;
         scratch.group[c] = active;
         scratch.pair[c] = active * active;
       } else {
-        const pair = Math.min(group, before.pair[c] + started * freshDrain.pair[c]);
-        scratch.block[c] = Math.min(1, block / share);
+        scratch.block[c] = Math.min(1, profile.block[c] / share);
         scratch.logIdle[c] = logNone(scratch.block[c]);
-        scratch.group[c] = Math.min(1, group / share);
-        scratch.pair[c] = Math.min(1, pair / share);
+        scratch.group[c] = Math.min(1, profile.group[c] / share);
+        scratch.pair[c] = Math.min(1, profile.pair[c] / share);
       }
     }
-    return drainCycles(scratch, undefined, 0, k, W, alikes, rate, R * W);
+    return drainCycles(countGroups(scratch, W), k, alikes, rate, R * W);
   }
 }

@@ -1,4 +1,4 @@
-import { allocateProfile, logNone, type ActivityProfile, type BlockLaw } from './block-law.ts';
+import { allocateProfile, countGroups, logNone, type ActivityProfile, type BlockLaw } from './block-law.ts';
 
 /**
  * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
@@ -26,6 +26,8 @@ export interface Renewal {
   /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
   readonly aged: ActivityProfile;
   agedTime: number;
+  /** Activity after the last dispatch of the launch that was asked for last. */
+  readonly combined: ActivityProfile;
   readonly law: BlockLaw;
   /** P(B = i·step), and the means of the activities over [i·step, (i+1)·step). */
   readonly mass: Float64Array;
@@ -106,6 +108,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
     profiles: [],
     aged: emptyDrain(law),
     agedTime: 0,
+    combined: emptyDrain(law),
     law,
     mass,
     ageGroup,
@@ -153,7 +156,7 @@ const LUMP_SPAN = 0.08;
  * Activity of a slot after grid point `k` where blocks started before `k` only: what drains if nothing starts from then
  * on. Blocks started at `k` itself add `starts·fresh`.
  */
-export function profileAfter(renewal: Renewal, k: number): ActivityProfile {
+function profileAfter(renewal: Renewal, k: number): ActivityProfile {
   const known = renewal.profiles[k];
   if (known) return known;
   const { law, starts, step } = renewal;
@@ -234,5 +237,24 @@ export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
     aged.pair[c] = (high[2] - low[2]) * scale;
   }
   renewal.agedTime = age;
-  return aged;
+  return countGroups(aged, law.groupsPerBlock);
+}
+
+/**
+ * Writes to `renewal.combined` the activity after grid point `k` where `started` blocks per slot start at that point and
+ * none later.
+ */
+export function combinedProfile(renewal: Renewal, k: number, started: number): ActivityProfile {
+  const before = profileAfter(renewal, k);
+  const { combined, freshDrain } = renewal;
+  for (let c = 0; c < combined.width.length; c++) {
+    // The grid of starts is only so fine: a slot never holds more than one block.
+    const block = Math.min(1, before.block[c] + started * freshDrain.block[c]);
+    const group = Math.min(block, before.group[c] + started * freshDrain.group[c]);
+    combined.block[c] = block;
+    combined.group[c] = group;
+    combined.pair[c] = Math.min(group, before.pair[c] + started * freshDrain.pair[c]);
+    combined.logIdle[c] = before.logIdle[c] + started * freshDrain.logIdle[c];
+  }
+  return countGroups(combined, renewal.law.groupsPerBlock);
 }
