@@ -51,13 +51,13 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
       independentGroups(design.depth),
     ),
   );
-  const most = Math.max(16, Math.ceil(MOST_GROUP_ENDS / groups));
+  const most = Math.min(50_000, Math.max(16, Math.ceil(MOST_GROUP_ENDS / groups)));
   const times = unwrap(
     replicate(device, {
       seed,
       // A rare long unit must have had its chance before the mean is believed.
       atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
-      atMost: Math.min(most, 50_000),
+      atMost: most,
       relativeStandardError: 0.003,
     }),
   );

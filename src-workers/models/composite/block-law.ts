@@ -16,9 +16,13 @@ export interface ActivityProfile {
   readonly pair: Float64Array;
   /** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
   readonly logIdle: Float64Array;
-  /** Mean and variance of the active groups of a slot. */
+  /** Mean, variance and standard deviation of the active groups of a slot. */
   readonly active: Float64Array;
   readonly variance: Float64Array;
+  readonly deviation: Float64Array;
+  /** variance / P(a group has ended), or 0 where none has; and that again per active group: 1 where groups are independent. */
+  readonly varianceByEnded: Float64Array;
+  readonly clump: Float64Array;
   /** The same of a slot whose block is active. */
   readonly own: Float64Array;
   readonly ownVariance: Float64Array;
@@ -208,6 +212,9 @@ export function allocateProfile(cells: number): ActivityProfile {
   return {
     active: new Float64Array(cells),
     variance: new Float64Array(cells),
+    deviation: new Float64Array(cells),
+    varianceByEnded: new Float64Array(cells),
+    clump: new Float64Array(cells),
     own: new Float64Array(cells),
     ownVariance: new Float64Array(cells),
     width: new Float64Array(cells),
@@ -221,12 +228,15 @@ export function allocateProfile(cells: number): ActivityProfile {
 /** Fills the numbers of groups from the probabilities. */
 export function countGroups(profile: ActivityProfile, groupsPerBlock: number): ActivityProfile {
   const W = groupsPerBlock;
-  const { width, block, group, pair, active, variance, own, ownVariance } = profile;
+  const { width, block, group, pair, active, variance, deviation, varianceByEnded, clump, own, ownVariance } = profile;
   for (let c = 0; c < width.length; c++) {
     const mean = W * group[c];
     const square = mean + W * (W - 1) * pair[c];
     active[c] = mean;
     variance[c] = Math.max(0, square - mean * mean);
+    deviation[c] = Math.sqrt(variance[c]);
+    varianceByEnded[c] = group[c] < 1 ? variance[c] / (1 - group[c]) : 0;
+    clump[c] = mean > 0 ? varianceByEnded[c] / mean : 0;
     const given = block[c] > 0 ? 1 / block[c] : 0;
     own[c] = mean * given;
     ownVariance[c] = Math.max(0, square * given - own[c] * own[c]);

@@ -29,6 +29,7 @@ export function drainCycles(
 ): number {
   const { cycles } = rate;
   const { width, block, group, logIdle } = profile;
+  const rootSlots = Math.sqrt(slots);
   const deviceSlots = slots * multiprocessors;
   const top = normalMaximum(multiprocessors);
   const skewing = Math.max(0, top * top - 1) / 6;
@@ -47,22 +48,24 @@ export function drainCycles(
     const slotVariance = profile.variance[c];
     const all = slots * active;
     const allVariance = slots * slotVariance;
+    const deviation = rootSlots * profile.deviation[c];
 
     const idle = b < 1 ? power(1 - b, slots) : 0;
     if (idle < 1e-9) {
-      meanTime += h * meanRate(cycles, all, allVariance, cap);
+      meanTime += h * meanRate(cycles, all, deviation, cap);
     } else {
       const alive = 1 - idle;
       const mean = all / alive;
-      meanTime += h * alive * meanRate(cycles, mean, (allVariance + all * all) / alive - mean * mean, cap);
+      const square = (allVariance + all * all) / alive;
+      meanTime += h * alive * meanRate(cycles, mean, Math.sqrt(Math.max(0, square - mean * mean)), cap);
     }
 
     const meanSlow = profile.own[c] + (all - active);
-    const varianceSlow = profile.ownVariance[c] + (allVariance - slotVariance);
+    const deviationSlow = Math.sqrt(profile.ownVariance[c] + (allVariance - slotVariance));
     // At least half a group to either side, so that the difference is a slope.
-    const step = Math.max(0.5, Math.sqrt(varianceSlow));
+    const step = Math.max(0.5, deviationSlow);
     const above = rateAt(cycles, meanSlow + step, cap);
-    const t = meanRate(cycles, meanSlow, varianceSlow, cap);
+    const t = meanRate(cycles, meanSlow, deviationSlow, cap);
     const aliveAnywhere = 1 - Math.exp(deviceSlots * logIdle[c]);
     longestTime += h * t * aliveAnywhere;
     const ended = 1 - group[c];
@@ -70,12 +73,11 @@ export function drainCycles(
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       const slope = ((above - t) / step) * h;
       const before = slope * ended;
-      spread += ((slope * allVariance) / ended) * (2 * inner + before);
+      spread += slope * slots * profile.varianceByEnded[c] * (2 * inner + before);
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
-      const deviation = Math.sqrt(allVariance);
-      const skewed = skewing * (ended - group[c]) * (slotVariance / (active * ended));
+      const skewed = skewing * (ended - group[c]) * profile.clump[c];
       const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
       aligned += slope * deviation;

@@ -67,12 +67,12 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
       }
       const started = waves - (point === 0 ? 0 : cumulative[point - 1]);
       const profile = combinedProfile(renewal, point, started);
-      let drain = drainCycles(profile, R, multiprocessors, rate, R * W);
       const inStep = R > 1 ? stepShare(renewal, profile) : 0;
-      if (inStep > 0.02) {
-        const refilled = refilledDrain(renewal, profile, R, multiprocessors, likeness(residency), rate);
-        drain += inStep * (refilled - drain);
+      let drain = 0;
+      if (inStep > 0) {
+        drain = inStep * refilledDrain(renewal, profile, R, multiprocessors, likeness(residency), rate);
       }
+      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, R, multiprocessors, rate, R * W);
       return mainCyclesTo(residency, renewal, point) + drain;
     }
   }
@@ -169,14 +169,15 @@ function makeStationary(residency: Residency): void {
     const weight = (fresh.width[c] * b) / meanBlock;
     const own = (W * g) / b;
     const ownVariance = Math.max(0, (W * g + W * (W - 1) * fresh.pair[c]) / b - own * own);
-    mean += weight * meanRate(rate.cycles, own + (R - 1) * active, ownVariance + (R - 1) * slotVariance, R * W);
+    mean +=
+      weight * meanRate(rate.cycles, own + (R - 1) * active, Math.sqrt(ownVariance + (R - 1) * slotVariance), R * W);
     between += weight * (g / b) * (g / b);
   }
   residency.stationaryRate = mean;
   const ageVariance = between - fraction * fraction;
   // Below this the quotient is rounding.
   if (ageVariance > 1e-6)
-    residency.ageExcess = (mean - meanRate(rate.cycles, R * active, R * slotVariance, R * W)) / ageVariance;
+    residency.ageExcess = (mean - meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W)) / ageVariance;
 }
 
 /** Cycles from the start to a grid point of the renewal with every slot refilled at once. */
@@ -195,7 +196,7 @@ function mainCyclesTo(residency: Residency, renewal: Renewal, point: number): nu
     const active = W * group;
     const slotVariance = Math.max(0, active + W * (W - 1) * renewal.pair[k - 1] - active * active);
     const between = Math.max(0, renewal.between[k - 1] - group * group);
-    const t = meanRate(rate.cycles, R * active, R * slotVariance, R * W) + ageExcess * between;
+    const t = meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W) + ageExcess * between;
     mainCycles[k] = mainCycles[k - 1] + renewal.step * t;
   }
   residency.mainKnown = point + 1;

@@ -22,17 +22,16 @@ export function rateAt(cycles: Float64Array, groups: number, cap: number): numbe
 }
 
 /**
- * E[t(w)] for a number of active groups of given mean and variance, at most `cap`; cycles per iteration. By two points with
- * that mean and variance: one deviation to either side, or unequal ones where that would pass the cap.
+ * E[t(w)] for a number of active groups of given mean and standard deviation, at most `cap`; cycles per iteration. By two
+ * points with these moments: one deviation to either side, or unequal ones where that would pass the cap.
  */
-export function meanRate(cycles: Float64Array, mean: number, variance: number, cap: number): number {
-  if (!(variance > 0)) return rateAt(cycles, mean, cap);
-  const deviation = Math.sqrt(variance);
+export function meanRate(cycles: Float64Array, mean: number, deviation: number, cap: number): number {
   if (mean + deviation <= cap) {
     return 0.5 * (rateAt(cycles, mean - deviation, cap) + rateAt(cycles, mean + deviation, cap));
   }
   const room = cap - mean;
   if (!(room > 1e-9)) return cycles[cap];
+  const variance = deviation * deviation;
   const below = (room * room) / (room * room + variance);
   return below * rateAt(cycles, mean - variance / room, cap) + (1 - below) * cycles[cap];
 }
