@@ -19,6 +19,8 @@ import {
   type RunDiff,
   type RunProgress,
   type RunSummary,
+  type SimulatedDesign,
+  type SimulationTimeline,
   type SpaceSize,
   type StudyRecord,
   type StudySummary,
@@ -78,7 +80,9 @@ export const procedures = {
   /** Saves a new study (no id) or a new state of one. */
   'studies.save': procedure(v.strictObject({ id: v.optional(id), study: studySchema })).returns<StudyRecord>(),
   /** Reads a study file's text; the failure points at the field. */
-  'studies.import': procedure(v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) })).returns<StudyRecord>(),
+  'studies.import': procedure(
+    v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
+  ).returns<StudyRecord>(),
   'studies.duplicate': procedure(byId).returns<StudyRecord>(),
   'studies.delete': procedure(byId).returns<null>(),
   'studies.restore': procedure(byId).returns<null>(),
@@ -87,9 +91,11 @@ export const procedures = {
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
   /** Takes in a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
-  'workload.upload': procedure(
-    v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array) }),
-  ).returns<{ readonly lengths: string; readonly workload: ResolvedWorkload; readonly units: number }>(),
+  'workload.upload': procedure(v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array) })).returns<{
+    readonly lengths: string;
+    readonly workload: ResolvedWorkload;
+    readonly units: number;
+  }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
   'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<Device>(),
@@ -101,7 +107,10 @@ export const procedures = {
   'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure(byId).returns<null>(),
   'runs.list': procedure(
-    v.strictObject({ studyId: v.optional(id), limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200) }),
+    v.strictObject({
+      studyId: v.optional(id),
+      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200),
+    }),
   ).returns<readonly RunSummary[]>(),
   'runs.get': procedure(byId).returns<RunDetail>(),
   'runs.update': procedure(
@@ -133,17 +142,23 @@ export const procedures = {
     }),
   ).returns<RankPage>(),
   'ranking.histogram': procedure(
-    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64) }),
+    v.strictObject({
+      runId: id,
+      filter: v.optional(rankFilter, noFilter),
+      bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64),
+    }),
   ).returns<Histogram>(),
   /** One design with everything known of it, its rank within the filter and its breakdown. */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
   /**
-   * The design one would write first on a device (or on the first one): one thread per unit as far as the space allows,
+   * The design one would write first on a device (or on that of the best design): one thread per unit as far as the space allows,
    * nothing balanced or capped, blocks of about 256 threads, launched to cover all units or else to fill the device once.
    */
-  'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{ readonly designIndex: number | null }>(),
+  'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
+    readonly designIndex: number | null;
+  }>(),
   /** Designs that differ from this one in one axis only, with their times, for every axis that has more than one value. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {
@@ -155,6 +170,28 @@ export const procedures = {
     }[]
   >(),
 
+  /**
+   * Simulates designs of a sweep in a run of its own (kind `simulate`): those named, or the best by prediction, of one device
+   * where one is named. Each is replicated until the 95 % confidence interval of its mean is within ± `halfWidth` of it.
+   * Progress, cancel and resume are those of any run. A design that is invalid or not in the run is a failure.
+   */
+  'simulations.start': procedure(
+    v.strictObject({
+      runId: id,
+      top: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 20),
+      deviceId: v.optional(shortText),
+      designs: v.optional(v.pipe(v.array(index), v.minLength(1), v.maxLength(1000))),
+      halfWidth: v.optional(v.pipe(v.number(), v.minValue(1e-4), v.maxValue(0.5)), 0.005),
+      maxReplications: v.optional(v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(1000)), 30),
+    }),
+  ).returns<{ readonly runId: number }>(),
+  /** By simulated mean: of a sweep, everything simulated of it (of each design the newest); of a `simulate` run, its own. */
+  'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
+  /** Plays one replication of a design of a sweep again and says what happened when. */
+  'simulations.timeline': procedure(
+    v.strictObject({ runId: id, designIndex: index, seed: v.optional(index, 0) }),
+  ).returns<SimulationTimeline>(),
+
   'landscape.grid': procedure(
     v.strictObject({
       runId: id,
@@ -165,21 +202,39 @@ export const procedures = {
     }),
   ).returns<LandscapeGrid>(),
   'landscape.parallel': procedure(
-    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(5000)), 600) }),
+    v.strictObject({
+      runId: id,
+      filter: v.optional(rankFilter, noFilter),
+      sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(5000)), 600),
+    }),
   ).returns<ParallelSample>(),
   'landscape.axes': procedure(v.strictObject({ runId: id })).returns<
-    readonly { readonly id: string; readonly label: string; readonly values: readonly string[]; readonly texts: readonly string[] }[]
+    readonly {
+      readonly id: string;
+      readonly label: string;
+      readonly values: readonly string[];
+      readonly texts: readonly string[];
+    }[]
   >(),
 
   /** Each device at its own best design or, with `designIndex`, every device at that one design. */
-  'compare.devices': procedure(v.strictObject({ runId: id, designIndex: v.optional(index) })).returns<DeviceComparisonResult>(),
+  'compare.devices': procedure(
+    v.strictObject({ runId: id, designIndex: v.optional(index) }),
+  ).returns<DeviceComparisonResult>(),
   'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
 
   'export.render': procedure(
-    v.strictObject({ runId: id, format: v.picklist(EXPORT_FORMATS), designIndex: v.optional(index), limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100) }),
+    v.strictObject({
+      runId: id,
+      format: v.picklist(EXPORT_FORMATS),
+      designIndex: v.optional(index),
+      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100),
+    }),
   ).returns<ExportDocument>(),
 
-  'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<readonly ReproductionTable[]>(),
+  'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
+    readonly ReproductionTable[]
+  >(),
 } as const;
 
 export type Procedures = typeof procedures;

@@ -4,7 +4,7 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
-import { alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
+import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
 
 /** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
 
@@ -88,7 +88,8 @@ function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitM
 /** See the contract's `ranking.plain`. */
 export function plainDesign(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
   const { axes, strides, counts, columns, waves } = view.ranking;
-  const device = deviceId === undefined ? 0 : axes.devices.findIndex(({ id }) => id === deviceId);
+  const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
+  const device = deviceId === undefined ? Math.floor((best ?? 0) / strides[0]!) : axes.devices.findIndex(({ id }) => id === deviceId);
   if (device < 0) return fail('not-found', `device "${deviceId}" is not in this run; expected one of ${axes.devices.map(({ id }) => id).join(', ')}`);
   const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
   const base =
@@ -101,16 +102,16 @@ export function plainDesign(view: RunView, deviceId: string | undefined): Result
     .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
     .sort((a, b) => a.distance - b.distance);
   for (const { at } of sizes) {
-    let best: number | null = null;
+    let chosen: number | null = null;
     let bestDistance = Infinity;
     for (let launch = 0; launch < counts[4]!; launch += 1) {
       const design = base + launch * strides[4]! + at * strides[6]!;
       if (Number.isNaN(columns.timeMs[design]!)) continue;
       const { kind, value } = axes.launch[launch]!;
       const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]!));
-      if (distance < bestDistance) [best, bestDistance] = [design, distance];
+      if (distance < bestDistance) [chosen, bestDistance] = [design, distance];
     }
-    if (best !== null) return ok({ designIndex: best });
+    if (chosen !== null) return ok({ designIndex: chosen });
   }
   return ok({ designIndex: null });
 }

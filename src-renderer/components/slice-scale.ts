@@ -21,3 +21,15 @@ export function niceBounds(low: number, high: number): Bounds {
 export function linearTicks({ low, high, step }: Bounds): number[] {
   return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);
 }
+
+/** Every how many values of an axis a label is written so that they stay `apart` px from each other. */
+export function labelStride(count: number, lengthPx: number, apartPx: number): number {
+  const least = Math.max(1, Math.ceil((count * apartPx) / lengthPx));
+  return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((stride) => stride >= least) ?? least;
+}
+
+/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th counted so that round values come out. */
+export function isLabelled(i: number, count: number, stride: number): boolean {
+  if (i === 0 || i === count - 1) return true;
+  return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;
+}

@@ -58,7 +58,7 @@ export function availableColumns({ term, varies, validity }: ColumnWorld): reado
     { id: 'threadsPerUnit', head: 'u', title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.threadsPerUnit) },
     { id: 'unitsPerThread', head: 'Units', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 9, text: (row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–') },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
-    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 92, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => row.design.balancing },
+    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 66, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
     { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.blockThreads) },
     { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched`, width: 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? count(row.design.gridBlocks) : '–') },
     { id: 'residentBlocks', head: short, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 48, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
@@ -81,6 +81,11 @@ export function availableColumns({ term, varies, validity }: ColumnWorld): reado
         ? new Set(['alongBlock', 'occupancyChange'])
         : new Set();
   return columns.filter(({ id, when }) => when !== false && !empty.has(id));
+}
+
+/** Balancing as a table says it: the full text is in the inspector. */
+export function shortBalancing(text: string): string {
+  return text === 'dynamic-fetch' ? 'fetch' : text;
 }
 
 /** The ids a person sees without choosing. */

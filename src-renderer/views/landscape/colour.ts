@@ -1,0 +1,87 @@
+/** Colour scales: tokens interpolated in OKLab, so that equal steps look equal. */
+
+type Triple = readonly [number, number, number];
+
+function parseRgb(text: string): Triple {
+  const hex = /^#([0-9a-f]{6})$/i.exec(text);
+  if (hex) {
+    const value = Number.parseInt(hex[1]!, 16);
+    return [value >> 16, (value >> 8) & 255, value & 255];
+  }
+  const [r = 0, g = 0, b = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
+  return [r, g, b];
+}
+
+const linear = (channel: number) => {
+  const c = channel / 255;
+  return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+};
+const gamma = (c: number) => {
+  const v = c <= 0.0031308 ? 12.92 * c : 1.055 * c ** (1 / 2.4) - 0.055;
+  return Math.round(Math.min(1, Math.max(0, v)) * 255);
+};
+
+/** sRGB 0…255 → OKLab. Ottosson 2020, "A perceptual color space for image processing". */
+export function oklab([r, g, b]: Triple): Triple {
+  const [R, G, B] = [linear(r), linear(g), linear(b)];
+  const l = Math.cbrt(0.4122214708 * R + 0.5363325363 * G + 0.0514459929 * B);
+  const m = Math.cbrt(0.2119034982 * R + 0.6806995451 * G + 0.1073969566 * B);
+  const s = Math.cbrt(0.0883024619 * R + 0.2817188376 * G + 0.6299787005 * B);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+/** OKLab → sRGB 0…255. */
+export function srgb([L, a, b]: Triple): Triple {
+  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    gamma(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+    gamma(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+    gamma(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
+  ];
+}
+
+const STEPS = 256;
+
+/** A scale as a table: 256 colours, packed for canvases (0xAABBGGRR) and as text. */
+export interface Ramp {
+  readonly packed: Uint32Array;
+  readonly css: readonly string[];
+}
+
+export function ramp(stops: readonly string[]): Ramp {
+  const labs = stops.map((stop) => oklab(parseRgb(stop)));
+  const packed = new Uint32Array(STEPS);
+  const css: string[] = [];
+  for (let step = 0; step < STEPS; step += 1) {
+    const at = (step / (STEPS - 1)) * (labs.length - 1);
+    const i = Math.min(labs.length - 2, Math.floor(at));
+    const f = at - i;
+    const [p, q] = [labs[i]!, labs[i + 1]!];
+    const lab: Triple = [p[0] + (q[0] - p[0]) * f, p[1] + (q[1] - p[1]) * f, p[2] + (q[2] - p[2]) * f];
+    const [r, g, b] = srgb(lab);
+    packed[step] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    css.push(`rgb(${r}, ${g}, ${b})`);
+  }
+  return { packed, css };
+}
+
+/** Times are shown from the best to this many times the best; what is slower has the last colour. */
+export const CLIP = 2;
+
+/** Place of a time on the sequential scale (logarithmic, best to twice the best), 0…255. */
+export function timeStep(timeMs: number, bestMs: number): number {
+  const place = Math.log(timeMs / bestMs) / Math.log(CLIP);
+  return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
+}
+
+/** Place of a time on the diverging scale: the baseline in the middle, half and twice it at the ends. */
+export function changeStep(timeMs: number, baselineMs: number): number {
+  const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(CLIP));
+  return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
+}

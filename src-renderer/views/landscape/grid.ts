@@ -1,0 +1,60 @@
+import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
+
+/** What is read off a grid of best times: marginals, ties, the one-wave boundary, where too few thread groups run. */
+
+/** Best time for each value of x and of y; NaN where no cell of a line is valid. */
+export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {
+  const nx = xValues.length;
+  const x = new Float64Array(nx).fill(NaN);
+  const y = new Float64Array(yValues.length).fill(NaN);
+  for (let at = 0; at < timeMs.length; at += 1) {
+    const time = timeMs[at]!;
+    if (Number.isNaN(time)) continue;
+    const [i, j] = [at % nx, Math.floor(at / nx)];
+    if (!(x[i]! <= time)) x[i] = time;
+    if (!(y[j]! <= time)) y[j] = time;
+  }
+  return { x, y };
+}
+
+/** Cells within `tieFraction` of the best, without the best itself. */
+export function tiedCells({ timeMs, designIndex, best, bestDesign, tieFraction }: LandscapeGrid): number[] {
+  const limit = best * (1 + tieFraction);
+  const cells: number[] = [];
+  for (let at = 0; at < timeMs.length; at += 1)
+    if (timeMs[at]! <= limit && designIndex[at] !== bestDesign) cells.push(at);
+  return cells;
+}
+
+/** A piece of a line on the cells' edges, in cells: x to the right, y as rows count. */
+export interface Edge {
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
+}
+
+/** Edges between cells that take at most one wave of blocks and cells that take more. A hair above one still is one. */
+export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
+  const nx = xValues.length;
+  const ny = yValues.length;
+  const more = (i: number, j: number) => waves[j * nx + i]! > 1 + 1e-9;
+  const valid = (i: number, j: number) => !Number.isNaN(timeMs[j * nx + i]!);
+  const edges: Edge[] = [];
+  for (let j = 0; j < ny; j += 1)
+    for (let i = 0; i < nx; i += 1) {
+      if (!valid(i, j)) continue;
+      if (i + 1 < nx && valid(i + 1, j) && more(i, j) !== more(i + 1, j))
+        edges.push({ x1: i + 1, y1: j, x2: i + 1, y2: j + 1 });
+      if (j + 1 < ny && valid(i, j + 1) && more(i, j) !== more(i, j + 1))
+        edges.push({ x1: i, y1: j + 1, x2: i + 1, y2: j + 1 });
+    }
+  return edges;
+}
+
+/** Whether a part of the map is slow though it takes less than a wave: too few thread groups run there to hide latency. */
+export function hasStarvedRegion({ waves, timeMs, best }: LandscapeGrid): boolean {
+  let count = 0;
+  for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at]! > 1.6 * best && waves[at]! <= 0.7) count += 1;
+  return count >= Math.max(3, 0.03 * timeMs.length);
+}

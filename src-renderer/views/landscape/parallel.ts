@@ -1,0 +1,126 @@
+import type { ParallelSample } from '../../../src-main/contract/api.ts';
+import { isLabelled, labelStride } from '../../components/slice-scale.ts';
+import type { Narrowing } from '../ranking/address.ts';
+
+/** An axis of the parallel coordinates: where each line crosses it (0 bottom … 1 top), its ticks, and what a brush on it means. */
+export interface ParallelAxis {
+  readonly id: string;
+  readonly label: string;
+  readonly place: (value: number) => number;
+  readonly ticks: readonly { readonly at: number; readonly text: string }[];
+  /** The part of the filter that a brushed interval (places, low and high) is; null where everything is inside. */
+  readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
+  /** The interval that a filter is on this axis, as places; null where it does not narrow it. */
+  readonly brushed: (filter: Narrowing) => { readonly low: number; readonly high: number } | null;
+}
+
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+
+const shortText = (text: string) => (text === 'dynamic-fetch' ? 'fetch' : text);
+
+function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
+  const last = Math.max(1, categories.length - 1);
+  // Numbers ascend; other words keep their order.
+  const numbers = categories.map((text) =>
+    id === 'launch'
+      ? Number(text.replace(/ per .*/, ''))
+      : text === 'none' && id === 'registerCap'
+        ? Infinity
+        : Number(text),
+  );
+  const numeric = numbers.every((value) => !Number.isNaN(value));
+  const order = categories.map((_, i) => i).sort((a, b) => (numeric ? numbers[a]! - numbers[b]! : a - b));
+  const placeOf = new Map(order.map((category, i) => [category, i / last]));
+  const place = (value: number) => placeOf.get(value) ?? 0;
+  const inside = (low: number, high: number) =>
+    categories.flatMap((_, i) => (place(i) >= low - 0.5 / last && place(i) <= high + 0.5 / last ? [i] : []));
+  const span = (wanted: (text: string, i: number) => boolean) => {
+    const places = categories.flatMap((text, i) => (wanted(text, i) ? [place(i)] : []));
+    return places.length === 0 || places.length === categories.length
+      ? null
+      : { low: Math.min(...places), high: Math.max(...places) };
+  };
+  return {
+    id,
+    label,
+    place,
+    ticks: order.flatMap((category, i) =>
+      isLabelled(i, order.length, labelStride(order.length, 100, 18))
+        ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(categories[category]!) }]
+        : [],
+    ),
+    narrow: (low, high) => {
+      const chosen = inside(low, high);
+      if (chosen.length === 0 || chosen.length === categories.length) return null;
+      switch (id) {
+        case 'blockThreads':
+          return { blockThreads: { from: Math.min(...chosen.map((i) => numbers[i]!)), to: Math.max(...chosen.map((i) => numbers[i]!)) } };
+        case 'threadsPerUnit':
+          return { threadsPerUnit: chosen.map((i) => numbers[i]!) };
+        case 'registerCap':
+          return { registerCap: chosen.map((i) => (categories[i] === 'none' ? null : Number(categories[i]))) };
+        default:
+          return { [id]: chosen.map((i) => categories[i]!) };
+      }
+    },
+    brushed: (filter) => {
+      const part = (filter as Record<string, unknown>)[id];
+      if (part === undefined) return null;
+      if (id === 'blockThreads') {
+        const { from, to } = part as { from: number; to: number };
+        return span((_, i) => numbers[i]! >= from && numbers[i]! <= to);
+      }
+      const list = part as readonly (string | number | null)[];
+      return span((text) => list.some((entry) => String(entry ?? 'none') === text));
+    },
+  }; // prettier-ignore
+}
+
+/** A logarithmic axis of times, the fastest on top; what takes more than twice the best is at the bottom. */
+function timeAxis(bestMs: number, decimals: number): ParallelAxis {
+  const place = (value: number) => 1 - Math.min(1, Math.max(0, Math.log(value / bestMs) / Math.LN2));
+  const value = (at: number) => bestMs * 2 ** (1 - at);
+  const round = (ms: number) => Number(ms.toPrecision(4));
+  return {
+    id: 'timeMs',
+    label: 'Predicted, ms',
+    place,
+    ticks: [1, 0.5, 0].map((at) => ({ at, text: `${value(at).toFixed(Math.max(1, decimals - 2))}${at === 0 ? '+' : ''}` })),
+    narrow: (low, high) => ({ timeMs: { from: high >= 0.995 ? 0 : round(value(high)), to: low <= 0.005 ? 1e15 : round(value(low)) } }),
+    brushed: ({ timeMs }) =>
+      timeMs ? { low: timeMs.to > 1e14 ? 0 : place(timeMs.to), high: timeMs.from <= 0 ? 1 : place(timeMs.from) } : null,
+  }; // prettier-ignore
+}
+
+const occupancyAxis: ParallelAxis = {
+  id: 'occupancyFraction',
+  label: 'Occupancy',
+  place: (value) => Math.min(1, Math.max(0, value)),
+  ticks: [0, 0.5, 1].map((at) => ({ at, text: `${at * 100}\u00a0%` })),
+  narrow: (low, high) => ({
+    occupancyFraction: {
+      from: Math.round(low * 1000) / 1000,
+      to: high >= 0.995 ? 1e15 : Math.round(high * 1000) / 1000,
+    },
+  }),
+  brushed: ({ occupancyFraction: range }) =>
+    range ? { low: Math.max(0, range.from), high: Math.min(1, range.to) } : null,
+};
+
+/** The axes of a sample, without the device, which is held. */
+export function parallelAxes(
+  sample: ParallelSample,
+  bestMs: number,
+  decimals: number,
+): readonly { readonly axis: ParallelAxis; readonly column: Float64Array }[] {
+  return sample.axes.flatMap(({ id, label, categories }, i) => {
+    if (id === 'device') return [];
+    const axis =
+      id === 'timeMs'
+        ? timeAxis(bestMs, decimals)
+        : id === 'occupancyFraction'
+          ? occupancyAxis
+          : categoryAxis(id, label, categories ?? []);
+    return [{ axis, column: sample.columns[i]! }];
+  });
+}

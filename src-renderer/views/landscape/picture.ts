@@ -1,0 +1,25 @@
+import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
+import type { Ramp } from './colour.ts';
+
+/** The cells of a grid as a picture of one pixel per cell, first row at the bottom; invalid cells are transparent. */
+export function gridPicture(
+  { timeMs, xValues, yValues }: LandscapeGrid,
+  step: (timeMs: number) => number,
+  { packed }: Ramp,
+): string {
+  const nx = xValues.length;
+  const ny = yValues.length;
+  const canvas = document.createElement('canvas');
+  canvas.width = nx;
+  canvas.height = ny;
+  const context = canvas.getContext('2d')!;
+  const image = context.createImageData(nx, ny);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let j = 0; j < ny; j += 1)
+    for (let i = 0; i < nx; i += 1) {
+      const time = timeMs[j * nx + i]!;
+      if (!Number.isNaN(time)) pixels[(ny - 1 - j) * nx + i] = packed[step(time)]!;
+    }
+  context.putImageData(image, 0, 0);
+  return canvas.toDataURL();
+}

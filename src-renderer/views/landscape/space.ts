@@ -1,0 +1,59 @@
+/** The axes of a run as the landscape needs them: positions of designs, and which axes to draw by. */
+
+export interface Axis {
+  readonly id: string;
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly texts: readonly string[];
+}
+
+/** Position of a design on every axis: design numbers are mixed radix, the first axis slowest. */
+export function positionsOf(axes: readonly Axis[], design: number): number[] {
+  const out = new Array<number>(axes.length).fill(0);
+  let rest = design;
+  for (let at = axes.length - 1; at >= 0; at -= 1) {
+    const count = axes[at]!.values.length;
+    out[at] = rest % count;
+    rest = Math.floor(rest / count);
+  }
+  return out;
+}
+
+/** The design at a position on every axis. */
+export function designAt(axes: readonly Axis[], positions: readonly number[]): number {
+  return axes.reduce((sum, axis, at) => sum * axis.values.length + positions[at]!, 0);
+}
+
+/** The same design, moved along one axis. */
+export function movedAlong(axes: readonly Axis[], design: number, id: string, position: number): number {
+  const at = axes.findIndex((axis) => axis.id === id);
+  return designAt(
+    axes,
+    positionsOf(axes, design).map((old, i) => (i === at ? position : old)),
+  );
+}
+
+export interface Roles {
+  readonly x: string | null;
+  readonly y: string | null;
+  readonly facet: string | null;
+}
+
+/** Which axes make the map and the small maps: what the address asks for where the space has it, else by custom. */
+export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
+  const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
+  const taken = new Set<string>();
+  const pick = (wanted: string | null, custom: readonly string[]): string | null => {
+    const bySize = [...open].sort(
+      (a, b) => axes.find(({ id }) => id === b)!.values.length - axes.find(({ id }) => id === a)!.values.length,
+    );
+    const found =
+      [wanted, ...custom, ...bySize].find((id) => id !== null && open.includes(id) && !taken.has(id)) ?? null;
+    if (found) taken.add(found);
+    return found;
+  };
+  const x = pick(asked.x, ['blockThreads']);
+  const y = pick(asked.y, ['launch']);
+  if (asked.facet === '-') return { x, y, facet: null };
+  return { x, y, facet: pick(asked.facet, ['threadsPerUnit', 'registerCap', 'balancing']) };
+}
