@@ -85,18 +85,88 @@ export interface RunDetail extends RunSummary {
   readonly staleFields: readonly { readonly field: string; readonly was: string; readonly is: string }[];
 }
 
-export interface RankRow {
-  /** By time within the filter, from 1; 0 where the design has none. */
+/**
+ * What the event simulator found of one design, ms. The interval is the 95 % confidence interval of the mean (Student);
+ * the prediction is of the mean too, so mean and prediction are what compares.
+ */
+export interface SimulatedTime {
+  /** The run of kind `simulate` it came from; of several the newest counts. */
+  readonly runId: number;
+  readonly meanMs: number;
+  readonly lowMs: number;
+  readonly highMs: number;
+  readonly medianMs: number;
+  readonly standardDeviationMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  readonly replications: number;
+  /** Every replication, in order. */
+  readonly timesMs: readonly number[];
+  /** False where the most replications allowed left the interval wider than asked for. */
+  readonly precise: boolean;
+}
+
+/** One simulated design of a sweep. */
+export interface SimulatedDesign {
+  /** By simulated mean among the simulated designs of the run, from 1. */
   readonly rank: number;
-  /** True where the time is within the model's own error of the best of the list. */
+  /** True where its interval overlaps that of the first. */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /** The number the row is ranked by: of the best fidelity that has been run for it. */
+  readonly predictedMs: number;
+  readonly simulated: SimulatedTime;
+  /** Prediction over simulated mean, less 1. */
+  readonly difference: number;
+}
+
+/** One replication of one design, for a Gantt chart; sampled where it is too large to draw. */
+export interface SimulationTimeline {
+  readonly designIndex: number;
+  readonly seed: number;
+  /** Kernel time of this replication (balancing aside), ms; all times below count from the launch. */
+  readonly kernelMs: number;
+  readonly multiprocessors: number;
+  readonly residentBlocks: number;
+  readonly groupsPerBlock: number;
+  readonly gridBlocks: number;
+  /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
+  readonly shownMultiprocessors: Float64Array;
+  /** Blocks of those, by multiprocessor and start. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1. */
+  readonly blockIndex: Float64Array;
+  readonly blockRow: Float64Array;
+  readonly blockLane: Float64Array;
+  readonly blockStartMs: Float64Array;
+  readonly blockEndMs: Float64Array;
+  /** Active thread groups over time, at the middle of equal bins: mean per multiprocessor over the device, and the extremes. */
+  readonly binMs: number;
+  readonly activeMean: Float64Array;
+  readonly activeMin: Float64Array;
+  readonly activeMax: Float64Array;
+  /** The same per shown multiprocessor, row-major (row, bin): mean over the bin. */
+  readonly activePerRow: Float64Array;
+}
+
+export interface RankRow {
+  /** By predicted time within the filter, from 1; 0 where the design has none. */
+  readonly rank: number;
+  /**
+   * True where the time cannot be told from the best of the list. Where both this design and the run's best simulated one
+   * were simulated: their intervals overlap. Otherwise: the prediction is within the model's own error of the best.
+   */
+  readonly tied: boolean;
+  readonly designIndex: number;
+  readonly deviceId: string;
+  readonly device: string;
+  readonly design: Design;
+  /** Time at the best fidelity that has been run for it. Fidelities differ from row to row: compare `predictedMs`. */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
+  /** NaN where the design is invalid. */
+  readonly predictedMs: number;
+  readonly simulated: SimulatedTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
   readonly occupancyFraction: number;
@@ -110,8 +180,13 @@ export interface RankRow {
   readonly alongBlock: Float64Array | null;
 }
 
+/**
+ * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated designs
+ * first, by their simulated mean, and then all others by their prediction; descending turns both parts round.
+ */
 export const RANK_COLUMNS = [
   'timeMs',
+  'simulatedMs',
   'device',
   'threadsPerUnit',
   'unitsPerThread',
@@ -132,6 +207,8 @@ export interface RankPage {
   /** Rows of the filter, and of the run. */
   readonly matching: number;
   readonly total: number;
+  /** Rows of the filter that were simulated. */
+  readonly simulated: number;
   readonly offset: number;
   readonly rows: readonly RankRow[];
   /** Number of leading designs (by time, within the filter) that the model cannot tell apart, and the relative width of that band. */
@@ -170,7 +247,11 @@ export interface LandscapeGrid {
 }
 
 export interface ParallelSample {
-  readonly axes: readonly { readonly id: string; readonly label: string; readonly categories: readonly string[] | null }[];
+  readonly axes: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly categories: readonly string[] | null;
+  }[];
   /** One Float64Array per axis: category index or value. */
   readonly columns: readonly Float64Array[];
   readonly designIndex: Float64Array;
@@ -203,7 +284,13 @@ export interface RunDiff {
   readonly left: RunSummary;
   readonly right: RunSummary;
   readonly fields: readonly { readonly field: string; readonly left: string; readonly right: string }[];
-  readonly best: readonly { readonly device: string; readonly leftMs: number | null; readonly rightMs: number | null; readonly leftDesign: string; readonly rightDesign: string }[];
+  readonly best: readonly {
+    readonly device: string;
+    readonly leftMs: number | null;
+    readonly rightMs: number | null;
+    readonly leftDesign: string;
+    readonly rightDesign: string;
+  }[];
   /** Spearman's rank correlation over designs valid in both runs (same space only), or null. */
   readonly spearman: number | null;
 }

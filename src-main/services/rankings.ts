@@ -31,7 +31,7 @@ function detailed(view: RunView, row: RankRow): RankRow {
 export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'>): Result<RankPage> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
-  const list = rankedDesigns(view.ranking, filter.value, input.sort.column);
+  const list = rankedDesigns(view.ranking, filter.value, input.sort.column === 'simulatedMs' ? 'timeMs' : input.sort.column);
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
   const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
@@ -53,6 +53,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   return ok({
     matching: list.length,
     total: view.ranking.columns.timeMs.length,
+    simulated: 0,
     offset: input.offset,
     rows,
     ties,

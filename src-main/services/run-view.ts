@@ -139,6 +139,8 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     design: described.design,
     timeMs: columns.timeMs[design]!,
     fidelity: 'predicted',
+    predictedMs: columns.timeMs[design]!,
+    simulated: null,
     meanLoss: columns.meanLoss[design]!,
     aggregateLoss: columns.aggregateLoss[design]!,
     occupancyFraction: columns.occupancyFraction[design]!,
