@@ -15,12 +15,14 @@ export interface Catalogue {
   remove(id: string): Promise<Result<null>>;
 }
 
-/** Up to three names that look like what was meant: containing every word of it, or a few letters off. */
+/** Up to three names that look like what was meant: those that contain it, then those with its words or a few letters off. */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
-  const words = wanted.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+  const lower = wanted.toLowerCase();
+  const words = lower.split(/[^a-z0-9]+/).filter(Boolean);
   const score = (name: string): number => {
+    if (lower.length > 1 && name.includes(lower)) return name.length - 1000;
     const hits = words.filter((word) => name.includes(word)).length;
-    return editDistance(wanted.toLowerCase(), name) - 8 * hits;
+    return editDistance(lower, name) - 8 * hits;
   };
   return [...names].sort((a, b) => score(a) - score(b)).slice(0, 3);
 }
@@ -59,10 +61,18 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
         const context = { field: `devices[${position}]` };
         if (!device) {
           const near = nearestNames(id, [...byId.keys()]);
-          return fail('not-found', `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`, context);
+          return fail(
+            'not-found',
+            `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`,
+            context,
+          );
         }
         if (device.kind !== 'gpu')
-          return fail('unsupported', `devices[${position}]: "${id}" is a CPU; expected a GPU for a sweep of launch shapes`, context);
+          return fail(
+            'unsupported',
+            `devices[${position}]: "${id}" is a CPU; expected a GPU for a sweep of launch shapes`,
+            context,
+          );
         const { own: _own, ...gpu } = device;
         found.push(gpu);
       }
@@ -77,7 +87,10 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
     async remove(id) {
       const removed = await store.deleteDevice(id);
       if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
-        return fail('conflict', `device "${id}" comes with Lockstep and cannot be deleted; expected one of your own devices`);
+        return fail(
+          'conflict',
+          `device "${id}" comes with Lockstep and cannot be deleted; expected one of your own devices`,
+        );
       return removed;
     },
   });

@@ -131,18 +131,16 @@ describe('a sweep', () => {
   /** Starts a sweep with a pool that fails as told. */
   async function withPool(engine: Engine, failures: (attempt: number, first: number) => boolean) {
     const attempts = new Map<number, number>();
-    const pool: Pool = {
-      ...engine.context.pool,
-      run: async (name, input, signal) => {
-        if (name === 'predict') {
-          const { first } = (input as { ranges: { first: number }[] }).ranges[0];
-          const attempt = (attempts.get(first) ?? 0) + 1;
-          attempts.set(first, attempt);
-          if (failures(attempt, first)) throw new Error('the worker ran out of memory');
-        }
-        return engine.context.pool.run(name, input, signal);
-      },
+    const run: Pool['run'] = (name, input, signal) => {
+      if (name === 'predict') {
+        const { first } = (input as { ranges: { first: number }[] }).ranges[0];
+        const attempt = (attempts.get(first) ?? 0) + 1;
+        attempts.set(first, attempt);
+        if (failures(attempt, first)) return Promise.reject(new Error('the worker ran out of memory'));
+      }
+      return engine.context.pool.run(name, input, signal);
     };
+    const pool: Pool = { ...engine.context.pool, run };
     const context: Context = { ...engine.context, pool };
     const { study } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
     const located = { study, baseFolder: null, example: false };

@@ -1,0 +1,430 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { main } from '../../src-main/cli/main.ts';
+import { openEngine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { smallStudy } from './export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+const db = at('test.db');
+
+interface Outcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command line in this process, with buffers for a terminal. */
+async function run(args: readonly string[], interactive = false): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const terminal = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    interactive,
+    columns: 100,
+  };
+  const status = await main(args, terminal);
+  return { status, out, err };
+}
+
+/** One JSON document on standard output, nothing on standard error, exit 0. */
+async function json<T>(...args: readonly string[]): Promise<T> {
+  const { status, out, err } = await run([...args, '--json']);
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+/** A failure: nothing on standard output, one line on standard error, no stack. */
+async function failure(status: 1 | 2, ...args: readonly string[]): Promise<string> {
+  const outcome = await run(args);
+  expect(outcome.out).toBe('');
+  expect(outcome.err).toMatch(/^lockstep: [^\n]+\n$/);
+  expect(outcome.err).not.toMatch(/\bat .*\.ts:\d/);
+  expect(outcome.status, outcome.err).toBe(status);
+  return outcome.err;
+}
+
+interface Row {
+  readonly rank: number;
+  readonly device: string;
+  readonly design: Readonly<Record<string, unknown>>;
+  readonly timeMs: number;
+}
+interface Sweep {
+  readonly runId: number;
+  readonly best: readonly Row[];
+  readonly [field: string]: unknown;
+}
+
+const studyFile = at('study.json');
+writeFileSync(studyFile, JSON.stringify(smallStudy()));
+let swept: Sweep;
+beforeAll(async () => {
+  swept = await json<Sweep>('sweep', studyFile, '--db', db);
+});
+
+describe('sweep', () => {
+  it('--json has the promised shape', () => {
+    expect(swept).toMatchObject({
+      runId: 1,
+      study: 'Small',
+      designs: { enumerated: 768, valid: expect.any(Number) as number, invalid: expect.any(Number) as number },
+      elapsedMs: expect.any(Number) as number,
+    });
+    const designs = swept.designs as { enumerated: number; valid: number; invalid: number };
+    expect(designs.valid + designs.invalid).toBe(designs.enumerated);
+    expect(swept.best.length).toBe(10);
+    swept.best.forEach((row, position) => {
+      expect(row).toMatchObject({
+        rank: position + 1,
+        device: expect.any(String) as string,
+        design: {
+          threadsPerUnit: expect.any(Number) as number,
+          unitsPerThread: expect.any(Number) as number,
+          balancing: expect.any(String) as string,
+          blockThreads: expect.any(Number) as number,
+          gridBlocks: expect.any(Number) as number,
+        },
+        timeMs: expect.any(Number) as number,
+        meanLoss: expect.any(Number) as number,
+        aggregateLoss: expect.any(Number) as number,
+        occupancyFraction: expect.any(Number) as number,
+        limitedBy: expect.any(Array) as string[],
+      });
+      if (position > 0) expect(row.timeMs).toBeGreaterThanOrEqual(swept.best[position - 1].timeMs);
+    });
+  });
+
+  it('prints a table without --json, and a progress bar only on a terminal', async () => {
+    const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
+    expect(piped).toMatchObject({ status: 0, err: '' });
+    expect(piped.out.trimEnd().split('\n').length).toBe(5);
+    const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
+    expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
+    expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
+    expect(watched.out).not.toContain('█');
+  });
+
+  it('says what is wrong with a study, where', async () => {
+    const wrong = at('wrong.json');
+    writeFileSync(wrong, JSON.stringify(smallStudy({ devices: ['nvidia-a100'] })));
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
+      /devices\[0\]: got "nvidia-a100", expected the id of a device; did you mean nvidia-a100-/,
+    );
+    writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'geometrik(0.05)', units: 5 } })));
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/workload\.lengths: .*geometrik/);
+    writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'file:none.csv', units: 5 } })));
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/none\.csv: cannot be read \(ENOENT\)/);
+    writeFileSync(wrong, '{"lockstep": 1,');
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/not JSON at line 1, column 16/);
+    expect(await failure(1, 'sweep', at('missing.json'), '--db', db)).toMatch(
+      /missing\.json: cannot be read \(ENOENT\); expected a study file/,
+    );
+    expect(await failure(2, 'sweep', studyFile, '--db', db, '--top', '0')).toMatch(
+      /got "0", expected a whole number ≥ 1/,
+    );
+    // None of these left a run behind.
+    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
+  });
+});
+
+describe('loss', () => {
+  it('--json has the promised shape and values', async () => {
+    const report = await json('loss', '--workload', 'geometric(0.05)', '--n', '2,32');
+    expect(report).toMatchObject({
+      workload: {
+        label: 'geometric(0.05)',
+        mean: expect.closeTo(20, 3) as number,
+        standardDeviation: expect.any(Number) as number,
+        supportMin: 1,
+        supportMax: expect.any(Number) as number,
+        truncatedMass: expect.any(Number) as number,
+      },
+      rows: [
+        {
+          n: 2,
+          meanLoss: expect.closeTo(1.4762, 4) as number,
+          standardDeviationLoss: expect.any(Number) as number,
+          aggregateLoss: expect.closeTo(1.4872, 4) as number,
+          quantiles: {
+            p50: expect.any(Number) as number,
+            p95: expect.any(Number) as number,
+            p99: expect.any(Number) as number,
+          },
+        },
+        { n: 32 },
+      ],
+    });
+  });
+  it('says what is wrong with a workload', async () => {
+    expect(await failure(1, 'loss', '--workload', 'geometric(2)')).toMatch(/p is 2; expected/);
+    expect(await failure(1, 'loss', '--workload', 'nothing')).toMatch(/nothing/);
+    expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--n', '2,x')).toMatch(
+      /got "2,x", expected whole numbers/,
+    );
+    expect(await failure(2, 'loss')).toMatch(/--workload/);
+    expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--truncation', '7')).toMatch(/got "7"/);
+  });
+});
+
+describe('occupancy', () => {
+  it('of one launch', async () => {
+    const one = await json('occupancy', '--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0');
+    expect(one).toMatchObject({ blocksPerSm: 6, warpsPerSm: 48, occupancyFraction: 0.75, limitedBy: ['registers'] });
+  });
+  it('of the golden file, and of 40,000 rows at once', async () => {
+    const golden = join(ROOT, 'test/data/occupancy/nvidia-blocks-per-sm.csv');
+    const text = readFileSync(golden, 'utf8');
+    const lines = text.trim().split('\n').slice(1);
+    const expected = lines.map((line) => Number(line.split(',')[4]));
+    const batch = await json<{ rows: readonly { blocksPerSm: number }[] }>('occupancy', '--batch', golden);
+    expect(batch.rows.map((row) => row.blocksPerSm)).toEqual(expected);
+    const large = at('large.csv');
+    writeFileSync(large, `${text.split('\n')[0]}\n${Array.from({ length: 14 }, () => lines.join('\n')).join('\n')}\n`);
+    const start = performance.now();
+    const all = await json<{ rows: readonly unknown[] }>('occupancy', '--batch', large);
+    expect(all.rows.length).toBe(42_000);
+    expect(performance.now() - start).toBeLessThan(10_000); // about 0.3 s; a guard against quadratic work
+  });
+  it('says what is wrong', async () => {
+    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/expected --block/);
+    expect(await failure(1, 'occupancy', '--cc', '1.0', '--block', '32')).toMatch(/1\.0/);
+    expect(await failure(1, 'occupancy', '--device', 'a100', '--block', '32', '--db', db)).toMatch(
+      /did you mean nvidia-a100/,
+    );
+    writeFileSync(at('bad.csv'), 'a,b,c,d\n1,2,3,4\n');
+    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 1: got "a,b,c,d"/);
+    writeFileSync(
+      at('bad.csv'),
+      'compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes\n9.0,-1,3,4\n',
+    );
+    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 2, block_threads: got "-1"/);
+  });
+});
+
+describe('runs and ranks', () => {
+  it('rank --device narrows to one device', async () => {
+    const all = await json<{ rows: readonly Row[] }>('rank', '1', '--top', '5', '--db', db);
+    expect(all.rows).toEqual(swept.best.slice(0, 5));
+    const one = await json<{ rows: readonly Row[] }>(
+      'rank',
+      '1',
+      '--top',
+      '5',
+      '--device',
+      'nvidia-a100-sxm4-40gb',
+      '--db',
+      db,
+    );
+    expect(new Set(one.rows.map((row) => row.device))).toEqual(new Set(['nvidia-a100-sxm4-40gb']));
+    expect(await failure(1, 'rank', '1', '--device', 'nope', '--db', db)).toMatch(
+      /"nope" is not in this run; expected one of nvidia-a100/,
+    );
+    expect(await failure(2, 'rank', 'one', '--db', db)).toMatch(/got "one", expected the number of a run/);
+    expect(await failure(1, 'rank', '99', '--db', db)).toMatch(/99/);
+  });
+  it('list, show, delete, restore', async () => {
+    const listed = await json<{ runs: readonly { id: number }[] }>('runs', 'list', '--db', db);
+    expect(listed.runs.map((entry) => entry.id)).toEqual([1]);
+    expect(await json('runs', 'show', '1', '--db', db)).toMatchObject({
+      id: 1,
+      state: 'complete',
+      study: { name: 'Small' },
+    });
+    expect(await json('runs', 'delete', '1', '--db', db)).toEqual({ runId: 1, deleted: true });
+    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs).toEqual([]);
+    expect(await json('runs', 'restore', '1', '--db', db)).toEqual({ runId: 1, restored: true });
+    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
+    expect(await failure(1, 'runs', 'show', '99', '--db', db)).toMatch(/99/);
+  });
+  it.each(EXPORT_FORMATS)('export as %s, to a file and to standard output', async (format) => {
+    const file = at(`out.${format}`);
+    const written = await json<{ bytes: number }>('export', '1', '--format', format, '-o', file, '--db', db);
+    const text = readFileSync(file, 'utf8');
+    expect(Buffer.byteLength(text)).toBe(written.bytes);
+    expect(text.length).toBeGreaterThan(100);
+    expect(text).not.toMatch(/\bNaN\b|\bundefined\b/);
+    if (format === 'json' || format === 't4') JSON.parse(text);
+    expect((await run(['export', '1', '--format', format, '--db', db])).out).toContain(text.slice(0, 20));
+  });
+  it('an export that cannot be written, or has no such format', async () => {
+    expect(await failure(1, 'export', '1', '--format', 'csv', '-o', at('no/such/folder.csv'), '--db', db)).toMatch(
+      /cannot be written \(ENOENT\)/,
+    );
+    expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/pdf/);
+    expect(await failure(1, 'export', '1', '--format', 'cuda', '--design', '99999999', '--db', db)).toMatch(/99999999/);
+  });
+});
+
+describe('devices', () => {
+  it('list, show, compare', async () => {
+    const { devices } = await json<{ devices: readonly { id: string }[] }>('devices', 'list', '--db', db);
+    expect(devices.length).toBeGreaterThan(20);
+    expect(await json('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatchObject({ multiprocessors: 108 });
+    expect(
+      await json('devices', 'compare', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', '--db', db),
+    ).toMatchObject({ devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'] });
+    expect(await failure(2, 'devices', 'compare', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/expected at least 2/);
+    expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/did you mean .*nvidia-h100/);
+  });
+  it('add and delete ones of your own', async () => {
+    const { own: _own, ...a100 } = await json<Record<string, unknown>>(
+      'devices',
+      'show',
+      'nvidia-a100-sxm4-40gb',
+      '--db',
+      db,
+    );
+    writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', name: 'Mine' }));
+    expect(await json('devices', 'add', at('mine.json'), '--db', db)).toMatchObject({ id: 'mine' });
+    expect(await json('devices', 'show', 'mine', '--db', db)).toMatchObject({ own: true });
+    await json('devices', 'delete', 'mine', '--db', db);
+    expect(await failure(1, 'devices', 'delete', 'mine', '--db', db)).toMatch(/mine/);
+    expect(await failure(1, 'devices', 'delete', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/comes with Lockstep/);
+    writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', multiprocessors: -1 }));
+    expect(await failure(1, 'devices', 'add', at('mine.json'), '--db', db)).toMatch(/multiprocessors/);
+  });
+});
+
+describe('reproduce and doctor', () => {
+  it.each(['swatman', 'hasan'])('reproduces %s', async (paper) => {
+    const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', paper);
+    expect(tables.length).toBeGreaterThan(0);
+    expect(tables.every((table) => table.passed)).toBe(true);
+  });
+  it('knows no other paper', async () => {
+    expect(await failure(2, 'reproduce', 'einstein')).toMatch(/got "einstein", expected one of swatman, hasan/);
+  });
+  it('doctor names what it looked for', async () => {
+    const { checks } = await json<{ checks: readonly { id: string }[] }>('doctor', '--db', db);
+    expect(checks.map((check) => check.id)).toEqual(expect.arrayContaining(['node', 'database']));
+  });
+});
+
+describe('usage', () => {
+  it('exits 2 on what is not a command or an option, 0 on help and version', async () => {
+    expect(await failure(2, 'swep')).toMatch(/swep/);
+    expect(await failure(2, 'sweep', studyFile, '--colour')).toMatch(/--colour/);
+    expect(await failure(2, 'sweep')).toMatch(/study/);
+    expect(await failure(2, 'rank', '1', '2', '--db', db)).toMatch(/argument/);
+    expect((await run(['--help'])).status).toBe(0);
+    expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const nothing = await run([]);
+    expect(nothing.status).toBe(2);
+  });
+});
+
+describe('databases that cannot be used', () => {
+  it('a damaged one, one of a newer Lockstep, and one of something else are refused and left as they were', async () => {
+    const damaged = at('damaged.db');
+    const bytes = readFileSync(db);
+    bytes.fill(0xab, 4096, 8192);
+    const foreign = at('foreign.db');
+    const other = new Database(foreign);
+    other.exec('CREATE TABLE recipes (name TEXT)');
+    other.close();
+    const newer = at('newer.db');
+    await run(['runs', 'list', '--db', newer]);
+    const ahead = new Database(newer);
+    ahead.pragma('user_version = 9999');
+    ahead.close();
+    writeFileSync(damaged, bytes);
+    for (const file of [damaged, foreign, newer]) {
+      const before = readFileSync(file);
+      expect(await failure(1, 'runs', 'list', '--db', file)).toContain(file);
+      expect(readFileSync(file).equals(before)).toBe(true);
+    }
+  });
+  it('a file in a folder that does not exist is refused with the folder, a file that is a folder too', async () => {
+    expect(await failure(1, 'runs', 'list', '--db', at('nowhere/x.db'))).toMatch(/nowhere/);
+    expect(existsSync(at('nowhere'))).toBe(false);
+    await failure(1, 'runs', 'list', '--db', folder);
+  });
+});
+
+describe('as a process', () => {
+  const wide = at('wide.json');
+  writeFileSync(
+    wide,
+    JSON.stringify(
+      smallStudy({
+        axes: {
+          threadsPerUnit: [1, 2, 4, 8, 16, 32],
+          balancing: ['none', 'dynamic-fetch'],
+          blockThreads: { from: 32, to: 1024, step: 32 },
+          blocksPerMultiprocessor: { from: 1, to: 64 },
+        },
+      }),
+    ),
+  );
+
+  /** Starts a sweep and sends a signal once something is saved. */
+  async function interrupted(file: string, signal: 'SIGINT' | 'SIGKILL'): Promise<Outcome & { signal: string | null }> {
+    const child = spawn(process.execPath, [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', wide, '--db', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (data: Buffer) => void (out += data.toString()));
+    child.stderr.on('data', (data: Buffer) => void (err += data.toString()));
+    const ended = new Promise<{ status: number; signal: string | null }>((resolve) =>
+      child.on('close', (status, by) => resolve({ status: status ?? -1, signal: by })),
+    );
+    const savedChunks = (): number => {
+      if (!existsSync(file)) return 0;
+      const reader = new Database(file, { readonly: true });
+      try {
+        return (reader.prepare('SELECT count(*) AS n FROM run_chunks').get() as { n: number }).n;
+      } catch {
+        return 0; // being created
+      } finally {
+        reader.close();
+      }
+    };
+    while (savedChunks() < 2 && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(signal);
+    const end = await ended;
+    return { out, err, ...end };
+  }
+
+  it('Ctrl-C ends a sweep in one line and keeps what was saved', async () => {
+    const file = at('interrupted.db');
+    const ended = await interrupted(file, 'SIGINT');
+    expect(ended).toMatchObject({ status: 1, signal: null, out: '' });
+    expect(ended.err).toMatch(
+      /^lockstep: run 1 stopped after [\d,]+ of 49,152 designs; what was predicted is saved\n$/,
+    );
+    expect(await json('runs', 'show', '1', '--db', file)).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('SIGKILL loses nothing that was saved: the run resumes to what an uninterrupted one gives', async () => {
+    const file = at('killed.db');
+    expect(await interrupted(file, 'SIGKILL')).toMatchObject({ signal: 'SIGKILL', out: '' });
+    const engine = unwrap(await openEngine({ databaseFile: file, resourceFolder: ROOT, host: 'cli', workers: 2 }));
+    try {
+      const before = unwrap(await engine.context.store.listChunks(1));
+      expect(unwrap(await engine.context.store.getRun(1)).state).toBe('interrupted');
+      const done = new Promise((resolve) => engine.subscribe((event) => event === 'run.finished' && resolve(null)));
+      unwrap(await engine.call('runs.resume', { id: 1 }));
+      await done;
+      expect(unwrap(await engine.context.store.getRun(1)).state).toBe('complete');
+      const after = unwrap(await engine.context.store.listChunks(1));
+      expect(after.reduce((sum, chunk) => sum + chunk.count, 0)).toBe(49_152);
+      for (const chunk of before) expect(after).toContainEqual(chunk);
+      const whole = await json<Sweep>('sweep', wide, '--db', file);
+      const resumed = unwrap(await engine.context.store.loadRunColumns(1));
+      expect(resumed).toEqual(unwrap(await engine.context.store.loadRunColumns(whole.runId)));
+    } finally {
+      await engine.close();
+    }
+  });
+});
