@@ -1,0 +1,14 @@
+import { EXPORT_FORMATS } from '../../../src-main/contract/api.ts';
+import { choiceField, flagField, numberField } from '../../state/location.svelte.ts';
+
+/** How many of the best designs go into a table. */
+export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000'] as const;
+
+export const exportAddress = {
+  format: choiceField(EXPORT_FORMATS, 'html'),
+  /** The design that is recommended; absent: the best of the run. */
+  design: numberField<number | null>(null),
+  rows: choiceField(ROW_LIMITS, '100'),
+  /** Markdown as its source. */
+  source: flagField(),
+};

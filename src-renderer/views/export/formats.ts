@@ -1,0 +1,39 @@
+import type { ExportFormat } from '../../../src-main/contract/api.ts';
+
+export interface FormatEntry {
+  readonly id: ExportFormat;
+  readonly label: string;
+  /** What it is for. */
+  readonly text: string;
+  readonly about: 'report' | 'table' | 'code';
+  /** Whether the number of rows matters. */
+  readonly rows: boolean;
+}
+
+export const FORMATS: readonly FormatEntry[] = [
+  {
+    id: 'html',
+    label: 'HTML report',
+    text: 'One file with plots and reasons; prints well',
+    about: 'report',
+    rows: false,
+  },
+  {
+    id: 'markdown',
+    label: 'Markdown report',
+    text: 'The same reasons, for a repository or an issue',
+    about: 'report',
+    rows: false,
+  },
+  { id: 'csv', label: 'CSV', text: 'The best designs, for a spreadsheet', about: 'table', rows: true },
+  { id: 'json', label: 'JSON', text: 'The best designs with the study they answer', about: 'table', rows: true },
+  { id: 't4', label: 'Kernel Tuner T4', text: 'The results format of auto-tuners', about: 'table', rows: true },
+  { id: 'cuda', label: 'CUDA header', text: 'Launch shape, launch bounds and grid helper', about: 'code', rows: false },
+  { id: 'wgsl', label: 'WGSL constants', text: 'Constants to put before a shader', about: 'code', rows: false },
+];
+
+export const ABOUT = [
+  { id: 'report', label: 'Reports' },
+  { id: 'table', label: 'Tables' },
+  { id: 'code', label: 'Code' },
+] as const;

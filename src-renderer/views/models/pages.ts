@@ -1,0 +1,468 @@
+import type { Component } from 'svelte';
+import BalancingDemo from './demos/BalancingDemo.svelte';
+import CompositeDemo from './demos/CompositeDemo.svelte';
+import ContentionDemo from './demos/ContentionDemo.svelte';
+import DivergenceDemo from './demos/DivergenceDemo.svelte';
+import GranularityDemo from './demos/GranularityDemo.svelte';
+import HasanDemo from './demos/HasanDemo.svelte';
+import ImbalanceDemo from './demos/ImbalanceDemo.svelte';
+import KimDemo from './demos/KimDemo.svelte';
+import OccupancyDemo from './demos/OccupancyDemo.svelte';
+import SoftSaturationDemo from './demos/SoftSaturationDemo.svelte';
+
+export interface Equation {
+  /** KaTeX source. */
+  readonly tex: string;
+  /** What it says, in one sentence. */
+  readonly text: string;
+  /** Number in its source: `Eq. 7–11`; empty where the equation is ours. */
+  readonly number?: string;
+}
+
+export interface ModelSymbol {
+  readonly tex: string;
+  readonly meaning: string;
+  /** `1` for a ratio or count. */
+  readonly unit: string;
+}
+
+export interface Source {
+  readonly authors: string;
+  readonly year: string;
+  readonly title: string;
+  readonly where: string;
+  readonly doi?: string;
+}
+
+/** One page of the Models view. A model is added to the view by adding its page to `MODEL_PAGES`. */
+export interface ModelPage {
+  readonly id: string;
+  readonly label: string;
+  /** Heading in the list. */
+  readonly group: 'Lockstep' | 'Device' | 'Whole';
+  /** The question it answers. */
+  readonly question: string;
+  readonly text: readonly string[];
+  readonly sources: readonly Source[];
+  readonly equations: readonly Equation[];
+  readonly symbols: readonly ModelSymbol[];
+  /** Where it holds, and where not. */
+  readonly validity: readonly string[];
+  /** Reproduction tables that belong to it: the paper's short name and what its table's title matches. */
+  readonly tables?: { readonly paper: string; readonly title?: RegExp };
+  readonly demo?: Component;
+}
+
+const SWATMAN: Source = {
+  authors: 'Swatman, Varbanescu, Krasznahorkay, Pimentel',
+  year: '2022',
+  title: 'Modelling Performance Loss due to Thread Imbalance in Stochastic Variable-Length SIMT Workloads',
+  where: 'MASCOTS',
+  doi: '10.1109/MASCOTS56607.2022.00026',
+};
+const HASAN: Source = {
+  authors: 'Hasan, Chatterjee, Radhakrishnan, Antonio',
+  year: '2014',
+  title: 'Performance Prediction Model and Analysis for Compute-Intensive Tasks on GPUs',
+  where: 'NPC',
+  doi: '10.1007/978-3-662-44917-2_65',
+};
+const KIM: Source = {
+  authors: 'Kim',
+  year: 'undated',
+  title: 'GPGPU Performance Modeling using Microbenchmarks',
+  where: 'poster, Seoul National University',
+};
+const OURS = (what: string): Source => ({ authors: 'Lockstep', year: '', title: what, where: 'this project' });
+
+export const MODEL_PAGES = [
+  {
+    id: 'imbalance',
+    label: 'Imbalance',
+    group: 'Lockstep',
+    question: 'How much time do lanes spend waiting for the longest unit of their group?',
+    text: [
+      'Units that run in lockstep all take as long as the longest of them. The loss of a group is that time over the time its units would need one by one: 1 is no loss.',
+      'Two averages of it are in use, and they answer different questions. The mean loss asks each group for its loss and averages the answers: a short group counts as much as a long one. The aggregate loss divides all the lockstep time by all the work: it is what a long-running launch pays, and what the prediction of times uses.',
+    ],
+    sources: [SWATMAN],
+    equations: [
+      {
+        tex: 'H(w) = \\frac{n \\, \\max(w)}{\\sum_{i=1}^{n} w_i}',
+        text: 'Loss of one group of n units.',
+        number: 'Eq. 5',
+      },
+      {
+        tex: '\\mathbb{E}[X_W(n)] = n \\int_0^\\infty \\sum_{a < A} \\bigl[ H_A(s) - H_a(s) \\bigr] \\, \\mathrm{d}s, \\qquad H_a(s) = \\Bigl( \\sum_{j \\le a} f(j) \\, e^{-js} \\Bigr)^{n}',
+        text: 'Mean loss without the distribution: one over the sum is written as an integral, and the maximum factorises under it. Ours; the paper convolves.',
+      },
+      {
+        tex: 'L_{\\mathrm{agg}}(n) = \\frac{\\mathbb{E}[W_{(n:n)}]}{\\mathbb{E}[W]} = \\frac{\\sum_{v \\ge 0} \\bigl( 1 - F(v)^n \\bigr)}{\\mathbb{E}[W]}',
+        text: 'Aggregate loss: expected longest unit over expected unit.',
+      },
+    ],
+    symbols: [
+      { tex: 'W', meaning: 'length of a unit of work, a random number of iterations', unit: 'iterations' },
+      { tex: 'f, F', meaning: 'probability of a length, and of at most that length', unit: '1' },
+      { tex: 'n', meaning: 'units that run in lockstep', unit: '1' },
+      { tex: 'A', meaning: 'largest length of the law', unit: 'iterations' },
+      { tex: 'X_W(n)', meaning: 'loss of a group of n independent units', unit: '1' },
+    ],
+    validity: [
+      'Units are independent draws of one law: neighbours of similar length lose less than it says, sorted ones far less.',
+      'Every iteration costs the same, and lanes meet again after every unit.',
+      'Infinite laws are cut where a millionth of the probability is left; the cut is reported.',
+    ],
+    tables: { paper: 'swatman' },
+    demo: ImbalanceDemo,
+  },
+  {
+    id: 'granularity',
+    label: 'Granularity',
+    group: 'Lockstep',
+    question: 'How many threads should share one unit?',
+    text: [
+      'Sharing a unit among threads leaves fewer units in a group, so less waiting; but part of each iteration stays serial, and the threads must combine their results. The lane cost puts both into one number, and its minimum is the choice.',
+    ],
+    sources: [SWATMAN, OURS('Cost of sharing a unit, after Amdahl (1967), doi:10.1145/1465482.1465560')],
+    equations: [
+      { tex: 'n = \\omega / u', text: 'Threads that share a unit leave fewer units per group.' },
+      {
+        tex: '\\varphi(u) = \\frac{1 - \\sigma}{u} + \\sigma + \\kappa \\log_2 u',
+        text: 'Time of an iteration shared by u threads, over that of one thread.',
+      },
+      {
+        tex: 'C(u) = L(\\omega / u) \\cdot u \\, \\varphi(u)',
+        text: 'Lane cost: lane iterations spent for each iteration of work.',
+      },
+    ],
+    symbols: [
+      { tex: 'u', meaning: 'threads that share one unit, a power of two', unit: '1' },
+      { tex: '\\omega', meaning: 'lanes of a thread group', unit: '1' },
+      { tex: '\\sigma', meaning: 'part of an iteration that does not speed up', unit: '1' },
+      { tex: '\\kappa', meaning: 'cost of one cooperation step, in iterations', unit: '1' },
+      { tex: 'L(n)', meaning: 'loss of a group of n units', unit: '1' },
+    ],
+    validity: [
+      'The serial part does not depend on u: a loop with too few independent steps for u threads is not covered.',
+      'Cooperation is a tree of log₂ u equal steps.',
+      'Registers and memory per thread are taken to stay as they are.',
+    ],
+    demo: GranularityDemo,
+  },
+  {
+    id: 'balancing',
+    label: 'Balancing',
+    group: 'Lockstep',
+    question: 'What does ordering the units before the launch save?',
+    text: [
+      'Groups of like units wait less. Buckets draw each group from one part of the lengths; a window sort puts neighbours in order; a full sort is its limit; dynamic fetch hands a lane its next unit as soon as it is done. Each has a price in bytes moved, passes or atomics, which the prediction adds.',
+    ],
+    sources: [
+      OURS('Window sort exactly by binomial order statistics; best buckets by dynamic programming'),
+      {
+        authors: 'Adinets, Merrill',
+        year: '2022',
+        title: 'Onesweep: a faster least significant digit radix sort for GPUs',
+        where: 'arXiv:2206.01784',
+      },
+    ],
+    equations: [
+      {
+        tex: '\\mathbb{E}[M_i] = \\sum_{x \\ge 0} \\Pr \\bigl( \\mathrm{Bin}(M, F(x)) < i \\, n \\bigr)',
+        text: 'Expected longest unit of the i-th group of a sorted window of M units.',
+      },
+      {
+        tex: 'L_k = \\frac{1}{\\mathbb{E}[W]} \\sum_{b=1}^{k} p_b \\, \\mathbb{E}\\bigl[ W^{(b)}_{(n:n)} \\bigr]',
+        text: 'Aggregate loss with k buckets: each bucket has its own, narrower law.',
+      },
+    ],
+    symbols: [
+      { tex: 'M', meaning: 'units of a window', unit: '1' },
+      { tex: 'k', meaning: 'number of buckets', unit: '1' },
+      { tex: 'p_b', meaning: 'share of the units in bucket b', unit: '1' },
+      { tex: 'W^{(b)}', meaning: 'length of a unit of bucket b', unit: 'iterations' },
+    ],
+    validity: [
+      'Sorting and buckets need lengths that are known before the launch; dynamic fetch does not.',
+      'Dynamic fetch is an approximation: units end independently of each other.',
+      'Passes are taken to run at the full bandwidth of the memory: their price is a lower bound.',
+    ],
+    demo: BalancingDemo,
+  },
+  {
+    id: 'divergence',
+    label: 'Divergence stack',
+    group: 'Lockstep',
+    question: 'What does the reconvergence stack of older devices cost?',
+    text: [
+      'Before independent thread scheduling, a thread group kept the lanes that had left a loop on a stack. A few entries are fast; beyond them, chunks spill to memory and come back. Each divergent branch and each spill has a price in cycles.',
+    ],
+    sources: [
+      {
+        authors: 'Bialas, Strzelecki',
+        year: '2015',
+        title: 'Benchmarking the cost of thread divergence in CUDA',
+        where: 'arXiv:1504.01650',
+      },
+    ],
+    equations: [
+      { tex: '\\Delta t = c_d \\, N_d + c_s \\, N_s', text: 'Cycles the stack adds to a run.' },
+      { tex: '\\mathrm{pushes}_1(n) = n + 1', text: 'A single loop that n lanes leave one after another.' },
+      {
+        tex: '\\mathrm{pushes}_2(n) = \\tfrac{1}{2} n (65 - n) + 33',
+        text: 'Two nested loops, as the paper measures them.',
+      },
+    ],
+    symbols: [
+      { tex: 'N_d, N_s', meaning: 'divergent branches; chunks spilled and loaded', unit: '1' },
+      { tex: 'c_d', meaning: 'cost of a divergent branch: 32 on Kepler', unit: 'cycles' },
+      { tex: 'c_s', meaning: 'cost of a spill and its load: 84 on Kepler', unit: 'cycles' },
+      { tex: 'n', meaning: 'lanes that diverge', unit: '1' },
+    ],
+    validity: [
+      'Kepler and Maxwell. Devices with independent thread scheduling, Volta and later, keep no such stack and pay none of this.',
+      'The paper gives 26 cycles for Maxwell in its fit and 24 in its summary; both are offered.',
+    ],
+    tables: { paper: 'bialas' },
+    demo: DivergenceDemo,
+  },
+  {
+    id: 'occupancy',
+    label: 'Occupancy',
+    group: 'Device',
+    question: 'How many blocks live on a multiprocessor at a time, and what keeps more out?',
+    text: [
+      'Each block takes slots, registers and shared memory, in the portions the hardware hands out. The scarcest sets the number of resident blocks. More of them hide latency, up to the knee; beyond it, occupancy buys nothing.',
+    ],
+    sources: [
+      {
+        authors: 'NVIDIA',
+        year: '2025',
+        title: 'cuda_occupancy.h, compute capabilities 3.5 to 12.1',
+        where: 'CUDA Toolkit 13.0',
+      },
+      {
+        authors: 'AMD',
+        year: '2025',
+        title: 'Register and LDS allocation of GCN, CDNA and RDNA',
+        where: 'ISA guides; see the catalogue',
+      },
+    ],
+    equations: [
+      {
+        tex: 'R = \\min \\Bigl( N_b, \\; \\Bigl\\lfloor \\frac{N_w}{W_b} \\Bigr\\rfloor, \\; \\Bigl\\lfloor \\frac{R_{\\mathrm{SM}}}{\\lceil r \\rceil W_b} \\Bigr\\rfloor, \\; \\Bigl\\lfloor \\frac{S_{\\mathrm{SM}}}{\\lceil s \\rceil} \\Bigr\\rfloor \\Bigr)',
+        text: 'Resident blocks; the ceilings stand for the portions in which a device allocates, which differ by family.',
+      },
+      { tex: '\\mathrm{occupancy} = R \\, W_b / N_w', text: 'Resident thread groups over slots.' },
+    ],
+    symbols: [
+      { tex: 'R', meaning: 'resident blocks of a multiprocessor', unit: '1' },
+      { tex: 'W_b', meaning: 'thread groups of a block', unit: '1' },
+      { tex: 'N_b, N_w', meaning: 'slots for blocks and for thread groups', unit: '1' },
+      { tex: 'r, s', meaning: 'registers of a thread group; shared memory of a block', unit: '1, bytes' },
+      {
+        tex: 'R_{\\mathrm{SM}}, S_{\\mathrm{SM}}',
+        meaning: 'registers and shared memory of a multiprocessor',
+        unit: '1, bytes',
+      },
+    ],
+    validity: [
+      'NVIDIA: equal to the vendor’s own calculator for every compute capability from 3.5 to 12.1.',
+      'AMD: by the published granularities. Scalar registers count only where a kernel states them.',
+      'A device without known rules is held to its hard limits, without rounding.',
+    ],
+    demo: OccupancyDemo,
+  },
+  {
+    id: 'hasan',
+    label: 'Efficiency (Hasan)',
+    group: 'Device',
+    question: 'How does efficiency fall as blocks outnumber what is resident?',
+    text: [
+      'A published model of execution efficiency from the numbers of blocks and threads alone. It is kept as printed, and so is its disagreement with the table printed beside it: the equations are off by 7.9 points of efficiency on average.',
+    ],
+    sources: [HASAN],
+    equations: [
+      {
+        tex: '\\xi_{rb} = \\max \\Bigl( 1, \\Bigl\\lceil \\frac{B}{\\rho_b \\, \\rho_{sm}} \\Bigr\\rceil \\Bigr) \\, \\tau',
+        text: 'Time from the waves of resident blocks.',
+        number: 'Eq. 1',
+      },
+      {
+        tex: '\\xi_{rw} = \\frac{B \\, T}{\\rho_w \\, \\sigma_w \\, \\rho_{sm}} \\, \\tau',
+        text: 'Time from the resident thread groups; no ceiling is printed.',
+        number: 'Eq. 2',
+      },
+      {
+        tex: '\\kappa = \\frac{\\tau}{\\xi_{rb} + \\xi_{rw}}',
+        text: 'Execution efficiency; while all threads fit at once, the first term is τ.',
+        number: 'Eq. 3',
+      },
+    ],
+    symbols: [
+      { tex: 'B, T', meaning: 'blocks, and threads of a block', unit: '1' },
+      { tex: '\\rho_{sm}', meaning: 'multiprocessors', unit: '1' },
+      { tex: '\\rho_b, \\rho_w', meaning: 'resident blocks and thread groups of a multiprocessor, at most', unit: '1' },
+      { tex: '\\sigma_w', meaning: 'lanes of a thread group', unit: '1' },
+      { tex: '\\tau', meaning: 'time of the launch when nothing waits', unit: 'ms' },
+    ],
+    validity: [
+      'Compute-bound kernels with equal blocks, on the one device of the paper, a Kepler K20.',
+      'Not used for predictions here; the soft-saturation waves describe the same table within 1.3 %.',
+    ],
+    tables: { paper: 'hasan', title: /as printed/ },
+    demo: HasanDemo,
+  },
+  {
+    id: 'kim',
+    label: 'Scheduler (Kim)',
+    group: 'Device',
+    question: 'What does a launch cost in whole waves of blocks?',
+    text: [
+      'A structural model: a limit checker, a block scheduler that fills the slots wave by wave, state buffers that bound the slots, and functional units that set the time of a wave. Lockstep keeps its scheduler and replaces its functional units by a softer law.',
+    ],
+    sources: [KIM],
+    equations: [
+      {
+        tex: 'b = \\lceil B / \\omega \\rceil, \\qquad g = \\lceil G / n_{mp} \\rceil',
+        text: 'Thread groups of a block, and blocks of a multiprocessor.',
+      },
+      {
+        tex: 'T(g, b) = \\Bigl\\lfloor \\frac{g}{N_{\\mathrm{slot}}} \\Bigr\\rfloor fu(b \\, N_{\\mathrm{slot}}) + fu \\bigl( b \\, (g \\bmod N_{\\mathrm{slot}}) \\bigr)',
+        text: 'Full waves, then what is left.',
+      },
+      {
+        tex: 'fu(c) = \\max_u \\Bigl\\lceil \\frac{\\Sigma_u}{m_u \\, p} \\Bigr\\rceil \\Bigl\\lceil \\frac{c}{s_u} \\Bigr\\rceil',
+        text: 'The slowest functional unit for c thread groups; brackets read as ceilings.',
+      },
+    ],
+    symbols: [
+      { tex: 'G, B', meaning: 'blocks of the grid, threads of a block', unit: '1' },
+      { tex: 'n_{mp}', meaning: 'multiprocessors', unit: '1' },
+      { tex: 'N_{\\mathrm{slot}}', meaning: 'blocks resident at once', unit: '1' },
+      { tex: '\\Sigma_u', meaning: 'cycles of unit u that the kernel needs', unit: 'cycles' },
+      { tex: 'm_u, s_u, p', meaning: 'units of a kind, thread groups per issue, partitions', unit: '1' },
+    ],
+    validity: [
+      'Equal blocks that start and end together; no latency that other thread groups could hide.',
+      'The poster prints no numbers to compare with: the tables check what its formulas imply.',
+    ],
+    tables: { paper: 'kim' },
+    demo: KimDemo,
+  },
+  {
+    id: 'soft-saturation',
+    label: 'Soft saturation',
+    group: 'Device',
+    question: 'How fast does a multiprocessor go with w active thread groups?',
+    text: [
+      'With few thread groups an iteration takes its latency, whatever their number. With many, the multiprocessor issues for each in turn and time grows with them. The knee between the two is soft. Four numbers describe a kernel on a device; they are derived from data sheets, or fitted to a measured grid of launches.',
+    ],
+    sources: [OURS('Law of the rate; waves after Kim’s block scheduler, data of Hasan et al.'), HASAN],
+    equations: [
+      {
+        tex: 'fu(w) = \\Bigl( \\tau^p + \\bigl( c \\, q \\lceil w / q \\rceil \\bigr)^p \\Bigr)^{1/p}',
+        text: 'Cycles in which each of w active thread groups advances by one iteration.',
+      },
+      { tex: 'w_{\\mathrm{knee}} = \\tau / c', text: 'From here on, issue sets the pace.' },
+    ],
+    symbols: [
+      { tex: 'w', meaning: 'active thread groups of a multiprocessor', unit: '1' },
+      { tex: '\\tau', meaning: 'latency of one iteration executed alone', unit: 'cycles' },
+      { tex: 'c', meaning: 'issue cost of one iteration of one thread group', unit: 'cycles' },
+      { tex: 'q', meaning: 'schedulers, served in whole rounds', unit: '1' },
+      { tex: 'p', meaning: 'softness of the knee; infinite is a sharp one', unit: '1' },
+    ],
+    validity: [
+      'One kernel at a time, whose iterations are alike.',
+      'Caches shared between thread groups are not in it: more residency never hurts here.',
+      'Derived τ assumes no parallelism between instructions; a fit or a critical path in the profile corrects that.',
+    ],
+    tables: { paper: 'hasan', title: /soft-saturation/ },
+    demo: SoftSaturationDemo,
+  },
+  {
+    id: 'contention',
+    label: 'Memory contention',
+    group: 'Device',
+    question: 'What does uneven work cost cores that share one memory?',
+    text: [
+      'Cores with little work end early and leave the bandwidth to the others, but one core alone cannot use it all. Imbalance then costs less than the longest core suggests under contention, and more than none. Fewer cores can be faster.',
+    ],
+    sources: [
+      {
+        authors: 'Langguth, Cai, Trotter',
+        year: 'undated',
+        title: 'Modelling Load Imbalance in Shared Memory Multicore Systems',
+        where: 'slides, Simula',
+      },
+    ],
+    equations: [
+      { tex: 'K = \\lceil \\rho / \\beta \\rceil', text: 'Cores that use the whole bandwidth.' },
+      {
+        tex: 'T = \\frac{\\sum_{i > K} M_i + K M_K}{\\rho} + \\frac{M_1 - M_K}{\\beta}',
+        text: 'Two phases: all of the bandwidth, then the longest core at its own.',
+      },
+      {
+        tex: 'T_{\\mathrm{full}} = M_1 P / \\rho, \\quad T_{\\mathrm{none}} = M_1 / \\beta, \\quad T_{\\mathrm{even}} = \\textstyle \\sum M / \\rho',
+        text: 'The simpler bounds around it.',
+      },
+    ],
+    symbols: [
+      { tex: 'M_1 \\ge M_2 \\ge \\dots', meaning: 'bytes each core moves, largest first', unit: 'bytes' },
+      { tex: '\\beta, \\rho', meaning: 'bandwidth of one core, and of all', unit: 'GB/s' },
+      { tex: 'P', meaning: 'cores', unit: '1' },
+    ],
+    validity: [
+      'Memory-bound loops on multicore CPUs; bandwidth shared evenly by the active cores.',
+      'The printed triangular column follows a variant of the formula; both are offered by name.',
+    ],
+    tables: { paper: 'langguth' },
+    demo: ContentionDemo,
+  },
+  {
+    id: 'composite',
+    label: 'Composite prediction',
+    group: 'Whole',
+    question: 'How long does a design take on a device?',
+    text: [
+      'Everything else meets here. All resident thread groups of a multiprocessor advance at one rate, so time can be counted in iterations: in that clock each slot is a renewal process of block depths, whatever the speeds. The number of active thread groups along it gives the rate, and the integral of the rate is the time.',
+    ],
+    sources: [OURS('Renewal of block depths in virtual time, judged by an event simulation')],
+    equations: [
+      {
+        tex: 'T = \\int_0^{\\infty} t \\bigl( w(v) \\bigr) \\, \\mathrm{d}v',
+        text: 'Time of a launch: the rate along virtual time.',
+      },
+      { tex: '\\Pr(B > v) = 1 - F(v)^{\\, n W_b}', text: 'Depth of a block: the longest of all its units.' },
+      {
+        tex: 'w(v) = R \\, W_b \\, S(v) \\qquad \\text{(one wave)}',
+        text: 'Active thread groups when all blocks start together; its variance is binomial.',
+      },
+      {
+        tex: 'T \\approx \\Bigl( \\frac{G}{M R} \\, \\mathbb{E}[B] - \\mathbb{E}[B_{\\mathrm{res}}] \\Bigr) \\mathbb{E}[t(w)] + T_{\\mathrm{drain}}',
+        text: 'Many waves: a steady state, then a drain.',
+      },
+    ],
+    symbols: [
+      { tex: 'v', meaning: 'virtual time', unit: 'iterations' },
+      { tex: 't(w)', meaning: 'cycles of an iteration with w active thread groups', unit: 'cycles' },
+      {
+        tex: 'B, B_{\\mathrm{res}}',
+        meaning: 'depth of a block, and what is left of it at a random moment',
+        unit: 'iterations',
+      },
+      { tex: 'S(v)', meaning: 'probability that a group still runs at v', unit: '1' },
+      { tex: 'G, M, R, W_b', meaning: 'blocks, multiprocessors, resident blocks, thread groups of a block', unit: '1' },
+    ],
+    validity: [
+      'Blocks go to free slots in order, and a slot is free when the last thread group of its block ends.',
+      'Its error is stated as a band: designs closer than that are ties, not a ranking.',
+      'No caches, no clock changes, no other work on the device: measure before trusting absolute times.',
+    ],
+    demo: CompositeDemo,
+  },
+] as const satisfies readonly ModelPage[];
+
+export type ModelPageId = (typeof MODEL_PAGES)[number]['id'];

@@ -1,0 +1,37 @@
+import type { ReproductionRow, ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
+import type { ModelPage } from './pages.ts';
+
+/** Tables of one page, of all that were reproduced. */
+export function tablesOf(
+  { tables }: Pick<ModelPage, 'tables'>,
+  all: readonly ReproductionTable[],
+): readonly ReproductionTable[] {
+  if (!tables) return [];
+  return all.filter(({ paper, table }) => paper === tables.paper && (tables.title?.test(table) ?? true));
+}
+
+export interface FoundTable {
+  readonly table: ReproductionTable;
+  /** Rows that match, failed ones first, else in the paper's order. */
+  readonly rows: readonly ReproductionRow[];
+}
+
+/** Tables with a row or a title that holds every word; failed tables first. */
+export function findRows(tables: readonly ReproductionTable[], query: string): readonly FoundTable[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+  return tables
+    .map((table) => ({
+      table,
+      rows: table.rows
+        .filter((row) => holds(`${table.table} ${row.label} ${row.passed ? 'passed' : 'failed'}`))
+        .sort((a, b) => Number(a.passed) - Number(b.passed)),
+    }))
+    .filter(({ rows }) => rows.length > 0)
+    .sort((a, b) => Number(a.table.passed) - Number(b.table.passed));
+}
+
+export function tally(tables: readonly ReproductionTable[]): { readonly passed: number; readonly total: number } {
+  const rows = tables.flatMap((table) => table.rows);
+  return { passed: rows.filter(({ passed }) => passed).length, total: rows.length };
+}
