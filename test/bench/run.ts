@@ -1,0 +1,16 @@
+/** `npm run bench [NAME …]`: the benchmarks, one process each, so that none warms the machine for another. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const BENCHES = ['imbalance', 'composite', 'store', 'sweep'];
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !BENCHES.includes(name));
+if (unknown !== undefined) {
+  process.stderr.write(`bench: got "${unknown}", expected some of ${BENCHES.join(', ')}\n`);
+  process.exitCode = 2;
+} else
+  for (const name of asked.length > 0 ? asked : BENCHES) {
+    process.stdout.write(`\n${name}\n`);
+    const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit' });
+    if (status !== 0) process.exitCode = 1;
+  }

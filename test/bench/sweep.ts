@@ -1,0 +1,123 @@
+/** Speed of sweeps: `node test/bench/sweep.ts`. What, target, median and ratio, one line each. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { RANK_COLUMNS, type RunSummary, type StudyRecord } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { createPredictor, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const WORKERS = 2;
+
+function report(what: string, target: number, value: number, unit: string, more = false): void {
+  const ratio = more ? value / target : target / value;
+  const cells = [
+    what.padEnd(58),
+    `${target} ${unit}`.padStart(16),
+    `${Number(value.toPrecision(4))} ${unit}`.padStart(20),
+    ratio.toFixed(2).padStart(8),
+  ];
+  process.stdout.write(`${cells.join('  ')}\n`);
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
+
+/** 1,032,192 designs over four devices: a person's space of block sizes, caps, granularities and orderings. */
+const MILLION: StudyFile = {
+  lockstep: 1,
+  name: 'A million designs',
+  workload: { lengths: 'geometric(0.05)', units: 1 << 22 },
+  kernel: {
+    name: 'walk',
+    registersPerThread: 64,
+    instructionsPerIteration: 60,
+    dependentLoadsPerIteration: 1,
+    serialFraction: 0.05,
+    lengthsKnownBeforeLaunch: true,
+  },
+  devices: ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', 'nvidia-rtx-4090'],
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8, 16, 32],
+    loop: ['nested', 'flattened'],
+    balancing: ['none', 'quantile-buckets(4)', 'full-sort', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
+    registerCap: [null, ...Array.from({ length: 13 }, (_, i) => 60 - 3 * i)],
+  },
+};
+
+async function predictorBenches(): Promise<void> {
+  for (const name of ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform']) {
+    const plan = await planOf(JSON.parse(readFileSync(join(ROOT, 'db/examples', `${name}.json`), 'utf8')) as StudyFile);
+    const size = spaceSize(plan.axes);
+    const predictor = createPredictor(plan);
+    const times = Array.from({ length: 4 }, () => {
+      const start = performance.now();
+      predictChunk(predictor, 0, size);
+      return performance.now() - start;
+    });
+    report(`${name}, ${size} designs, one core, first time`, 500_000, (size / times[0]) * 1e3, 'designs/s', true);
+    report(`${name}, one core, tables at hand`, 2_000_000, (size / median(times.slice(1))) * 1e3, 'designs/s', true);
+  }
+}
+
+async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+async function engineBenches(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
+  const engine = unwrap(
+    await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: WORKERS }),
+  );
+  let peakBytes = 0;
+  const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
+  try {
+    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: MILLION });
+    const ended = new Promise<RunSummary>((resolve) =>
+      engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
+    );
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const start = performance.now();
+    const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId });
+    const run = await ended;
+    await call(engine, 'ranking.page', { runId });
+    const elapsedMs = performance.now() - start;
+    delay.disable();
+    report(`${run.enumerated} designs predicted, saved and ranked, ${WORKERS} workers`, 4000, elapsedMs, 'ms');
+    report('event loop delay, 99th percentile', 50, delay.percentile(99) / 1e6, 'ms');
+    report('peak memory', 600, peakBytes / 1e6, 'MB');
+    for (const column of RANK_COLUMNS) {
+      const sort = { column, descending: true };
+      await call(engine, 'ranking.page', { runId, sort });
+      const times: number[] = [];
+      for (let i = 0; i < 7; i += 1) {
+        const from = performance.now();
+        await call(engine, 'ranking.page', { runId, sort, offset: i * 100_000 });
+        times.push(performance.now() - from);
+      }
+      report(`ranking page by ${column}, sorted before`, 30, median(times), 'ms');
+    }
+    const again = await call<{ runId: number }>(engine, 'runs.start', { studyId });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const from = performance.now();
+    await call(engine, 'runs.cancel', { id: again.runId });
+    report('cancel', 200, performance.now() - from, 'ms');
+  } finally {
+    clearInterval(sampler);
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.stdout.write(
+  `${'what'.padEnd(58)}  ${'target'.padStart(16)}  ${'median'.padStart(20)}  ${'ratio'.padStart(8)}\n`,
+);
+await predictorBenches();
+await engineBenches();
