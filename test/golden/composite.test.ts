@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
 import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
 import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
-import { independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { randomDesign } from '../bench/composite-designs.ts';
+import { aliasSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
+import { kneeRate, randomDesign } from '../bench/composite-designs.ts';
 
 /** A short form of test/bench/composite.ts, which judges 500 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {
@@ -44,4 +46,25 @@ describe('the composite prediction against the event simulation', () => {
     expect(differences[Math.floor(differences.length * 0.95)]).toBeLessThanOrEqual(0.06);
     expect(spearman(Float64Array.from(predicted), Float64Array.from(simulated))).toBeGreaterThanOrEqual(0.998);
   }, 60_000);
+
+  it('knows blocks whose groups are all alike', () => {
+    const depth = groupDepth(unwrap(geometricLaw(0.05)), 32, { kind: 'full-sort' }, 'nested', 1, {
+      setupIterations: 0,
+    });
+    const groupsPerBlock = 4;
+    const survival = new Float64Array(depth.values.length);
+    depth.survivalInto(survival, groupsPerBlock);
+    const draw = aliasSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
+    const rate = kneeRate(400, 60, 4, 4, 16);
+    for (const gridBlocks of [40, 160, 800]) {
+      const launch = { multiprocessors: 20, residentBlocks: 4, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, (uniform) => (out) => {
+        out.fill(depth.values[draw(uniform)]);
+      });
+      const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
+      const { meanCycles } = unwrap(replicate(unwrap(device), options));
+      const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), 4, smoothRate(rate));
+      expect(Math.abs(predictCycles(residency, gridBlocks, 20) / meanCycles - 1)).toBeLessThanOrEqual(0.06);
+    }
+  });
 });

@@ -67,6 +67,8 @@ export interface BlockLaw {
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
+  /** 0…1: how much the groups of a block end together beyond its life; 0 where they are independent, 1 where all are alike. */
+  readonly clumping: number;
   /** The longest life, iterations. */
   readonly longest: number;
   /** Every step of the laws is at a whole number of iterations. */
@@ -75,7 +77,7 @@ export interface BlockLaw {
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
 const BULK_CELLS = 8;
-const TAIL_CELLS = 0.7;
+const TAIL_CELLS = 1;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
 /** Widest cells of the drain: this fraction of E[B], or of the time since the last dispatch. */
@@ -114,12 +116,16 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
   // ∫∫ of the block's survival.
   const sumSum = new Float64Array(n + 1);
   let secondMoment = 0;
+  let together = 0;
+  let apart = 0;
   for (let i = 0; i < n; i++) {
     const step = edge[i + 1] - edge[i];
     sumBlock[i + 1] = sumBlock[i] + step * block[i];
     sumGroup[i + 1] = sumGroup[i] + step * group[i];
     sumPair[i + 1] = sumPair[i] + step * pair[i];
     sumSum[i + 1] = sumSum[i] + step * (sumBlock[i] + 0.5 * step * block[i]);
+    together += step * (pair[i] - group[i] * group[i]);
+    apart += step * (group[i] - group[i] * group[i]);
     secondMoment += step * (edge[i + 1] + edge[i]) * block[i];
   }
   const meanBlock = sumBlock[n];
@@ -203,6 +209,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
     meanPair: sumPair[n],
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
+    clumping: groupsPerBlock > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
     longest: end,
     lattice: table.lattice,
   };

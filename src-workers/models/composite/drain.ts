@@ -61,7 +61,9 @@ export function drainCycles(
     }
 
     const meanSlow = profile.own[c] + (all - active);
-    const deviationSlow = Math.sqrt(profile.ownVariance[c] + (allVariance - slotVariance));
+    // (slots − 1) times the variance of a slot, but for rounding.
+    const varianceSlow = profile.ownVariance[c] + Math.max(0, allVariance - slotVariance);
+    const deviationSlow = Math.sqrt(varianceSlow);
     // At least half a group to either side, so that the difference is a slope.
     const step = Math.max(0.5, deviationSlow);
     const above = rateAt(cycles, meanSlow + step, cap);
@@ -73,22 +75,22 @@ export function drainCycles(
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       const slope = ((above - t) / step) * h;
       const before = slope * ended;
-      spread += slope * slots * profile.varianceByEnded[c] * (2 * inner + before);
+      spread += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
       const skewed = skewing * (ended - group[c]) * profile.clump[c];
       const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
-      aligned += slope * deviation;
-      alignedShift += slope * shift;
+      aligned += slope * deviationSlow;
+      alignedShift += slope * shift * (deviation > 0 ? deviationSlow / deviation : 1);
     } else topTime += h * t;
   }
   drainParts.meanCycles = meanTime;
   drainParts.variance = spread;
   if (multiprocessors <= 1) return meanTime;
   const longest = Math.max(0, longestTime - meanTime);
-  const skewed = aligned > 0 ? top + SKEWNESS_LEFT * (alignedShift / aligned - top) : top;
+  const skewed = aligned > 0 ? Math.min(MOST_SKEWED * top, top + SKEWNESS_LEFT * (alignedShift / aligned - top)) : top;
   const most = skewed * Math.sqrt(spread);
   const apart = Math.sqrt(longest * longest + most * most);
   // No multiprocessor is later than one that had the most active groups at every time. Where the ranking never changes
@@ -101,6 +103,8 @@ export function drainCycles(
 
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
+/** Largest factor by which skewness raises the expected maximum. */
+const MOST_SKEWED = 1.25;
 /** How sharply the bound fades as the ranking of the multiprocessors changes over time. */
 const ALIGNMENT_POWER = 8;
 

@@ -1,6 +1,6 @@
 import type { BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
-import { meanRate, type SmoothedRate } from './rate.ts';
+import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
 import { agedProfile, combinedProfile, extendRenewal, renewalOf, type Renewal } from './renewal.ts';
 
@@ -26,10 +26,11 @@ export interface Residency {
  * @param rate rates for 0 … at least R·W_b groups
  */
 export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: SmoothedRate): Residency {
+  const { clumping, groupsPerBlock } = block;
   return {
     block,
     residentBlocks,
-    rate,
+    rate: clumping > CLUMPED ? clumpedRate(rate, groupsPerBlock, clumping, residentBlocks * groupsPerBlock) : rate,
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
@@ -37,6 +38,9 @@ export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: 
     mainKnown: 1,
   };
 }
+
+/** Clumping below which it is not worth a table. */
+const CLUMPED = 0.05;
 
 const NONE = new Float64Array(1);
 

@@ -35,3 +35,26 @@ export function meanRate(cycles: Float64Array, mean: number, deviation: number, 
   const below = (room * room) / (room * room + variance);
   return below * rateAt(cycles, mean - variance / room, cap) + (1 - below) * cycles[cap];
 }
+
+/**
+ * The rate as blocks see it whose groups end together: only whole blocks are ever active, so in between it is linear, and
+ * the steps of the schedulers in between do not count.
+ * @param clumping 0…1: share of that view
+ * @param groups most groups active at once
+ */
+export function clumpedRate(
+  rate: SmoothedRate,
+  groupsPerBlock: number,
+  clumping: number,
+  groups: number,
+): SmoothedRate {
+  const cycles = new Float64Array(groups + 1);
+  for (let w = 1; w <= groups; w++) {
+    const below = w - (w % groupsPerBlock);
+    const above = Math.min(groups, below + groupsPerBlock);
+    const from = below > 0 ? rate.cycles[below] : rate.cycles[above];
+    const whole = above > below ? from + ((w - below) / (above - below)) * (rate.cycles[above] - from) : from;
+    cycles[w] = rate.cycles[w] + clumping * (whole - rate.cycles[w]);
+  }
+  return { cycles, groups };
+}
