@@ -187,9 +187,9 @@ export const procedures = {
   ).returns<{ readonly runId: number }>(),
   /** By simulated mean: of a sweep, everything simulated of it (of each design the newest); of a `simulate` run, its own. */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
-  /** Plays one replication of a design of a sweep again and says what happened when. */
+  /** Plays one replication of a design of a sweep, from 0 (`timesMs[replication]` where it was simulated), and says what happened when. */
   'simulations.timeline': procedure(
-    v.strictObject({ runId: id, designIndex: index, seed: v.optional(index, 0) }),
+    v.strictObject({ runId: id, designIndex: index, replication: v.optional(v.pipe(index, v.maxValue(1000)), 0) }),
   ).returns<SimulationTimeline>(),
 
   'landscape.grid': procedure(

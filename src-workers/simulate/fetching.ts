@@ -11,6 +11,8 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch, integer ≥ 1. */
   readonly lanesPerGroup: number;
+  /** Lanes of a block where its last group is not full; lanesPerGroup·groupsPerBlock if left out. */
+  readonly lanesPerBlock?: number;
   /** Iterations before the first of each unit, ≥ 0: setup, and the fetch itself. The group's other lanes wait for it. */
   readonly setupIterations: number;
 }
@@ -41,6 +43,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; expected 0`,
     );
   }
+  const lanesPerBlock = work.lanesPerBlock ?? n * W;
   const draw = aliasSampler(work.law.probability);
   const { support } = work.law;
 
@@ -59,6 +62,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const groupFetched = new Float64Array(M * R * W);
   const groupLanes = new Int32Array(M * R * W);
   const blockGroups = new Int32Array(M * R);
+  const slotBlock = new Int32Array(M * R);
   const queue = indexedQueue(nextEnd);
   let lastDispatchCycles = 0;
 
@@ -103,7 +107,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     get lastDispatchCycles() {
       return lastDispatchCycles;
     },
-    run(random) {
+    run(random, timeline) {
       time.fill(0);
       virtual.fill(0);
       activeGroups.fill(0);
@@ -129,17 +133,32 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         return virtual[s] + setupIterations + support[draw(random)];
       }
 
+      function recordActive(s: number): void {
+        timeline!.stepMultiprocessor.push(s);
+        timeline!.stepCycles.push(time[s]);
+        timeline!.stepActiveGroups.push(activeGroups[s]);
+      }
+
       function start(s: number, slot: number): void {
+        slotBlock[s * R + slot] = block;
+        if (timeline) {
+          timeline.blockMultiprocessor[block] = s;
+          timeline.blockStartCycles[block] = time[s];
+          timeline.blockEndCycles[block] = time[s];
+        }
         block++;
         lastDispatchCycles = time[s];
-        for (let g = slot * W; g < (slot + 1) * W && left > 0; g++) {
-          for (let lane = 0; lane < n && left > 0; lane++) {
-            push(s, fetchUnit(s, g * n + lane), g * n + lane);
-            groupLanes[s * R * W + g]++;
+        for (let g = 0; g < W && left > 0; g++) {
+          const group = slot * W + g;
+          const lanes = Math.min(n, lanesPerBlock - g * n);
+          for (let lane = 0; lane < lanes && left > 0; lane++) {
+            push(s, fetchUnit(s, group * n + lane), group * n + lane);
+            groupLanes[s * R * W + group]++;
           }
           activeGroups[s]++;
           blockGroups[s * R + slot]++;
         }
+        if (timeline) recordActive(s);
       }
 
       function schedule(s: number): void {
@@ -180,8 +199,12 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           if (--groupLanes[s * R * W + group] === 0) {
             activeGroups[s]--;
             const slot = Math.floor(group / W);
-            // Nothing is left to fetch, so a block that starts now ends now.
-            if (--blockGroups[s * R + slot] === 0 && block < G) start(s, slot);
+            if (timeline) recordActive(s);
+            if (--blockGroups[s * R + slot] === 0) {
+              if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
+              // Nothing is left to fetch, so a block that starts now ends now.
+              if (block < G) start(s, slot);
+            }
           }
         }
         schedule(s);

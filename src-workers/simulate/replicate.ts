@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { DeviceRun } from './device.ts';
-import { seededRandom } from './random.ts';
+import { seededRandom, type Random } from './random.ts';
 
 export interface ReplicationOptions {
   readonly seed: number;
@@ -10,6 +10,8 @@ export interface ReplicationOptions {
   readonly atMost: number;
   /** Stops once the standard error of the mean is at most this fraction of the mean. */
   readonly relativeStandardError: number;
+  /** Stops, too, once the confidence interval reaches at most this fraction of the mean to either side. */
+  readonly relativeHalfWidth?: number;
   readonly cancelled?: () => boolean;
 }
 
@@ -25,13 +27,18 @@ export interface TimeDistribution {
   readonly confidenceHighCycles: number;
 }
 
+/** The stream of one replication, from 0. */
+export function replicationRandom(seed: number, replication: number): Random {
+  return seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(replication + 1, 0x85ebca77));
+}
+
 /**
  * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so a
  * longer run extends a shorter one.
  * Fails with `bad-input` on options that mean nothing and with `cancelled` when `cancelled` says so.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
-  const { atLeast, atMost, relativeStandardError, cancelled } = options;
+  const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
     return fail(
       'bad-input',
@@ -43,16 +50,16 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   let squares = 0;
   while (cycles.length < atMost) {
     if (cancelled?.()) return fail('cancelled', `cancelled after ${cycles.length} replications`);
-    const value = device.run(
-      seededRandom(Math.imul(options.seed, 0x9e3779b1) ^ Math.imul(cycles.length + 1, 0x85ebca77)),
-    );
+    const value = device.run(replicationRandom(options.seed, cycles.length));
     if (Number.isNaN(value)) return fail('cancelled', `cancelled after ${cycles.length} replications`);
     cycles.push(value);
     const delta = value - mean;
     mean += delta / cycles.length;
     squares += delta * (value - mean);
     const error = Math.sqrt(squares / (cycles.length - 1) / cycles.length);
-    if (cycles.length >= atLeast && error <= relativeStandardError * mean) break;
+    if (cycles.length < atLeast) continue;
+    if (error <= relativeStandardError * mean) break;
+    if (error * studentQuantile975(cycles.length - 1) <= relativeHalfWidth * mean) break;
   }
   const n = cycles.length;
   const deviation = Math.sqrt(squares / (n - 1));

@@ -19,6 +19,8 @@ export interface UnitDealing {
   /** Any but `dynamic-fetch`, which is not dealt out: see `prepareFetchingDevice`. */
   readonly balancing: Exclude<Balancing, { kind: 'dynamic-fetch' }>;
   readonly groupsPerBlock: number;
+  /** Slots of a block where its last group is not full; n·groupsPerBlock if left out. */
+  readonly slotsPerBlock?: number;
   readonly gridBlocks: number;
   /** Iterations before the first of each unit, ≥ 0; run by the whole group whenever a lane of it starts one. */
   readonly setupIterations: number;
@@ -48,7 +50,7 @@ export function dealtUnits(dealing: UnitDealing): Result<BlockSource> {
     return fail('unsupported', `${balancing.kind} of ${units} units; at most ${MAX_ORDERED_UNITS} can be simulated`);
   }
   const draw = aliasSampler(law.probability);
-  const slotsPerBlock = n * W;
+  const slotsPerBlock = dealing.slotsPerBlock ?? n * W;
   const slots = slotsPerBlock * dealing.gridBlocks;
   const lanes = new Float64Array(n);
   const starts = new Set<number>();
@@ -66,12 +68,13 @@ export function dealtUnits(dealing: UnitDealing): Result<BlockSource> {
       block++;
       for (let g = 0; g < W; g++) {
         let depth = 0;
+        const filled = Math.min(n, slotsPerBlock - g * n);
         lanes.fill(0);
         starts.clear();
         for (let j = 0; j < m; j++) {
           const firstUnit = j * slots + firstSlot + g * n;
           let longest = 0;
-          for (let lane = 0; lane < n && firstUnit + lane < units; lane++) {
+          for (let lane = 0; lane < filled && firstUnit + lane < units; lane++) {
             const length = ordered ? ordered[firstUnit + lane] : law.support[draw(random)];
             if (countStarts) starts.add(lanes[lane]);
             lanes[lane] += length;

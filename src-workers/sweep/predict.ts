@@ -3,7 +3,7 @@ import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { INVALID_REASONS, type Balancing, type Design, type InvalidReason } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import type { PipelineParameters } from '../domain/kernel.ts';
+import type { LoopForm, PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
 import type { SpaceConstraint } from '../domain/space.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
@@ -42,12 +42,18 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   readonly depths: Map<number, GroupDepth>;
   readonly blocks: Map<GroupDepth, Map<number, BlockLaw>>;
+  /** Number of laws in `blocks`. */
+  blockCount: number;
   /** That of the design predicted last: its buffer serves the next, and all of it a design that differs in its grid only. */
   residency: Residency | null;
 }
 
-/** Depth laws kept at once: beyond this the oldest go, so that a space with many grids cannot fill the memory. */
-const MAX_DEPTHS = 4096;
+/**
+ * Laws kept at once: beyond this the oldest go, so that a large space cannot fill the memory (a law is tens of kilobytes).
+ * Several times what one task needs: designs that share a law are neighbours, on every device of the task.
+ */
+const MAX_DEPTHS = 512;
+const MAX_BLOCKS = 1536;
 
 function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
   const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
@@ -102,6 +108,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
     ),
     depths: new Map(),
     blocks: new Map(),
+    blockCount: 0,
     residency: null,
   };
 }
@@ -225,7 +232,7 @@ function depthOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulate
         );
   if (depths.size >= MAX_DEPTHS) {
     const oldest = depths.keys().next().value!;
-    predictor.blocks.delete(depths.get(oldest)!);
+    dropBlocks(predictor, depths.get(oldest)!);
     depths.delete(oldest);
   }
   depths.set(key, depth);
@@ -239,12 +246,22 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
   });
 }
 
+function dropBlocks(predictor: Predictor, depth: GroupDepth): void {
+  predictor.blockCount -= predictor.blocks.get(depth)?.size ?? 0;
+  predictor.blocks.delete(depth);
+}
+
 function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDepth): Residency {
   const { shape } = candidate;
   let perGroups = predictor.blocks.get(depth);
   if (!perGroups) predictor.blocks.set(depth, (perGroups = new Map()));
   let block = perGroups.get(shape.groupsPerBlock);
-  if (!block) perGroups.set(shape.groupsPerBlock, (block = prepareBlockLaw(depth, shape.groupsPerBlock)));
+  if (!block) {
+    block = prepareBlockLaw(depth, shape.groupsPerBlock);
+    perGroups.set(shape.groupsPerBlock, block);
+    predictor.blockCount += 1;
+    while (predictor.blockCount > MAX_BLOCKS) dropBlocks(predictor, predictor.blocks.keys().next().value!);
+  }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const last = predictor.residency;
   if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.rate === rate) return last;
@@ -351,6 +368,50 @@ export function describeDesign(predictor: Predictor, index: number): { readonly 
       gridBlocks: candidate.gridBlocks,
       registerCap: axes.registerCap[positions[5]!]!,
     },
+  };
+}
+
+/** A valid design as something that can be played: what its launch is made of, and what its cycles cost. */
+export interface PlayableDesign {
+  readonly device: GpuDevice;
+  readonly balancing: Balancing;
+  readonly loop: LoopForm;
+  readonly unitsPerGroup: number;
+  readonly unitsPerThread: number;
+  /** Units in flight in one block; the last thread group of a block may be partly empty. */
+  readonly slotsPerBlock: number;
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly gridBlocks: number;
+  /** t(w), index w = 0 … the most thread groups of a multiprocessor. */
+  readonly cyclesPerIteration: Float64Array;
+  /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
+  readonly msPerCycle: number;
+  readonly balancingMs: number;
+}
+
+/** @returns `null` where the design is invalid */
+export function playableDesign(predictor: Predictor, index: number): PlayableDesign | null {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  if (candidate.invalid !== 0) return null;
+  const { axes, kernel } = predictor.plan;
+  const { device, shape, threadsPerUnit } = candidate;
+  return {
+    device,
+    balancing: predictor.balancing[candidate.balancingAt]!,
+    loop: axes.loop[candidate.loopAt]!,
+    unitsPerGroup: candidate.unitsPerGroup,
+    unitsPerThread: candidate.unitsPerThread,
+    slotsPerBlock: axes.blockThreads[positions[6]!]! / threadsPerUnit,
+    groupsPerBlock: shape.groupsPerBlock,
+    residentBlocks: shape.residentBlocks,
+    gridBlocks: candidate.gridBlocks,
+    cyclesPerIteration: predictor.rates[candidate.deviceAt]![candidate.capAt]!.cycles,
+    msPerCycle: costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost) / (device.clockMhz * 1e3),
+    balancingMs: balancingMs(predictor, candidate),
   };
 }
 
