@@ -73,7 +73,8 @@ export function drainCycles(
     const ended = 1 - group[c];
     if (ended > 0) {
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
-      const slope = ((above - t) / step) * h;
+      // Never negative but for rounding at the cap.
+      const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
       spread += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
