@@ -28,7 +28,7 @@ export function markdownReport(facts: ReportFacts): string {
     table(
       ['Part', 'ms', 'Share'],
       1,
-      BREAKDOWN_PARTS.map(({ id, label }) => [
+      BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0).map(({ id, label }) => [
         label,
         breakdown.parts[id].toFixed(4),
         percent(breakdown.parts[id] / breakdown.timeMs),

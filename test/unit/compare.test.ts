@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DeviceBest, DeviceComparisonResult, RunDetail, RunDiff } from '../../src-main/contract/api.ts';
+import { comparisonReasons } from '../../src-main/services/compare.ts';
+import { term } from '../../src-workers/domain/terms.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { shortNames } from '../../src-renderer/views/compare/names.ts';
+import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
+import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
+import { seriesOf } from '../../src-renderer/views/compare/series.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
+
+let bench: Bench;
+let runId: number;
+const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
+beforeAll(async () => {
+  bench = await openBench();
+  runId = await bench.run(smallStudy({ devices }));
+});
+afterAll(() => bench.close());
+
+const compare = async (designIndex?: number) =>
+  unwrap(
+    await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }),
+  ) as DeviceComparisonResult;
+
+describe('a comparison', () => {
+  it('has the best of each device, in the order of the run, and its own time on the diagonal', async () => {
+    const result = await compare();
+    expect(result.devices.map(({ device }) => device.id)).toEqual(devices);
+    result.devices.forEach(({ best, breakdown, byThreadsPerUnit, ties }, i) => {
+      expect(result.cross[i]![i]).toBe(best!.timeMs);
+      expect(Math.min(...byThreadsPerUnit.map(({ timeMs }) => timeMs).filter((time) => !Number.isNaN(time)))).toBe(
+        best!.timeMs,
+      );
+      // The parts are differences of predicted times: their sum is the time up to rounding.
+      const sum = Object.values(breakdown!.parts).reduce((a, b) => a + b, 0);
+      expect(Math.abs(sum - best!.timeMs)).toBeLessThanOrEqual(1e-9 * best!.timeMs);
+      expect(ties).toBeGreaterThanOrEqual(1);
+    });
+  });
+
+  it('never finds another device’s best faster than a device’s own', async () => {
+    const { cross } = await compare();
+    for (const row of cross)
+      row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j]![j]!).toBe(true));
+  });
+
+  it('puts every device at one design when asked, with the times of the matrix', async () => {
+    const { devices: bests, cross } = await compare();
+    const same = await compare(bests[1]!.best!.designIndex);
+    same.devices.forEach(({ best }, j) => {
+      expect(best?.timeMs ?? NaN).toBe(cross[1]![j]);
+      if (best) {
+        expect(best.design.threadsPerUnit).toBe(bests[1]!.best!.design.threadsPerUnit);
+        expect(best.design.blockThreads).toBe(bests[1]!.best!.design.blockThreads);
+        expect(best.rank).toBeGreaterThanOrEqual(1);
+      }
+    });
+  });
+
+  it('refuses a design the run does not have', async () => {
+    const answer = await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 });
+    expect(answer).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+
+  it('says which is fastest, and by how much, in sentences that end', async () => {
+    const { devices: bests, reasons } = await compare();
+    const times = bests.map(({ best }) => best!.timeMs);
+    const fastest = bests[times.indexOf(Math.min(...times))]!.device.name;
+    expect(reasons[0]).toContain(
+      `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} times`,
+    );
+    for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it('calls devices alike that the model cannot tell apart', async () => {
+    const { devices: bests } = await compare();
+    const twin: DeviceBest = { ...bests[0]!, best: { ...bests[0]!.best!, timeMs: bests[0]!.best!.timeMs * 1.005 } };
+    expect(comparisonReasons([bests[0]!, twin])).toEqual([expect.stringContaining('less than the model')]);
+    expect(comparisonReasons([bests[0]!])).toEqual([]);
+  });
+});
+
+describe('the table of a comparison', () => {
+  const cuda = (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form);
+  it('has result, why and limits in this order, and only limits for a device outside the run', async () => {
+    const result = await compare();
+    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const compared = [
+      ...result.devices.map((entry) => ({ device: entry.device, entry })),
+      { device: { ...result.devices[0]!.device, id: 'other' }, entry: null },
+    ];
+    const rows = compareRows(compared, study, result, false, cuda);
+    expect([...new Set(rows.map(({ group }) => group))]).toEqual(['result', 'why', 'limits']);
+    for (const row of rows) {
+      expect(row.texts).toHaveLength(4);
+      expect(row.texts[3] === '').toBe(row.group !== 'limits');
+    }
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+    expect(rows.find(({ id }) => id === 'time')!.values.slice(0, 3)).toEqual(
+      result.devices.map(({ best }) => best!.timeMs),
+    );
+  });
+
+  it('knows which rows say the same everywhere', () => {
+    const row = { id: 'x', group: 'limits', label: 'x', unit: '', hint: '', values: [], better: 'none' } as const;
+    expect(isEqualRow({ ...row, texts: ['1', '', '1'] })).toBe(true);
+    expect(isEqualRow({ ...row, texts: ['1', '2'] })).toBe(false);
+    expect(isEqualRow({ ...row, texts: ['', ''] })).toBe(false);
+  });
+
+  it('takes measured pipeline parameters for the knee where there are some', async () => {
+    const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const measured = { ...study, pipeline: { [gpus[0]!.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
+    expect(kneeThreadGroups(gpus[0]!, measured, null)).toBe(15);
+  });
+
+  it('speaks the chosen vocabulary', () => {
+    const hip = (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'hip', form);
+    expect(spoken('Thread-group slots per multiprocessor', cuda)).toBe('Warp slots per SM');
+    expect(spoken('Multiprocessors', hip)).toBe('Compute units');
+    expect(spoken('shared memory', hip)).toBe('LDS');
+  });
+});
+
+describe('two runs', () => {
+  it('differ in the fields that were changed, and agree with themselves', async () => {
+    const base = smallStudy({ devices });
+    const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
+    const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other })) as RunDiff;
+    expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
+    expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
+    expect(diff.spearman).toBeLessThan(1);
+    const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId })) as RunDiff;
+    expect(self.fields).toEqual([]);
+    expect(self.spearman).toBe(1);
+  });
+});
+
+describe('names and marks', () => {
+  it('are short, and stay different', () => {
+    expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual([
+      'A100',
+      'RTX 4090',
+      'MI250X',
+    ]);
+    expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
+  });
+  it('never repeat a pair of colour and shape within 25 devices', () => {
+    const pairs = Array.from({ length: 25 }, (_, at) => JSON.stringify(seriesOf(at)));
+    expect(new Set(pairs).size).toBe(25);
+  });
+  it('push labels apart without changing their order', () => {
+    const out = spreadLabels([10, 12, NaN, 11, 80], 13);
+    expect(out[2]).toBeNaN();
+    expect([out[0]!, out[3]!, out[1]!, out[4]!]).toEqual([out[0]!, out[3]!, out[1]!, out[4]!].sort((a, b) => a - b));
+    expect(out[3]! - out[0]!).toBeGreaterThanOrEqual(13 - 1e-3);
+  });
+  it('keep ticks within the axis', () => {
+    for (const tick of logTicks(0.9, 7, 5)) expect(tick >= 0.9 && tick <= 7).toBe(true);
+    expect(logTicks(0.9, 7, 5).length).toBeLessThanOrEqual(5);
+    expect(logTicks(NaN, 1, 5)).toEqual([]);
+  });
+});

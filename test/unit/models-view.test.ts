@@ -1,0 +1,145 @@
+import katex from 'katex';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
+import { reproduce } from '../../src-workers/reproduce.ts';
+import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
+import { findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
+import { highlight } from '../../src-renderer/views/export/highlight.ts';
+import { markdownBlocks } from '../../src-renderer/views/export/markdown.ts';
+import { filterRuns, parseTags, tagsInUse, when } from '../../src-renderer/views/runs/filter.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
+
+// The table of pages imports Svelte components, which only the renderer's build can load: it is read as text.
+const PAGES = readFileSync(join(import.meta.dirname, '../../src-renderer/views/models/pages.ts'), 'utf8');
+
+describe('the pages', () => {
+  it('hold formulas that can be typeset', () => {
+    const formulas = [...PAGES.matchAll(/\btex:\s*'((?:[^'\\]|\\.)*)'/g)].map((match) =>
+      match[1]!.replaceAll('\\\\', '\\'),
+    );
+    expect(formulas.length).toBeGreaterThan(60);
+    for (const formula of formulas)
+      expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
+  });
+
+  it('show every table that is reproduced, on exactly one page', () => {
+    const all = reproduce();
+    const claims = [...PAGES.matchAll(/tables: \{ paper: '(\w+)'(?:, title: \/([^/]+)\/)? \}/g)].map(
+      ([, paper, title]) => ({
+        tables: { paper: paper!, ...(title === undefined ? {} : { title: new RegExp(title) }) },
+      }),
+    );
+    for (const table of all)
+      expect(
+        claims.filter((page) => tablesOf(page, all).includes(table)),
+        `${table.paper}: ${table.table}`,
+      ).toHaveLength(1);
+  });
+
+  it('tell the two losses apart by an example whose figures are right', () => {
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.9 },
+        { length: 100, probability: 0.1 },
+      ]),
+    );
+    const [at32, at256] = lossMoments(law, [32, 256]);
+    // The figures as stated, to their last digit.
+    expect(at32!.meanLoss.toFixed(2)).toBe('10.78');
+    expect(at256!.meanLoss.toFixed(2)).toBe('9.46');
+    expect(at256!.aggregateLoss).toBeGreaterThan(at32!.aggregateLoss);
+  });
+});
+
+describe('reproduced figures', () => {
+  const table = (name: string, passed: boolean) => {
+    const rows = [reproductionRow('n = 2', 1, 1, 0.1), reproductionRow('n = 4', 1, passed ? 1 : 2, 0.1)];
+    return { paper: 'p', citation: '', table: name, unit: '1', rows, passed, notes: [] };
+  };
+  it('list what failed first, tables and rows', () => {
+    const found = findRows([table('good', true), table('bad', false)], '');
+    expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
+    expect(found[0]!.rows.map(({ passed }) => passed)).toEqual([false, true]);
+  });
+  it('are found by every word', () => {
+    expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
+    expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0]!.rows).toHaveLength(1);
+    expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);
+  });
+  it('are counted', () => {
+    expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 });
+  });
+});
+
+describe('the previews', () => {
+  it('put highlighted pieces together to the text', () => {
+    const text = '#define A __launch_bounds__(64, 2)\nconstexpr unsigned x = 4u; // 3 "x"\n{"a": -1.5e-3, "b": null}\n';
+    const tokens = highlight(text);
+    expect(tokens.map((token) => token.text).join('')).toBe(text);
+    expect(tokens.filter(({ kind }) => kind === 'comment').map((token) => token.text)).toEqual(['// 3 "x"']);
+    expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual([
+      '64',
+      '2',
+      '4u',
+      '-1.5e-3',
+    ]);
+  });
+  it('read the Markdown of reports, escapes included', () => {
+    const [heading, paragraph, table, list] = markdownBlocks(
+      '# A \\<b\\>\n\n**x** `y|z` \\*w\\*\n\n| a | b |\n| :--- | ---: |\n| 1 \\| 2 | 3 |\n\n- one\n- two\n',
+    );
+    expect(heading).toEqual({ kind: 'heading', level: 1, spans: [{ kind: 'text', text: 'A <b>' }] });
+    expect(paragraph).toEqual({
+      kind: 'paragraph',
+      spans: [
+        { kind: 'strong', text: 'x' },
+        { kind: 'text', text: ' ' },
+        { kind: 'code', text: 'y|z' },
+        { kind: 'text', text: ' *w*' },
+      ],
+    });
+    expect(table).toMatchObject({
+      kind: 'table',
+      numeric: [false, true],
+      rows: [[[{ text: '1 | 2' }], [{ text: '3' }]]],
+    });
+    expect(list).toMatchObject({ kind: 'list', items: [[{ text: 'one' }], [{ text: 'two' }]] });
+  });
+});
+
+describe('the history', () => {
+  const run = (id: number, change: Partial<RunSummary> = {}): RunSummary => ({
+    id, kind: 'sweep', state: 'complete', studyId: 1, name: `Run ${id}`, tags: [], note: '', startedAt: '2026-03-04T10:00:00', finishedAt: null,
+    elapsedMs: 1, enumerated: 1, valid: 1, invalid: 0, bytes: 1, bestTimeMs: 1, bestDesign: 'u=4 block=64', error: null, ...change,
+  }); // prettier-ignore
+  it('is filtered by words, state and tag together', () => {
+    const runs = [
+      run(1, { tags: ['keep'], note: 'first look' }),
+      run(2, { state: 'failed' }),
+      run(3, { tags: ['keep'] }),
+    ];
+    const any = { find: '', state: 'any', tag: '' } as const;
+    expect(filterRuns(runs, { ...any, find: 'LOOK first' }).map(({ id }) => id)).toEqual([1]);
+    expect(filterRuns(runs, { ...any, find: '#2' }).map(({ id }) => id)).toEqual([2]);
+    expect(filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
+    expect(filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
+  });
+  it('counts tags and reads typed ones', () => {
+    expect(tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
+      { tag: 'a', count: 2 },
+      { tag: 'b', count: 1 },
+    ]);
+    expect(parseTags(' a, b ,,a')).toEqual(['a', 'b']);
+  });
+  it('says when', () => {
+    const now = new Date('2026-03-04T12:00:00');
+    expect(when('2026-03-04T10:05:00', now)).toBe('10:05');
+    expect(when('2026-03-03T23:05:00', now)).toBe('yesterday 23:05');
+    expect(when('2026-02-01T09:00:00', now)).toBe('1 Feb 09:00');
+    expect(when('2025-02-01T09:00:00', now)).toBe('1 Feb 2025');
+  });
+});
