@@ -45,7 +45,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
     label,
     place,
     ticks: order.flatMap((category, i) =>
-      isLabelled(i, order.length, labelStride(order.length, 100, 18))
+      isLabelled(i, order.length, labelStride(order.length, 100, 15))
         ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(categories[category]!) }]
         : [],
     ),

@@ -1,58 +1,99 @@
-import type { EChartsCoreOption } from 'echarts/core';
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
-import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { fixed } from '../../format/numbers.ts';
-import { CLIP, type Ramp } from './colour.ts';
+import { CLIP } from './colour.ts';
 
-interface Words {
-  readonly xTitle: string;
-  readonly yTitle: string;
-  readonly decimals: number;
+/** A surface in perspective-free projection, nearest parts last: small enough to turn on a plain canvas. */
+
+export interface View {
+  /** Turn about the vertical, radians. */
+  readonly azimuth: number;
+  /** Height of the eye above the ground, radians: 0 from the side, π/2 from above. */
+  readonly elevation: number;
 }
 
-/** The option of a surface plot of a grid: x and y are positions, z is the time, cut at twice the best. */
-export function surfaceOption(grid: LandscapeGrid, { xTitle, yTitle, decimals }: Words, scale: Ramp, theme: ChartTheme): EChartsCoreOption {
-  const nx = grid.xValues.length;
-  const ny = grid.yValues.length;
-  const most = grid.best * CLIP;
-  const points: number[][] = [];
-  for (let j = 0; j < ny; j += 1)
-    for (let i = 0; i < nx; i += 1) {
-      const time = grid.timeMs[j * nx + i]!;
-      points.push([i, j, Number.isNaN(time) ? most : Math.min(time, most)]);
-    }
-  const text = (size: number) => ({ color: theme.colour['text-3'], fontSize: size, fontFamily: theme.font, lineHeight: 2 * size });
-  const axis = (name: string, values: readonly string[]) => ({
-    type: 'value',
-    name,
-    min: 0,
-    max: Math.max(1, values.length - 1),
-    splitNumber: 4,
-    nameTextStyle: text(12),
-    axisLabel: { textStyle: text(11), formatter: (value: number) => (values[Math.round(value)] ?? '').replace(/ per .*/, '') },
-  });
-  return {
-    visualMap: { show: false, dimension: 2, min: grid.best, max: most, inRange: { color: Array.from({ length: 17 }, (_, i) => scale.css[i * 15]!) } },
-    tooltip: {
-      backgroundColor: theme.colour.raised,
-      borderColor: theme.colour['line-2'],
-      textStyle: { color: theme.colour.text, fontFamily: theme.font, fontSize: 11 },
-      formatter: ({ value }: { value: number[] }) => `${grid.xValues[value[0]!]} × ${grid.yValues[value[1]!]}: ${fixed(value[2]!, decimals)} ms`,
-    },
-    xAxis3D: axis(xTitle, grid.xValues),
-    yAxis3D: axis(yTitle, grid.yValues),
-    zAxis3D: { type: 'value', name: 'ms', min: grid.best, max: most, nameTextStyle: text(12), axisLabel: { textStyle: text(11), formatter: (value: number) => fixed(value, Math.max(1, decimals - 2)) } },
-    grid3D: {
-      boxWidth: 120,
-      boxDepth: 100,
-      boxHeight: 60,
-      axisLine: { lineStyle: { color: theme.colour['line-2'] } },
-      axisPointer: { lineStyle: { color: theme.colour['text-3'] } },
-      splitLine: { lineStyle: { color: theme.colour.grid } },
-      environment: 'none',
-      viewControl: { autoRotate: false, distance: 190, alpha: 32, beta: 36, animation: theme.animationMs > 0 },
-      light: { main: { intensity: 0.6, shadow: false }, ambient: { intensity: 0.75 } },
-    },
-    series: [{ type: 'surface', data: points, dataShape: [ny, nx], shading: 'lambert', wireframe: { show: nx * ny <= 2500, lineStyle: { color: theme.colour.bg, opacity: 0.25, width: 0.5 } } }],
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Facet {
+  readonly points: readonly [Point, Point, Point, Point];
+  /** Mean time of the corners, ms; what is slower than the cut counts as the cut. */
+  readonly timeMs: number;
+  /** 0 turned away from the light … 1 facing it. */
+  readonly light: number;
+}
+
+/** Facets beyond this are drawn from every second value, or third, …: a turn must stay smooth. */
+const MOST_VALUES = 96;
+/** Height of the box over its width. */
+const HEIGHT = 0.55;
+
+/** Maps the unit box (x right, y back, z up, each 0…1) to the screen. */
+export function projector(
+  { azimuth, elevation }: View,
+  width: number,
+  height: number,
+): (x: number, y: number, z: number) => Point & { readonly depth: number } {
+  const [ca, sa, ce, se] = [Math.cos(azimuth), Math.sin(azimuth), Math.cos(elevation), Math.sin(elevation)];
+  // The box is at most √2 wide, and √2·sin + HEIGHT·cos tall, from any side.
+  const size = Math.min((width - 96) / Math.SQRT2, (height - 72) / (Math.SQRT2 * se + HEIGHT * ce));
+  return (x, y, z) => {
+    const [u, v, w] = [x - 0.5, y - 0.5, (z - 0.5) * HEIGHT];
+    const across = u * ca - v * sa;
+    const back = u * sa + v * ca;
+    return { x: width / 2 + size * across, y: height / 2 - size * (w * ce + back * se), depth: back * ce - w * se };
   };
-} // prettier-ignore
+}
+
+/** The facets of a grid between its cells' centres, farthest first. Height is the time on a log scale, from the best to twice it. */
+export function surfaceFacets(
+  { timeMs, xValues, yValues }: LandscapeGrid,
+  bestMs: number,
+  view: View,
+  width: number,
+  height: number,
+): readonly Facet[] {
+  const nx = xValues.length;
+  const ny = yValues.length;
+  const project = projector(view, width, height);
+  const columns = sampled(nx);
+  const rows = sampled(ny);
+  const time = (i: number, j: number) => Math.min(timeMs[j * nx + i]!, bestMs * CLIP);
+  const z = (ms: number) => Math.log(ms / bestMs) / Math.log(CLIP);
+  const facets: (Facet & { readonly depth: number })[] = [];
+  for (let b = 0; b + 1 < rows.length; b += 1)
+    for (let a = 0; a + 1 < columns.length; a += 1) {
+      const [i, k] = [columns[a]!, columns[a + 1]!];
+      const [j, l] = [rows[b]!, rows[b + 1]!];
+      const times = [time(i, j), time(k, j), time(k, l), time(i, l)] as const;
+      if (times.some(Number.isNaN)) continue;
+      const [x0, x1, y0, y1] = [i / (nx - 1), k / (nx - 1), j / (ny - 1), l / (ny - 1)];
+      const heights = times.map(z) as [number, number, number, number];
+      const corners = [
+        project(x0, y0, heights[0]),
+        project(x1, y0, heights[1]),
+        project(x1, y1, heights[2]),
+        project(x0, y1, heights[3]),
+      ] as const;
+      // Slopes of the facet; the light comes from the left and above.
+      const dx = ((heights[1] + heights[2] - heights[0] - heights[3]) / 2 / (x1 - x0)) * HEIGHT;
+      const dy = ((heights[2] + heights[3] - heights[0] - heights[1]) / 2 / (y1 - y0)) * HEIGHT;
+      const light = (0.5 * dx + 0.3 * dy + 0.81) / Math.hypot(dx, dy, 1);
+      facets.push({
+        points: corners,
+        timeMs: (times[0] + times[1] + times[2] + times[3]) / 4,
+        light: Math.min(1, Math.max(0, light)),
+        depth: (corners[0].depth + corners[1].depth + corners[2].depth + corners[3].depth) / 4,
+      });
+    }
+  return facets.sort((a, b) => b.depth - a.depth);
+}
+
+/** Positions of an axis, thinned so that at most MOST_VALUES stay; the ends always do. */
+function sampled(count: number): number[] {
+  const step = Math.max(1, Math.ceil(count / MOST_VALUES));
+  const out: number[] = [];
+  for (let i = 0; i < count; i += step) out.push(i);
+  if (out.at(-1) !== count - 1) out.push(count - 1);
+  return out;
+}

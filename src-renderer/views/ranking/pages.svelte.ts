@@ -13,10 +13,10 @@ export interface ListInput {
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
 }
 
-const PAGE_ROWS = 200;
+const PAGE_ROWS = 100;
 /** Rows with their breakdown and slice take the engine a fraction of a millisecond each, so they come in small pages. */
 const DETAIL_ROWS = 25;
-const MAX_PAGES = 60;
+const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
 const MAX_IN_FLIGHT = 2;
 /** Details are asked for once scrolling pauses. */

@@ -1,0 +1,271 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.ts';
+import { isLabelled, labelStride, linearTicks, niceBounds } from '../../src-renderer/components/slice-scale.ts';
+import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
+import { hasStarvedRegion, marginals, oneWaveBoundary, tiedCells } from '../../src-renderer/views/landscape/grid.ts';
+import { parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
+import { prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
+import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
+import { projector, surfaceFacets } from '../../src-renderer/views/landscape/surface.ts';
+
+function grid(
+  nx: number,
+  ny: number,
+  time: (i: number, j: number) => number,
+  waves: (i: number, j: number) => number,
+): LandscapeGrid {
+  const cells = Array.from({ length: nx * ny }, (_, at) => [at % nx, Math.floor(at / nx)] as const);
+  const timeMs = Float64Array.from(cells, ([i, j]) => time(i, j));
+  const best = Math.min(...timeMs.filter((value) => !Number.isNaN(value)));
+  return {
+    xAxis: 'blockThreads',
+    yAxis: 'launch',
+    xValues: Array.from({ length: nx }, (_, i) => String(32 * (i + 1))),
+    yValues: Array.from({ length: ny }, (_, j) => `${j + 1} per SM`),
+    timeMs,
+    designIndex: Float64Array.from(cells, (_, at) => at),
+    invalidReason: Uint8Array.from(timeMs, (value) => (Number.isNaN(value) ? 2 : 0)),
+    waves: Float64Array.from(cells, ([i, j]) => waves(i, j)),
+    best,
+    bestDesign: timeMs.indexOf(best),
+    tieFraction: 0.015,
+  };
+}
+
+describe('OKLab scales', () => {
+  it('go to OKLab and back', () => {
+    const channel = fc.integer({ min: 0, max: 255 });
+    fc.assert(
+      fc.property(channel, channel, channel, (r, g, b) => {
+        expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]);
+      }),
+    );
+  });
+
+  it('start and end at their first and last stops, and darken evenly between black and white', () => {
+    const { css, packed } = ramp(['#ffffff', '#000000']);
+    expect([css[0], css[255]]).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
+    expect(packed[0]).toBe(0xffffffff);
+    const lightness = css.map((text) => oklab((text.match(/\d+/g) ?? []).map(Number) as [number, number, number])[0]);
+    // Colours are whole numbers: the darkest grey above black has lightness 0.067, and nothing between can be had.
+    lightness.forEach((value, i) => expect(Math.abs(value - (1 - i / 255))).toBeLessThan(0.067));
+  });
+
+  it('put the best first, twice the best and slower last, the baseline in the middle', () => {
+    expect([timeStep(4, 4), timeStep(8, 4), timeStep(80, 4)]).toEqual([0, 255, 255]);
+    expect(timeStep(4 * Math.SQRT2, 4)).toBe(128);
+    expect([changeStep(2, 4), changeStep(4, 4), changeStep(8, 4)]).toEqual([0, 128, 255]);
+  });
+});
+
+describe('what is read off a grid', () => {
+  const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 10, noNaN: true })), {
+    minLength: 12,
+    maxLength: 12,
+  });
+
+  it('has marginals that are the least of each line', () => {
+    fc.assert(
+      fc.property(times, (values) => {
+        const cells = grid(
+          4,
+          3,
+          (i, j) => values[j * 4 + i]!,
+          () => 1,
+        );
+        const { x, y } = marginals(cells);
+        const least = (list: number[]) =>
+          list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
+        expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]!))));
+        expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]!))));
+      }),
+    );
+  });
+
+  it('ties within the model’s error, without the best itself', () => {
+    const cells = grid(
+      4,
+      1,
+      (i) => [1, 1.0149, 1.0151, NaN][i]!,
+      () => 1,
+    );
+    expect(tiedCells(cells)).toEqual([1]);
+  });
+
+  it('draws the boundary where waves pass one, and not along invalid cells', () => {
+    // Two rows take up to one wave, the others more; the last column is invalid.
+    const cells = grid(
+      3,
+      4,
+      (i) => (i === 2 ? NaN : 1),
+      (_, j) => (j + 1) / 2,
+    );
+    expect(oneWaveBoundary(cells)).toEqual([
+      { x1: 0, y1: 2, x2: 1, y2: 2 },
+      { x1: 1, y1: 2, x2: 2, y2: 2 },
+    ]);
+  });
+
+  it('calls a region starved only where slow cells take less than a wave', () => {
+    const slowLow = grid(
+      6,
+      6,
+      (_, j) => (j < 2 ? 3 : 1),
+      (_, j) => (j < 2 ? 0.3 : 2),
+    );
+    expect(hasStarvedRegion(slowLow)).toBe(true);
+    expect(
+      hasStarvedRegion(
+        grid(
+          6,
+          6,
+          (_, j) => (j < 2 ? 3 : 1),
+          () => 2,
+        ),
+      ),
+    ).toBe(false);
+  });
+});
+
+const AXES: readonly Axis[] = [
+  { id: 'device', label: 'Device', values: ['a', 'b'], texts: ['A', 'B'] },
+  { id: 'threadsPerUnit', label: 'Threads per unit', values: ['1', '2', '4'], texts: ['1', '2', '4'] },
+  { id: 'loop', label: 'Loop', values: ['nested'], texts: ['nested'] },
+  { id: 'launch', label: 'Launch', values: ['1 per SM', '2 per SM'], texts: ['1 per SM', '2 per SM'] },
+  { id: 'blockThreads', label: 'Block size', values: ['32', '64', '96', '128'], texts: ['32', '64', '96', '128'] },
+];
+
+describe('the space', () => {
+  it('takes design numbers apart and puts them together', () => {
+    for (let design = 0; design < 48; design += 1) expect(designAt(AXES, positionsOf(AXES, design))).toBe(design);
+    expect(positionsOf(AXES, 47)).toEqual([1, 2, 0, 1, 3]);
+    expect(positionsOf(AXES, movedAlong(AXES, 47, 'threadsPerUnit', 0))).toEqual([1, 0, 0, 1, 3]);
+  });
+
+  it('chooses axes with more than one value, each once, as asked where possible', () => {
+    expect(chooseRoles(AXES, { x: null, y: null, facet: null })).toEqual({
+      x: 'blockThreads',
+      y: 'launch',
+      facet: 'threadsPerUnit',
+    });
+    expect(chooseRoles(AXES, { x: 'loop', y: 'blockThreads', facet: '-' })).toEqual({
+      x: 'blockThreads',
+      y: 'launch',
+      facet: null,
+    });
+    expect(chooseRoles(AXES, { x: 'device', y: 'threadsPerUnit', facet: 'device' })).toEqual({
+      x: 'device',
+      y: 'threadsPerUnit',
+      facet: 'blockThreads',
+    });
+  });
+});
+
+describe('parallel coordinates', () => {
+  const sample: ParallelSample = {
+    axes: [
+      { id: 'device', label: 'Device', categories: ['A', 'B'] },
+      { id: 'registerCap', label: 'Register cap', categories: ['none', '64', '48'] },
+      { id: 'blockThreads', label: 'Block size', categories: ['32', '64', '96', '128'] },
+      { id: 'timeMs', label: 'Predicted, ms', categories: null },
+    ],
+    columns: [Float64Array.of(0), Float64Array.of(1), Float64Array.of(2), Float64Array.of(4)],
+    designIndex: Float64Array.of(7),
+    sampledFrom: 100,
+  };
+  const [cap, block, time] = parallelAxes(sample, 4, 3).map(({ axis }) => axis);
+
+  it('put no cap above every cap, and the fastest on top', () => {
+    expect([2, 1, 0].map((category) => cap!.place(category))).toEqual([0, 0.5, 1]);
+    expect([time!.place(4), time!.place(8), time!.place(99)]).toEqual([1, 0, 0]);
+  });
+
+  it('turn a brush into a filter, and show that filter as the same brush', () => {
+    expect(block!.narrow(0.3, 0.7)).toEqual({ blockThreads: { from: 64, to: 96 } });
+    const shown = block!.brushed({ blockThreads: { from: 64, to: 96 } })!;
+    expect(block!.narrow(shown.low, shown.high)).toEqual({ blockThreads: { from: 64, to: 96 } });
+    expect(cap!.narrow(0.6, 1)).toEqual({ registerCap: [null, 64] });
+    expect(cap!.brushed({ registerCap: [null] })).toEqual({ low: 1, high: 1 });
+    expect(block!.narrow(0, 1)).toBeNull();
+    expect(time!.brushed({})).toBeNull();
+  });
+});
+
+describe('slices', () => {
+  it('ascend where their values are numbers, and keep the design marked', () => {
+    const [first] = prepareSlices(
+      [
+        {
+          axis: 'registerCap',
+          values: ['none', '64', '48'],
+          timeMs: Float64Array.of(1, 2, 3),
+          designIndex: Float64Array.of(5, 6, 7),
+          at: 1,
+        },
+      ],
+      ['registerCap'],
+      (axis) => axis,
+    );
+    expect(first).toEqual({
+      axis: 'registerCap',
+      title: 'registerCap',
+      values: ['48', '64', 'none'],
+      timeMs: Float64Array.of(3, 2, 1),
+      designIndex: Float64Array.of(7, 6, 5),
+      at: 1,
+    });
+  });
+});
+
+describe('axes of slices', () => {
+  it('have round bounds around the values', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.01, max: 100, noNaN: true }),
+        fc.double({ min: 1.01, max: 5, noNaN: true }),
+        (low, ratio) => {
+          const bounds = niceBounds(low, low * ratio);
+          expect(bounds.low).toBeLessThanOrEqual(low * (1 + 1e-9));
+          expect(bounds.high).toBeGreaterThanOrEqual(low * ratio * (1 - 1e-9));
+          const ticks = linearTicks(bounds);
+          expect(ticks.length).toBeGreaterThanOrEqual(2);
+          expect(ticks.length).toBeLessThanOrEqual(8);
+        },
+      ),
+    );
+  });
+
+  it('label the ends and round values between, apart', () => {
+    const labelled = Array.from({ length: 32 }, (_, i) => i).filter((i) => isLabelled(i, 32, labelStride(32, 340, 46)));
+    expect(labelled.map((i) => (i + 1) * 32)).toEqual([32, 256, 512, 768, 1024]);
+  });
+});
+
+describe('the surface', () => {
+  it('stays inside its picture from every side', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: -7, max: 7, noNaN: true }),
+        fc.double({ min: 0.08, max: 1.57, noNaN: true }),
+        (azimuth, elevation) => {
+          const at = projector({ azimuth, elevation }, 600, 400);
+          for (const corner of [0, 1, 2, 3, 4, 5, 6, 7]) {
+            const { x, y } = at(corner & 1, (corner >> 1) & 1, corner >> 2);
+            expect(x > 0 && x < 600 && y > 0 && y < 400).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
+  it('leaves out what touches an invalid cell', () => {
+    const cells = grid(
+      3,
+      3,
+      (i, j) => (i === 2 && j === 2 ? NaN : 1 + i),
+      () => 1,
+    );
+    expect(surfaceFacets(cells, 1, { azimuth: 0.5, elevation: 0.6 }, 600, 400)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RankRow } from '../../src-main/contract/api.ts';
+import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
+import { term } from '../../src-workers/domain/terms.ts';
+import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
+import { logPlace, logTicks, logValue } from '../../src-renderer/views/ranking/distribution.ts';
+import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
+import {
+  clampTopPx,
+  isScaled,
+  lastTopPx,
+  MAX_SCROLL_PX,
+  revealPx,
+  scrollHeightPx,
+  scrollOfTopPx,
+  topOfScrollPx,
+  visibleRows,
+  wantedPages,
+} from '../../src-renderer/views/ranking/paging.ts';
+import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
+
+const geometries = fc.record({
+  rowPx: fc.constantFrom(26, 30),
+  count: fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 100_000, max: 64_000_000 })),
+  viewPx: fc.integer({ min: 100, max: 2000 }),
+});
+
+describe('scrolling', () => {
+  it('never makes an element taller than browsers allow, and reaches the last row', () => {
+    fc.assert(
+      fc.property(geometries, (geometry) => {
+        expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
+        const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
+        // Rounding of a product and a quotient of doubles.
+        expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
+        expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
+      }),
+    );
+  });
+
+  it('goes from rows to the scrollbar and back', () => {
+    fc.assert(
+      fc.property(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
+        const top = part * lastTopPx(geometry);
+        const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
+        expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
+      }),
+    );
+  });
+
+  it('is a scale only beyond the limit', () => {
+    expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
+    expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
+  });
+
+  it('brings a row wholly on screen, and does not move when it is there', () => {
+    fc.assert(
+      fc.property(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
+        fc.pre(geometry.count > 0);
+        const row = at % geometry.count;
+        const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
+        expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
+        expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
+        expect(revealPx(geometry, top, row)).toBe(top);
+      }),
+    );
+  });
+
+  it('asks for what is on screen first, then ahead, and never beyond the list', () => {
+    expect(wantedPages(450, 470, 1000, 100, 1, true)).toEqual([4, 5, 3]);
+    expect(wantedPages(450, 470, 1000, 100, 1, false)).toEqual([4, 3, 5]);
+    expect(wantedPages(90, 130, 1000, 100, 1, true)).toEqual([0, 1, 2]);
+    expect(wantedPages(0, 30, 30, 100, 2, true)).toEqual([0]);
+    expect(wantedPages(0, 0, 0, 100, 1, true)).toEqual([]);
+  });
+});
+
+describe('columns', () => {
+  const world = {
+    term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
+    validity: 'valid' as const,
+  };
+
+  it('leave out axes that do not vary', () => {
+    const ids = availableColumns({ ...world, varies: new Set(['blockThreads']) }).map(({ id }) => id);
+    expect(ids).not.toContain('device');
+    expect(ids).not.toContain('registerCap');
+    expect(ids).toContain('alongBlock');
+  });
+
+  it('fill the width they get and never overflow it while something can go', () => {
+    const all = availableColumns({ ...world, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
+    fc.assert(
+      fc.property(fc.integer({ min: 500, max: 2400 }), (px) => {
+        const placed = placeColumns(all, 'both', px);
+        const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
+        const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
+        expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
+        expect(sum).toBeGreaterThan(Math.min(px, 900) - 140);
+      }),
+    );
+  });
+
+  it('drop the sparkline first, then the occupancy difference, then occupancy', () => {
+    const all = availableColumns({ ...world, varies: new Set(['blockThreads']) });
+    const gone = (px: number) => {
+      const kept = new Set(placeColumns(all, 'both', px).map(({ column }) => column.id));
+      return all.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+    };
+    const full = all.reduce((sum, { width }) => sum + width, 0);
+    expect(gone(full)).toEqual([]);
+    expect(gone(full - 1)).toEqual(['alongBlock']);
+  });
+
+  it('show differences instead of values, or values without them', () => {
+    const all = availableColumns({ ...world, varies: new Set() });
+    const ids = (mode: 'values' | 'differences') => placeColumns(all, mode, 5000).map(({ column }) => column.id);
+    expect(ids('values')).not.toContain('timeChange');
+    expect(ids('differences')).not.toContain('timeMs');
+    expect(ids('differences')).toContain('timeChange');
+  });
+
+  it('write times of one list with the same decimals', () => {
+    expect([0.8334, 4.118, 41.2, 412, 9999].map(timeDecimals)).toEqual([4, 3, 2, 1, 0]);
+    const time = availableColumns({ ...world, varies: new Set() }).find(({ id }) => id === 'timeMs')!;
+    const row = { timeMs: 12.5, invalid: null } as RankRow;
+    expect(time.text(row, { baseline: null, decimals: 4, invalidTexts: {} })).toBe('12.5000');
+  });
+});
+
+describe('waterfall', () => {
+  const breakdowns = fc
+    .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
+    .map((values): Breakdown => ({
+      timeMs: 0.1 + values.reduce((sum, value) => sum + value, 0),
+      parts: Object.fromEntries(
+        BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i]! + (i === 0 ? 0.1 : 0)]),
+      ) as Breakdown['parts'],
+    }));
+
+  it('leads from one time to the other, what gets faster before what gets slower', () => {
+    fc.assert(
+      fc.property(breakdowns, breakdowns, (from, to) => {
+        const steps = waterfall(from, to);
+        const end = steps.at(-1)?.toMs ?? from.timeMs;
+        // Steps below 0.05 % of the baseline are left out; there are seven parts.
+        expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
+        const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
+        expect(signs).toEqual([...signs].sort((a, b) => a - b));
+        steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1]!.toMs));
+      }),
+    );
+  });
+});
+
+describe('filters', () => {
+  it('are said part by part', () => {
+    const words = { block: 'block', thread: 'thread' };
+    const chips = filterChips(
+      {
+        threadsPerUnit: [2, 4],
+        timeMs: { from: 0, to: 4.53 },
+        gridBlocks: { from: 1000, to: UNBOUNDED },
+        registerCap: [null, 64],
+      },
+      words,
+    );
+    expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual([
+      'threads per unit 2, 4',
+      'cap none, 64',
+      'grid ≥ 1,000',
+      'time ≤ 4.53\u00a0ms',
+    ]);
+    expect(filterChips({}, words)).toEqual([]);
+  });
+
+  it('forget a list that has all or none of its values', () => {
+    expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
+    expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
+    expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
+    expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
+  });
+
+  it('leave an end of a range open', () => {
+    expect(rangeOf(null, null)).toBeNull();
+    expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
+    expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
+  });
+});
+
+describe('the logarithmic axis', () => {
+  it('has ticks inside, ascending and apart', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-3, max: 1e3, noNaN: true }),
+        fc.double({ min: 1.01, max: 8, noNaN: true }),
+        (low, span) => {
+          const ticks = logTicks(low, low * span, 0.05);
+          ticks.forEach((tick, i) => {
+            expect(tick).toBeGreaterThanOrEqual(low);
+            expect(tick).toBeLessThanOrEqual(low * span);
+            if (i > 0)
+              expect(logPlace(low, low * span, tick) - logPlace(low, low * span, ticks[i - 1]!)).toBeGreaterThanOrEqual(
+                0.05 - 1e-9,
+              );
+          });
+        },
+      ),
+    );
+  });
+
+  it('goes there and back', () => {
+    expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12); // a logarithm and a power of doubles
+  });
+});
