@@ -20,8 +20,7 @@ export interface ActivityProfile {
   readonly active: Float64Array;
   readonly variance: Float64Array;
   readonly deviation: Float64Array;
-  /** variance / P(a group has ended), or 0 where none has; and that again per active group: 1 where groups are independent. */
-  readonly varianceByEnded: Float64Array;
+  /** variance / P(a group has ended) per active group: 1 where groups are independent, 0 where none has ended. */
   readonly clump: Float64Array;
   /** The same of a slot whose block is active. */
   readonly own: Float64Array;
@@ -220,7 +219,6 @@ export function allocateProfile(cells: number): ActivityProfile {
     active: new Float64Array(cells),
     variance: new Float64Array(cells),
     deviation: new Float64Array(cells),
-    varianceByEnded: new Float64Array(cells),
     clump: new Float64Array(cells),
     own: new Float64Array(cells),
     ownVariance: new Float64Array(cells),
@@ -235,15 +233,14 @@ export function allocateProfile(cells: number): ActivityProfile {
 /** Fills the numbers of groups from the probabilities. */
 export function countGroups(profile: ActivityProfile, groupsPerBlock: number): ActivityProfile {
   const W = groupsPerBlock;
-  const { width, block, group, pair, active, variance, deviation, varianceByEnded, clump, own, ownVariance } = profile;
+  const { width, block, group, pair, active, variance, deviation, clump, own, ownVariance } = profile;
   for (let c = 0; c < width.length; c++) {
     const mean = W * group[c];
     const square = mean + W * (W - 1) * pair[c];
     active[c] = mean;
     variance[c] = Math.max(0, square - mean * mean);
     deviation[c] = Math.sqrt(variance[c]);
-    varianceByEnded[c] = group[c] < 1 ? variance[c] / (1 - group[c]) : 0;
-    clump[c] = mean > 0 ? varianceByEnded[c] / mean : 0;
+    clump[c] = mean > 0 && group[c] < 1 ? variance[c] / ((1 - group[c]) * mean) : 0;
     const given = block[c] > 0 ? 1 / block[c] : 0;
     own[c] = mean * given;
     ownVariance[c] = Math.max(0, square * given - own[c] * own[c]);
