@@ -4,7 +4,7 @@ import svelte from 'eslint-plugin-svelte';
 import ts from 'typescript-eslint';
 
 export default ts.config(
-  { ignores: ['out/', 'node_modules/', 'test-results/', 'test/data/'] },
+  { ignores: ['out/', '.svelte-check/', 'node_modules/', 'test-results/', 'test/data/'] },
   js.configs.recommended,
   ...ts.configs.recommended,
   ...svelte.configs.recommended,
