@@ -2,9 +2,11 @@ import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
+import type { Result } from './domain/result.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
 import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
 import type { SweepPlan } from './sweep/plan.ts';
+import { simulateDesign, simulateTimeline, type DrawnTimeline, type SimulatedDistribution, type SimulationOptions } from './sweep/simulation.ts';
 
 /** The tasks of the pool: the only file that knows Piscina's worker side. */
 
@@ -64,6 +66,14 @@ export function explain({ plan, designs }: { readonly plan: SweepPlan; readonly 
   return designs.map((design) => explainDesign(predictor, design));
 }
 
+export function simulate({ plan, design, options }: { readonly plan: SweepPlan; readonly design: number; readonly options: SimulationOptions }): Result<SimulatedDistribution> {
+  return simulateDesign(predictorOf(plan), design, options);
+}
+
+export function timeline({ plan, design, seed, replication }: { readonly plan: SweepPlan; readonly design: number; readonly seed: number; readonly replication: number }): Result<DrawnTimeline> {
+  return simulateTimeline(predictorOf(plan), design, seed, replication);
+}
+
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {
   return reproducePapers(paper);
 }
@@ -72,5 +82,7 @@ export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
   readonly explain: typeof explain;
+  readonly simulate: typeof simulate;
+  readonly timeline: typeof timeline;
   readonly reproduce: typeof reproduce;
 }

@@ -125,7 +125,7 @@ export interface SimulatedDesign {
 /** One replication of one design, for a Gantt chart; sampled where it is too large to draw. */
 export interface SimulationTimeline {
   readonly designIndex: number;
-  readonly seed: number;
+  readonly replication: number;
   /** Kernel time of this replication (balancing aside), ms; all times below count from the launch. */
   readonly kernelMs: number;
   readonly multiprocessors: number;
@@ -134,18 +134,23 @@ export interface SimulationTimeline {
   readonly gridBlocks: number;
   /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
   readonly shownMultiprocessors: Float64Array;
-  /** Blocks of those, by multiprocessor and start. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1. */
+  /**
+   * Blocks of those, by multiprocessor and start. A bar stands for `blockCount` blocks that followed each other in one slot,
+   * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not listed.
+   * `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
+   */
   readonly blockIndex: Float64Array;
+  readonly blockCount: Float64Array;
   readonly blockRow: Float64Array;
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /** Active thread groups over time, at the middle of equal bins: mean per multiprocessor over the device, and the extremes. */
+  /** Active thread groups of a multiprocessor over time, in equal bins from the launch on: mean over the device, and the extremes. */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
   readonly activeMax: Float64Array;
-  /** The same per shown multiprocessor, row-major (row, bin): mean over the bin. */
+  /** The same of each shown multiprocessor, row-major (row, bin). */
   readonly activePerRow: Float64Array;
 }
 
