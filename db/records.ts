@@ -167,6 +167,11 @@ export interface SimulationRecord extends DesignReference {
   readonly detail: unknown;
 }
 
+export interface SimulationOfRun extends SimulationRecord {
+  /** The run that simulated it. */
+  readonly runId: number;
+}
+
 export interface MeasurementRecord extends DesignReference {
   /** `cuda`, `webgpu`, `cpu`, … */
   readonly backend: string;

@@ -1,5 +1,5 @@
 import { refuse } from './failure.ts';
-import type { DesignReference, MeasurementRecord, SimulationRecord } from './records.ts';
+import type { DesignReference, MeasurementRecord, SimulationOfRun, SimulationRecord } from './records.ts';
 import type { Statements } from './statements.ts';
 import { fromJson, toJson } from './statements.ts';
 
@@ -115,8 +115,8 @@ export function resultsOf({ all, get, run }: Statements) {
     });
   }
 
-  function listSimulations(runId: number): readonly SimulationRecord[] {
-    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map((row) => ({
+  function simulationOf(row: SimulationRow): SimulationRecord {
+    return {
       ...referenceOf(row),
       meanMs: row.mean_ms,
       standardDeviationMs: row.standard_deviation_ms,
@@ -125,7 +125,19 @@ export function resultsOf({ all, get, run }: Statements) {
       maxMs: row.max_ms,
       timesMs: fromJson(row.times_ms) as readonly number[],
       detail: fromJson(row.detail),
-    }));
+    };
+  }
+
+  function listSimulations(runId: number): readonly SimulationRecord[] {
+    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(simulationOf);
+  }
+
+  function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
+    return all<SimulationRow & { run_id: number }>(
+      `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
+       WHERE source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+      sourceRunId,
+    ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
   }
 
   function listMeasurements(runId: number): readonly MeasurementRecord[] {
@@ -144,5 +156,5 @@ export function resultsOf({ all, get, run }: Statements) {
     }));
   }
 
-  return { insertSimulations, insertMeasurements, listSimulations, listMeasurements };
+  return { insertSimulations, insertMeasurements, listSimulations, listSimulationsOf, listMeasurements };
 }

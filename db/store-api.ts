@@ -11,6 +11,7 @@ import type {
   RunPage,
   RunQuery,
   RunRecord,
+  SimulationOfRun,
   SimulationRecord,
   StudyDraft,
   StudyRecord,
@@ -69,6 +70,8 @@ export interface Store {
   /** All predictions of a run, from packed columns; they are rebuilt from the rows where missing or inconsistent. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
+  /** Whatever runs that are not deleted simulated of a run's designs, oldest first. */
+  listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
 
   /** Inserts or replaces a device of the person's own. */
@@ -118,6 +121,7 @@ export const STORE_METHODS = {
   purgeDeleted: true,
   loadRunColumns: true,
   listSimulations: true,
+  listSimulationsOf: true,
   listMeasurements: true,
   saveDevice: true,
   deleteDevice: true,

@@ -112,6 +112,10 @@ export function storeOn(db: Database, file: string): OpenStore {
       runs.rowOf(runId);
       return results.listSimulations(runId);
     }),
+    listSimulationsOf: method((sourceRunId) => {
+      runs.rowOf(sourceRunId);
+      return results.listSimulationsOf(sourceRunId);
+    }),
     listMeasurements: method((runId) => {
       runs.rowOf(runId);
       return results.listMeasurements(runId);

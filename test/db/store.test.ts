@@ -233,6 +233,12 @@ describe('results of simulations and measurements', () => {
       unwrap(store.finishRun(sweep.id, { state: 'cancelled', elapsedMs: 1 }));
       const { id } = unwrap(store.createRun({ ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'simulate' }));
       unwrap(store.saveSimulations(id, [{ ...simulation, sourceRunId: sweep.id }]));
+      expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([{ ...simulation, sourceRunId: sweep.id, runId: id }]);
+      unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+      unwrap(store.deleteRuns([id]));
+      expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([]);
+      unwrap(store.restoreRuns([id]));
+      expect(unwrap(store.listSimulationsOf(sweep.id))).toHaveLength(1);
       unwrap(store.deleteRuns([sweep.id]));
       unwrap(store.purgeDeleted());
       expect(unwrap(store.listSimulations(id))).toEqual([simulation]);
