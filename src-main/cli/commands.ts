@@ -6,7 +6,8 @@ import { plainRow } from '../services/export/tables.ts';
 import { reproduction } from '../services/reproduction.ts';
 import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
-import { prepareStudy, startSweep } from '../services/sweeps.ts';
+import { prepareStudy, startSweep, type SweepHandle } from '../services/sweeps.ts';
+import type { RunRecord } from '../services/runs.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, progressBar, reportFailure, type Terminal } from './output.ts';
 
 interface Options {
@@ -37,56 +38,73 @@ function designRows(rows: readonly RankRow[]): (string | number)[][] {
 
 const DESIGN_HEAD = ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'time, ms', 'agg. loss', 'occ. %', 'limited by'];
 
-/** Predicts a study from a file. Ctrl-C stops it and keeps what was saved. */
-export async function sweepCommand(engine: Engine, terminal: Terminal, file: string, options: Options & { readonly top: number }): Promise<number> {
-  const located = await readStudyFile(file);
-  if (!located.ok) return reportFailure(terminal, located.error);
-  const prepared = await prepareStudy(engine.context, located.value);
-  if (!prepared.ok) return reportFailure(terminal, prepared.error);
-  const start = performance.now();
+/** Shows the progress of a sweep until it ends; Ctrl-C stops it and keeps what was saved. */
+async function followSweep(engine: Engine, terminal: Terminal, start: () => Promise<Result<SweepHandle>>): Promise<Result<RunRecord>> {
   const bar = progressBar(terminal, 'Predicting');
   const unsubscribe = engine.subscribe((event, payload) => {
     if (event !== 'run.progress') return;
     const { done, total, remainingMs, bestTimeMs } = payload as RunProgress;
     bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${bestTimeMs.toPrecision(4)} ms`);
   });
-  const handle = await startSweep(engine.context, located.value, prepared.value, null);
-  if (!handle.ok) return reportFailure(terminal, handle.error);
-  const stop = (): void => handle.value.cancel();
+  const handle = await start();
+  const stop = (): void => {
+    if (handle.ok) handle.value.cancel();
+  };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  const run = await handle.value.finished;
+  const run = handle.ok ? await handle.value.finished : handle;
   process.removeListener('SIGINT', stop);
   process.removeListener('SIGTERM', stop);
   unsubscribe();
   bar.clear();
-  if (!run.ok) return reportFailure(terminal, run.error);
-  const elapsedMs = performance.now() - start;
-  const { enumeratedCount, validCount, invalidCount } = run.value;
-  if (run.value.state === 'cancelled') {
-    const saved = validCount + invalidCount;
-    return reportFailure(terminal, {
-      code: 'cancelled',
-      message: `run ${run.value.id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was predicted is saved`,
-    });
-  }
-  const view = await engine.openRun(run.value.id);
+  if (!run.ok || run.value.state !== 'cancelled') return run;
+  const { id, validCount, invalidCount, enumeratedCount } = run.value;
+  return fail(
+    'cancelled',
+    `run ${id} stopped after ${(validCount + invalidCount).toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was predicted is saved, and lockstep runs resume ${id} goes on`,
+  );
+}
+
+/** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
+async function reportSweep(engine: Engine, terminal: Terminal, run: RunRecord, elapsedMs: number, options: Options & { readonly top: number }): Promise<number> {
+  const { enumeratedCount, validCount, invalidCount } = run;
+  const view = await engine.openRun(run.id);
   if (!view.ok) return reportFailure(terminal, view.error);
+  const study = view.value.study.study.name;
   const best = bestRows(view.value, ALL_VALID, options.top);
   if (options.json) {
     printJson(terminal, {
-      runId: run.value.id,
-      study: located.value.study.name,
+      runId: run.id,
+      study,
       designs: { enumerated: enumeratedCount, valid: validCount, invalid: invalidCount },
       elapsedMs,
       best: best.map(plainRow),
     });
     return EXIT_OK;
   }
-  const rate = enumeratedCount / elapsedMs;
-  terminal.out(`Run ${run.value.id}, ${located.value.study.name}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s (${rate.toFixed(0)} a millisecond).\n`);
+  terminal.out(`Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.\n`);
   printTable(terminal, DESIGN_HEAD, designRows(best));
   return EXIT_OK;
+}
+
+/** Predicts a study from a file. */
+export async function sweepCommand(engine: Engine, terminal: Terminal, file: string, options: Options & { readonly top: number }): Promise<number> {
+  const located = await readStudyFile(file);
+  if (!located.ok) return reportFailure(terminal, located.error);
+  const prepared = await prepareStudy(engine.context, located.value);
+  if (!prepared.ok) return reportFailure(terminal, prepared.error);
+  const start = performance.now();
+  const run = await followSweep(engine, terminal, () => startSweep(engine.context, located.value, prepared.value, null));
+  return run.ok ? reportSweep(engine, terminal, run.value, performance.now() - start, options) : reportFailure(terminal, run.error);
+}
+
+/** Goes on with a run that stopped before its end. */
+export async function resumeCommand(engine: Engine, terminal: Terminal, run: string, options: Options & { readonly top: number }): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const start = performance.now();
+  const done = await followSweep(engine, terminal, () => engine.resumeRun(id.value));
+  return done.ok ? reportSweep(engine, terminal, done.value, performance.now() - start, options) : reportFailure(terminal, done.error);
 }
 
 export async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: Options & { readonly top: number; readonly device?: string }): Promise<number> {

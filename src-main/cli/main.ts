@@ -11,7 +11,8 @@ import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, numberList, printJson, printTable, processTerminal, reportFailure, type Terminal } from './output.ts';
-import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand, runId, runsList, runsShow, sweepCommand } from './commands.ts';
+import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand,
+  resumeCommand, runId, runsList, runsShow, sweepCommand } from './commands.ts';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -160,6 +161,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
         return EXIT_OK;
       }),
     );
+
+  command(runs, 'resume <run>', 'go on with a run that stopped before its end')
+    .option('--top <count>', 'best designs to print', positive, 10)
+    .action((run: string, options: GlobalOptions & { top: number }) => withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)));
 
   const devices = program.command('devices').description('the device catalogue');
   command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) => withEngine(options, (engine) => devicesList(engine, terminal, options)));

@@ -39,6 +39,7 @@ export interface Engine {
   /** What in-process hosts build on: the same services, without the contract's copy of everything. */
   readonly context: Context;
   openRun(runId: number): Promise<Result<RunView>>;
+  resumeRun(runId: number): Promise<Result<SweepHandle>>;
   close(): Promise<void>;
 }
 
@@ -116,6 +117,21 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     if (!stored.ok) return stored;
     changed('studies');
     return record(stored.value);
+  };
+
+  /** Takes over a sweep that stopped and goes on with it. */
+  const resumeRun = async (id: number): Promise<Result<SweepHandle>> => {
+    const run = await context.store.resumeRun(id);
+    if (!run.ok) return run;
+    const handle = await resumeSweep(context, run.value);
+    if (!handle.ok) {
+      await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
+      return handle;
+    }
+    views.drop(id);
+    follow(handle.value);
+    changed('runs');
+    return handle;
   };
 
   const handlers: Handlers = {
@@ -252,17 +268,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       return ok({ runId: handle.value.runId });
     },
     'runs.resume': async ({ id }) => {
-      const run = await context.store.resumeRun(id);
-      if (!run.ok) return run;
-      const handle = await resumeSweep(context, run.value);
-      if (!handle.ok) {
-        await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
-        return handle;
-      }
-      views.drop(id);
-      follow(handle.value);
-      changed('runs');
-      return ok({ runId: id });
+      const handle = await resumeRun(id);
+      return handle.ok ? ok({ runId: id }) : handle;
     },
     'runs.cancel': async ({ id }) => {
       const handle = running.get(id);
@@ -367,6 +374,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   return ok({
     context,
     openRun,
+    resumeRun,
     async call(name, input) {
       if (!Object.hasOwn(procedures, name)) return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);
       const procedure = procedures[name as ProcedureName];

@@ -23,3 +23,5 @@ export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummar
     error: 'failure' in run ? (run.failure?.message ?? null) : null,
   };
 }
+
+export type { RunRecord };
