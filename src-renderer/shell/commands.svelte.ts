@@ -33,16 +33,29 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  #providers = $state.raw<readonly Provider[]>([]);
+  // Not reactive: while a view is torn down, reads of state give the values from before the next view was set up, and
+  // the list written back then would lose that view's commands. `#changes` says when to look again.
+  #providers: readonly Provider[] = [];
+  #changeCount = 0;
+  #changes = $state(0);
   /** Every command of the present moment; those of views come after the global ones. */
-  readonly all = $derived(this.#providers.flatMap((provider) => provider()));
+  readonly all = $derived.by(() => {
+    void this.#changes;
+    return this.#providers.flatMap((provider) => provider());
+  });
   #chord = '';
   #chordAt = 0;
 
   /** Adds commands while a component lives. Call it while the component initialises. */
   provide(provider: Provider): void {
-    this.#providers = [...this.#providers, provider];
-    onDestroy(() => (this.#providers = this.#providers.filter((other) => other !== provider)));
+    this.#become([...this.#providers, provider]);
+    onDestroy(() => this.#become(this.#providers.filter((other) => other !== provider)));
+  }
+
+  #become(providers: readonly Provider[]): void {
+    this.#providers = providers;
+    this.#changeCount += 1;
+    this.#changes = this.#changeCount;
   }
 
   find(id: string): Command | undefined {
