@@ -3,7 +3,7 @@ import type { DeviceBest, DeviceComparisonResult, RunDetail, RunDiff } from '../
 import { comparisonReasons } from '../../src-main/services/compare.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { shortNames } from '../../src-renderer/views/compare/names.ts';
+import { headNames, shortNames } from '../../src-renderer/views/compare/names.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
 import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
@@ -145,6 +145,10 @@ describe('names and marks', () => {
       'MI250X',
     ]);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
+  });
+  it('keep the form in a table head, and the memory only where it tells two apart', () => {
+    expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
+    expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
   });
   it('never repeat a pair of colour and shape within 25 devices', () => {
     const pairs = Array.from({ length: 25 }, (_, at) => JSON.stringify(seriesOf(at)));

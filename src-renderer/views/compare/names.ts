@@ -8,3 +8,11 @@ export function shortNames(names: readonly string[]): readonly string[] {
     short.indexOf(name) === short.lastIndexOf(name) ? name : names[at]!.replace(MAKER, ''),
   );
 }
+
+/** Names for table heads: without their maker and memory, where that leaves them different. */
+export function headNames(names: readonly string[]): readonly string[] {
+  const short = names.map((name) => name.replace(/\s+\d+ GB$/, '').replace(MAKER, ''));
+  return short.map((name, at) =>
+    short.indexOf(name) === short.lastIndexOf(name) ? name : names[at]!.replace(MAKER, ''),
+  );
+}

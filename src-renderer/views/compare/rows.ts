@@ -171,20 +171,22 @@ export function compareRows(
       format: (value) => fixed(value, 2),
       hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
     }),
-    ...DEVICE_METRICS.map(({ id, label, unit, value }): CompareRow => {
-      const values = compared.map(({ device }) => value(device));
-      const whole = values.every(Number.isInteger);
-      return {
-        id,
-        group: 'limits',
-        label: spoken(label, term),
-        unit: spoken(unit, term),
-        hint: '',
-        better: 'none',
-        values,
-        texts: values.map((each) => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4))),
-      };
-    }),
+    ...[...DEVICE_METRICS]
+      .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
+      .map(({ id, label, unit, value }): CompareRow => {
+        const values = compared.map(({ device }) => value(device));
+        const whole = values.every(Number.isInteger);
+        return {
+          id,
+          group: 'limits',
+          label: spoken(label, term),
+          unit: spoken(unit, term),
+          hint: '',
+          better: 'none',
+          values,
+          texts: values.map((each) => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4))),
+        };
+      }),
   ];
 }
 
