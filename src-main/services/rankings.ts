@@ -4,6 +4,7 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
+import { atBestFidelity, simulatedFirst } from './fidelity.ts';
 import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
 
 /** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
@@ -20,27 +21,39 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
 
 function checkDesign(view: RunView, design: number): Result<null> {
   const total = view.ranking.columns.timeMs.length;
-  return design < total ? ok(null) : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+  return design < total
+    ? ok(null)
+    : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
 }
 
 function detailed(view: RunView, row: RankRow): RankRow {
   if (row.invalid !== null) return row;
-  return { ...row, breakdown: explainDesign(view.predictor, row.designIndex), alongBlock: alongAxis(view, row.designIndex, 6).timeMs };
+  return {
+    ...row,
+    breakdown: explainDesign(view.predictor, row.designIndex),
+    alongBlock: alongAxis(view, row.designIndex, 6).timeMs,
+  };
 }
 
 export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'>): Result<RankPage> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
-  const list = rankedDesigns(view.ranking, filter.value, input.sort.column === 'simulatedMs' ? 'timeMs' : input.sort.column);
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
   const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
   const rankOf = ranker(view, byTime);
+  const simulated = view.simulated.order.filter((design) => rankOf(design) > 0);
+  const { column, descending } = input.sort;
+  const list =
+    column === 'simulatedMs'
+      ? simulatedFirst(byTime, simulated, descending)
+      : rankedDesigns(view.ranking, filter.value, column);
   const rows: RankRow[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
-    const design = list[input.sort.descending ? list.length - 1 - at : at]!;
-    const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
+    const design = list[descending ? list.length - 1 - at : at]!;
+    const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
+    const row = atBestFidelity(predicted, view.simulated, simulated[0]);
     rows.push(input.detail ? detailed(view, row) : row);
   }
   let baseline: RankRow | null = null;
@@ -53,13 +66,13 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   return ok({
     matching: list.length,
     total: view.ranking.columns.timeMs.length,
-    simulated: 0,
+    simulated: simulated.length,
     offset: input.offset,
     rows,
     ties,
     tieFraction: TIE_FRACTION,
     baseline,
-    foundAt: found < 0 ? null : input.sort.descending ? list.length - 1 - found : found,
+    foundAt: found < 0 ? null : descending ? list.length - 1 - found : found,
   });
 }
 
@@ -83,15 +96,28 @@ function ranker(view: RunView, byTime: Uint32Array): (design: number) => number 
 }
 
 function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
-  return detailed(view, rankRow(view, design, ranker(view, byTime)(design), view.ranking.columns.timeMs[design]! <= tieLimitMs));
+  const rankOf = ranker(view, byTime);
+  const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= tieLimitMs);
+  const best = view.simulated.order.find((other) => rankOf(other) > 0);
+  return detailed(view, atBestFidelity(row, view.simulated, best));
 }
 
 /** See the contract's `ranking.plain`. */
-export function plainDesign(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
+export function plainDesign(
+  view: RunView,
+  deviceId: string | undefined,
+): Result<{ readonly designIndex: number | null }> {
   const { axes, strides, counts, columns, waves } = view.ranking;
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
-  const device = deviceId === undefined ? Math.floor((best ?? 0) / strides[0]!) : axes.devices.findIndex(({ id }) => id === deviceId);
-  if (device < 0) return fail('not-found', `device "${deviceId}" is not in this run; expected one of ${axes.devices.map(({ id }) => id).join(', ')}`);
+  const device =
+    deviceId === undefined
+      ? Math.floor((best ?? 0) / strides[0]!)
+      : axes.devices.findIndex(({ id }) => id === deviceId);
+  if (device < 0)
+    return fail(
+      'not-found',
+      `device "${deviceId}" is not in this run; expected one of ${axes.devices.map(({ id }) => id).join(', ')}`,
+    );
   const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
   const base =
     device * strides[0]! +
@@ -124,7 +150,9 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   if (!filter.ok) return filter;
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = tieCount(view.ranking, byTime, TIE_FRACTION);
-  return ok(designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity));
+  return ok(
+    designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity),
+  );
 }
 
 /** Times slower than this many times the best are counted, not drawn. */
@@ -165,17 +193,37 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
 }
 
 /** For every axis with more than one value: the designs that differ from this one in that axis only. */
-export function designSlices(view: RunView, designIndex: number): Result<
-  { readonly axis: string; readonly values: readonly string[]; readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number }[]
+export function designSlices(
+  view: RunView,
+  designIndex: number,
+): Result<
+  {
+    readonly axis: string;
+    readonly values: readonly string[];
+    readonly timeMs: Float64Array;
+    readonly designIndex: Float64Array;
+    readonly at: number;
+  }[]
 > {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
   return ok(
-    AXIS_ORDER.flatMap((axis, at) => ((view.ranking.counts[at] ?? 0) > 1 ? [{ axis, values: axisTexts(view, at), ...alongAxis(view, designIndex, at) }] : [])),
+    AXIS_ORDER.flatMap((axis, at) =>
+      (view.ranking.counts[at] ?? 0) > 1
+        ? [{ axis, values: axisTexts(view, at), ...alongAxis(view, designIndex, at) }]
+        : [],
+    ),
   );
 }
 
-export function landscapeAxes(view: RunView): readonly { readonly id: string; readonly label: string; readonly values: readonly string[]; readonly texts: readonly string[] }[] {
+export function landscapeAxes(
+  view: RunView,
+): readonly {
+  readonly id: string;
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly texts: readonly string[];
+}[] {
   return AXIS_ORDER.map((id, at) => {
     const texts = axisTexts(view, at);
     const values = id === 'device' ? view.devices.map((device) => device.id) : texts;
@@ -191,21 +239,26 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const x = find(input.x);
   const y = find(input.y);
   if (x < 0 || y < 0 || x === y)
-    return fail('bad-input', `axes: got "${input.x}" and "${input.y}", expected two different ones of ${AXIS_ORDER.join(', ')}`);
+    return fail(
+      'bad-input',
+      `axes: got "${input.x}" and "${input.y}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
+    );
   const free: number[] = [];
   let base = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
     if (axis === x || axis === y) continue;
     const held = input.hold[AXIS_ORDER[axis]!];
     if (held === undefined) free.push(axis);
-    else if (held >= counts[axis]!) return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
+    else if (held >= counts[axis]!)
+      return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
     else base += held * strides[axis]!;
   }
   // Offsets of every combination of the free axes, relative to a cell's first design.
   let offsets = Float64Array.of(0);
   for (const axis of free) {
     const next = new Float64Array(offsets.length * counts[axis]!);
-    for (let i = 0; i < offsets.length; i += 1) for (let p = 0; p < counts[axis]!; p += 1) next[i * counts[axis]! + p] = offsets[i]! + p * strides[axis]!;
+    for (let i = 0; i < offsets.length; i += 1)
+      for (let p = 0; p < counts[axis]!; p += 1) next[i * counts[axis]! + p] = offsets[i]! + p * strides[axis]!;
     offsets = next;
   }
   const nx = counts[x]!;
@@ -264,7 +317,8 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   const leading = Math.min(size >>> 2, list.length);
   const designs = new Float64Array(size);
   for (let i = 0; i < size; i += 1) {
-    const at = i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
+    const at =
+      i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
     designs[i] = list[at]!;
   }
   const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];

@@ -23,7 +23,11 @@ export type SortColumn =
 /** Which designs to keep. Positions are positions on an axis; ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
-  readonly ranges: readonly { readonly column: 'timeMs' | 'occupancyFraction' | 'gridBlocks'; readonly from: number; readonly to: number }[];
+  readonly ranges: readonly {
+    readonly column: 'timeMs' | 'occupancyFraction' | 'gridBlocks';
+    readonly from: number;
+    readonly to: number;
+  }[];
   readonly validity: 'valid' | 'invalid' | 'all';
   /** Only designs invalid for this reason (a code); implies invalid ones. */
   readonly invalidReason?: number | undefined;
@@ -61,7 +65,9 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
   for (const [at, device] of axes.devices.entries()) {
     const end = (at + 1) * strides[0]!;
     for (let design = at * strides[0]!; design < end; design += 1) {
-      const slots = device.multiprocessors * columns.residentBlocks[design]!;
+      // On a CPU all shares start at once.
+      const slots =
+        device.kind === 'cpu' ? columns.gridBlocks[design]! : device.multiprocessors * columns.residentBlocks[design]!;
       waves[design] = slots > 0 ? columns.gridBlocks[design]! / slots : 0;
     }
   }
@@ -144,7 +150,8 @@ function byTime(ranking: Ranking): Uint32Array {
   let valid = 0;
   for (let design = 0; design < timeMs.length; design += 1) if (!Number.isNaN(timeMs[design]!)) valid += 1;
   const items = new Uint32Array(valid);
-  for (let design = 0, at = 0; design < timeMs.length; design += 1) if (!Number.isNaN(timeMs[design]!)) items[at++] = design;
+  for (let design = 0, at = 0; design < timeMs.length; design += 1)
+    if (!Number.isNaN(timeMs[design]!)) items[at++] = design;
   const order = sortByValue(items, timeMs);
   ranking.sorted.set('timeMs', order);
   return order;
@@ -159,7 +166,8 @@ function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const values = valueColumn(ranking, column);
   let order = base;
   if (axis !== undefined) order = sortByKey(base, axisKeys(ranking, axis), ranking.counts[axis]!);
-  else if (values instanceof Uint16Array) order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
+  else if (values instanceof Uint16Array)
+    order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
   else if (values && column !== 'timeMs') order = sortByValue(base, values);
   ranking.sorted.set(column, order);
   return order;
@@ -217,7 +225,9 @@ function kept(list: Uint32Array, mask: Uint8Array): Uint32Array {
 
 /** A filter's identity, for caching. */
 function filterKey(filter: RankingFilter): string {
-  const positions = Object.entries(filter.positions).map(([axis, set]) => `${axis}:${[...(set ?? [])].sort((a, b) => a - b).join('.')}`);
+  const positions = Object.entries(filter.positions).map(
+    ([axis, set]) => `${axis}:${[...(set ?? [])].sort((a, b) => a - b).join('.')}`,
+  );
   const ranges = filter.ranges.map((range) => `${range.column}:${range.from}:${range.to}`);
   return [filter.validity, filter.invalidReason ?? '', ...positions, ...ranges].join('|');
 }
@@ -234,11 +244,16 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
   const narrowed = (list: Uint32Array): Uint32Array => {
     if (unfiltered) return list;
     const maskKey = filterKey({ positions: filter.positions, ranges: filter.ranges, validity: 'all' });
-    return kept(list, ranking.masks.get(maskKey) ?? remember(ranking.masks, maskKey, passing(ranking, filter), MAX_MASKS));
+    return kept(
+      list,
+      ranking.masks.get(maskKey) ?? remember(ranking.masks, maskKey, passing(ranking, filter), MAX_MASKS),
+    );
   };
   const parts: Uint32Array[] = [];
-  if (filter.validity !== 'invalid' && filter.invalidReason === undefined) parts.push(narrowed(sortedBy(ranking, column)));
-  if (filter.validity !== 'valid' || filter.invalidReason !== undefined) parts.push(narrowed(invalidDesigns(ranking, filter.invalidReason)));
+  if (filter.validity !== 'invalid' && filter.invalidReason === undefined)
+    parts.push(narrowed(sortedBy(ranking, column)));
+  if (filter.validity !== 'valid' || filter.invalidReason !== undefined)
+    parts.push(narrowed(invalidDesigns(ranking, filter.invalidReason)));
   let list = parts[0] ?? new Uint32Array(0);
   if (parts.length === 2) {
     list = new Uint32Array(parts[0]!.length + parts[1]!.length);

@@ -70,7 +70,7 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
 /** Puts items whose keys agree into the order of their values. */
 function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortValues): void {
   const size = order.length;
-  for (let start = 0; start < size; ) {
+  for (let start = 0; start < size;) {
     let end = start + 1;
     let sorted = true;
     while (end < size && keys[end] === keys[start]) {
