@@ -124,6 +124,7 @@ describe('the history', () => {
     ];
     const any = { find: '', state: 'any', tag: '' } as const;
     expect(filterRuns(runs, { ...any, find: 'LOOK first' }).map(({ id }) => id)).toEqual([1]);
+    expect(filterRuns(runs, { ...any, find: 'failed' }).map(({ id }) => id)).toEqual([2]);
     expect(filterRuns(runs, { ...any, find: '#2' }).map(({ id }) => id)).toEqual([2]);
     expect(filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
     expect(filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);

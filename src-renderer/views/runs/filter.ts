@@ -21,7 +21,7 @@ export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: Ru
     if (state !== 'any' && run.state !== state) return false;
     if (tag !== '' && !run.tags.includes(tag)) return false;
     const text =
-      `#${run.id} ${run.name} ${run.note} ${run.tags.join(' ')} ${run.bestDesign ?? ''} ${run.kind}`.toLowerCase();
+      `#${run.id} ${run.name} ${run.note} ${run.tags.join(' ')} ${run.bestDesign ?? ''} ${run.kind} ${run.state}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
