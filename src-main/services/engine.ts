@@ -2,6 +2,7 @@ import { availableParallelism, homedir, platform, release } from 'node:os';
 import { join } from 'node:path';
 import { mkdirSync, statSync } from 'node:fs';
 import { openStoreClient } from '../../db/client.ts';
+import type { RunRecord } from '../../db/records.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
@@ -23,6 +24,7 @@ import { designSlices, landscapeAxes, landscapeGrid, parallelSample, plainDesign
 import { knownPaper } from './reproduction.ts';
 import { createRunViews, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
+import { ownSimulations, resumeSimulations, simulateBest, simulatedRows, simulationRequest, simulationTimeline } from './simulations.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
 import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
@@ -83,14 +85,17 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   const running = new Map<number, SweepHandle>();
   let designsPerMs = FIRST_GUESS_DESIGNS_PER_MS;
 
-  const stopListening = store.value.onExternalChange(() => emit('store.changed', { what: 'all' }));
+  const stopListening = store.value.onExternalChange(() => {
+    views.dropSimulations();
+    emit('store.changed', { what: 'all' });
+  });
 
   const follow = (handle: SweepHandle): void => {
     running.set(handle.runId, handle);
     void handle.finished.then((run) => {
       running.delete(handle.runId);
       views.drop(handle.runId);
-      if (run.ok && run.value.elapsedMs > 20) designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
+      if (run.ok && run.value.kind === 'sweep' && run.value.elapsedMs > 20) designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
     });
   };
 
@@ -102,6 +107,13 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   };
 
   const runsOf = async (studyId: number): Promise<readonly number[]> => {
+  const resumeSimulation = async (run: RunRecord): Promise<Result<SweepHandle>> => {
+    const request = simulationRequest(run);
+    if (!request.ok) return request;
+    const view = await openRun(request.value.sourceRunId);
+    return view.ok ? resumeSimulations(context, view.value, run, views.dropSimulations) : view;
+  };
+
     const page = await context.store.listRuns({ studyId, kind: 'sweep', limit: 1000 });
     return page.ok ? page.value.rows.map((run) => run.id) : [];
   };
@@ -123,7 +135,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   const resumeRun = async (id: number): Promise<Result<SweepHandle>> => {
     const run = await context.store.resumeRun(id);
     if (!run.ok) return run;
-    const handle = await resumeSweep(context, run.value);
+    const handle = run.value.kind === 'simulate' ? await resumeSimulation(run.value) : await resumeSweep(context, run.value);
     if (!handle.ok) {
       await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
       return handle;
@@ -321,11 +333,15 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         views.drop(id);
         changed('runs');
       }
+        views.dropSimulations();
       return done;
     },
     'runs.restore': async ({ id }) => {
       const done = await context.store.restoreRuns([id]);
-      if (done.ok) changed('runs');
+      if (done.ok) {
+        views.dropSimulations();
+        changed('runs');
+      }
       return done;
     },
     'runs.diff': async ({ leftId, rightId }) => {
@@ -341,9 +357,28 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'ranking.design': (input) => onRun(input.runId, (view) => rankedDesign(view, input)),
     'ranking.plain': (input) => onRun(input.runId, (view) => plainDesign(view, input.deviceId)),
     'ranking.slices': ({ runId, designIndex }) => onRun(runId, (view) => designSlices(view, designIndex)),
-    'simulations.start': async () => fail('unsupported', 'simulation is not in this version yet'),
-    'simulations.list': async () => ok([]),
-    'simulations.timeline': async () => fail('unsupported', 'simulation is not in this version yet'),
+    'simulations.start': async (input) => {
+      const view = await openRun(input.runId);
+      if (!view.ok) return view;
+      const handle = await simulateBest(context, view.value, input, views.dropSimulations);
+      if (!handle.ok) return handle;
+      follow(handle.value);
+      changed('runs');
+      return ok({ runId: handle.value.runId });
+    },
+    'simulations.list': async ({ runId }) => {
+      const run = await context.store.getRun(runId);
+      if (!run.ok) return run;
+      if (run.value.kind !== 'simulate') return onRun(runId, (view) => ok(simulatedRows(view, view.simulated)));
+      const request = simulationRequest(run.value);
+      if (!request.ok) return request;
+      const own = await ownSimulations(context, runId);
+      return own.ok ? onRun(request.value.sourceRunId, (view) => ok(simulatedRows(view, own.value))) : own;
+    },
+    'simulations.timeline': async ({ runId, designIndex, replication }) => {
+      const view = await openRun(runId);
+      return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
+    },
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
     'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),

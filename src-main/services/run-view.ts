@@ -8,6 +8,7 @@ import { axisPosition, createRanking, rankedDesigns, tieCount, type Ranking, typ
 import type { RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
+import { loadSimulatedDesigns, type SimulatedDesigns } from './fidelity.ts';
 import { studyAxes, sweepPlan } from './plan.ts';
 import { locatedStudy } from './studies.ts';
 import type { RunStudy } from './sweeps.ts';
@@ -20,6 +21,8 @@ export interface RunView {
   readonly devices: readonly GpuDevice[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
+  /** What has been simulated of its designs. */
+  readonly simulated: SimulatedDesigns;
 }
 
 /**
@@ -35,28 +38,41 @@ export interface RunViews {
   open(context: Context, runId: number): Promise<Result<RunView>>;
   /** Forgets a run: it changed or was deleted. */
   drop(runId: number): void;
+  /** Forgets what was simulated, of all runs; it is read again when it is needed. */
+  dropSimulations(): void;
 }
 
 export function createRunViews(): RunViews {
-  const open = new Map<number, Promise<Result<RunView>>>();
+  const open = new Map<number, Promise<Result<Predictions>>>();
+  const simulated = new Map<number, Promise<Result<SimulatedDesigns>>>();
+  const predictionsOf = (context: Context, runId: number): Promise<Result<Predictions>> => {
+    const known = open.get(runId);
+    if (known) {
+      open.delete(runId);
+      open.set(runId, known);
+      return known;
+    }
+    if (open.size >= MAX_OPEN) open.delete(open.keys().next().value!);
+    const loading = loadPredictions(context, runId).then((view) => {
+      // A run that is still being written is read anew each time.
+      if (!view.ok || view.value.run.state === 'running') open.delete(runId);
+      return view;
+    });
+    open.set(runId, loading);
+    return loading;
+  };
   return {
-    open(context, runId) {
-      const known = open.get(runId);
-      if (known) {
-        open.delete(runId);
-        open.set(runId, known);
-        return known;
-      }
-      if (open.size >= MAX_OPEN) open.delete(open.keys().next().value!);
-      const loading = loadView(context, runId).then((view) => {
-        // A run that is still being written is read anew each time.
-        if (!view.ok || view.value.run.state === 'running') open.delete(runId);
-        return view;
-      });
-      open.set(runId, loading);
-      return loading;
+    async open(context, runId) {
+      const predictions = await predictionsOf(context, runId);
+      if (!predictions.ok) return predictions;
+      let known = simulated.get(runId);
+      if (!known) simulated.set(runId, (known = loadSimulatedDesigns(context.store, runId)));
+      const designs = await known;
+      if (!designs.ok) simulated.delete(runId);
+      return designs.ok ? ok({ ...predictions.value, simulated: designs.value }) : designs;
     },
     drop: (runId) => void open.delete(runId),
+    dropSimulations: () => simulated.clear(),
   };
 }
 
@@ -69,7 +85,9 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-async function loadView(context: Context, runId: number): Promise<Result<RunView>> {
+type Predictions = Omit<RunView, 'simulated'>;
+
+async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
   const run = await context.store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep') return fail('unsupported', `run ${runId} is a ${run.value.kind}; expected a sweep`);

@@ -1,0 +1,256 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RankPage, RankRow, RunDetail, RunProgress, RunSummary, SimulatedDesign, SimulationTimeline, StudyRecord } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { smallStudy } from './export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulations-'));
+  open.push(async () => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'test.db');
+}
+
+async function engineOn(databaseFile: string, workers = 1): Promise<Engine> {
+  const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers }));
+  open.push(() => engine.close());
+  return engine;
+}
+
+async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+/** Starts something that becomes a run, and resolves with the run when it ends. */
+async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
+  const runs = new Map<number, RunSummary>();
+  let wake = (): void => {};
+  const off = engine.subscribe((event, payload) => {
+    if (event !== 'run.finished') return;
+    runs.set((payload as RunSummary).id, payload as RunSummary);
+    wake();
+  });
+  const { runId } = await call<{ runId: number }>(engine, name, input);
+  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
+  off();
+  return runs.get(runId)!;
+}
+
+async function sweep(engine: Engine, study: StudyFile): Promise<number> {
+  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  return (await ended(engine, 'runs.start', { studyId: id })).id;
+}
+
+const simulate = (engine: Engine, input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
+const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]> => call(engine, 'simulations.list', { runId });
+const page = (engine: Engine, input: object): Promise<RankPage> => call(engine, 'ranking.page', input);
+
+/** What was found, without the number of the run that found it. */
+const found = (rows: readonly SimulatedDesign[]) => rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
+
+describe('simulating the best of a sweep', () => {
+  it('gives the same bits with one worker and with three', async () => {
+    const [one, three] = [await engineOn(temporaryFile(), 1), await engineOn(temporaryFile(), 3)];
+    const runs = [await sweep(one, smallStudy()), await sweep(three, smallStudy())] as const;
+    await simulate(one, { runId: runs[0], top: 6, maxReplications: 8 });
+    await simulate(three, { runId: runs[1], top: 6, maxReplications: 8 });
+    const rows = await list(one, runs[0]);
+    expect(rows).toHaveLength(6);
+    expect(found(await list(three, runs[1]))).toEqual(found(rows));
+  });
+
+  it('says of every number which fidelity it has, and ranks what was simulated first when asked', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy());
+    const before = await page(engine, { runId, limit: 8 });
+    expect(before.simulated).toBe(0);
+    for (const row of before.rows) expect(row).toMatchObject({ fidelity: 'predicted', simulated: null, predictedMs: row.timeMs });
+
+    const run = await simulate(engine, { runId, top: 5, maxReplications: 10 });
+    expect(run).toMatchObject({ kind: 'simulate', state: 'complete', enumerated: 5 });
+    const rows = await list(engine, runId);
+    expect(run.bestTimeMs).toBe(rows[0]!.simulated.meanMs);
+    expect(await list(engine, run.id)).toEqual(rows);
+    expect(rows.map(({ designIndex }) => designIndex).sort()).toEqual(before.rows.slice(0, 5).map(({ designIndex }) => designIndex).sort());
+    for (const [at, { rank, tied, simulated, predictedMs, difference }] of rows.entries()) {
+      expect(rank).toBe(at + 1);
+      if (at > 0) expect(simulated.meanMs).toBeGreaterThanOrEqual(rows[at - 1]!.simulated.meanMs);
+      expect(simulated.lowMs).toBeLessThanOrEqual(simulated.meanMs);
+      expect(simulated.minMs).toBeLessThanOrEqual(simulated.medianMs);
+      expect(simulated.timesMs).toHaveLength(simulated.replications);
+      expect(difference).toBe(predictedMs / simulated.meanMs - 1);
+      expect(tied).toBe(simulated.lowMs <= rows[0]!.simulated.highMs);
+    }
+
+    // By prediction the order is as it was; rows that were simulated show their simulated time beside it.
+    const after = await page(engine, { runId, limit: 8 });
+    expect(after.simulated).toBe(5);
+    expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
+      before.rows.map(({ designIndex, rank, timeMs }) => [designIndex, rank, timeMs]),
+    );
+    expect(after.rows.map(({ fidelity }) => fidelity)).toEqual([...Array<string>(5).fill('simulated'), ...Array<string>(3).fill('predicted')]);
+    for (const row of after.rows.slice(0, 5)) expect(row.timeMs).toBe(row.simulated!.meanMs);
+
+    const all = (await page(engine, { runId, limit: 1000 })).rows.map(({ designIndex }) => designIndex);
+    const chosen = rows.map(({ designIndex }) => designIndex);
+    const rest = all.filter((design) => !chosen.includes(design));
+    const bySimulation = async (descending: boolean): Promise<number[]> =>
+      (await page(engine, { runId, limit: 1000, sort: { column: 'simulatedMs', descending } })).rows.map(({ designIndex }) => designIndex);
+    expect(await bySimulation(false)).toEqual([...chosen, ...rest]);
+    expect(await bySimulation(true)).toEqual([...chosen.toReversed(), ...rest.toReversed()]);
+
+    const one = await call<RankRow>(engine, 'ranking.design', { runId, designIndex: chosen[0] });
+    expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0]!.simulated.meanMs });
+  });
+
+  it('keeps of a design simulated twice the newest, and forgets a deleted run until it is restored', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy());
+    const first = await simulate(engine, { runId, top: 2, maxReplications: 5 });
+    const second = await simulate(engine, { runId, top: 3, halfWidth: 0.5 });
+    expect((await list(engine, runId)).map(({ simulated }) => simulated.runId)).toEqual([second.id, second.id, second.id]);
+    await call(engine, 'runs.delete', { id: second.id });
+    expect((await list(engine, runId)).map(({ simulated }) => simulated.runId)).toEqual([first.id, first.id]);
+    await call(engine, 'runs.restore', { id: second.id });
+    expect(await list(engine, runId)).toHaveLength(3);
+  });
+
+  it('stops as soon as the interval is as narrow as asked for, and says where it is not', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
+    const widths: number[] = [];
+    for (const halfWidth of [0.1, 0.02, 0.01]) {
+      await simulate(engine, { runId, top: 3, halfWidth, maxReplications: 1000 });
+      for (const { simulated } of await list(engine, runId)) {
+        expect(simulated.precise).toBe(true);
+        expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(halfWidth);
+        widths.push(simulated.replications);
+      }
+    }
+    // More precision takes more replications: 1/√n.
+    expect(Math.max(...widths.slice(6))).toBeGreaterThan(Math.min(...widths.slice(0, 3)));
+    await simulate(engine, { runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
+    const coarse = (await list(engine, runId)).find(({ simulated }) => simulated.replications === 6);
+    expect(coarse?.simulated.precise).toBe(false);
+  });
+
+  it('of work without imbalance takes whole waves exactly', async () => {
+    const engine = await engineOn(temporaryFile());
+    const study = smallStudy({
+      workload: { lengths: 'constant(32)', units: 1_000_000 },
+      axes: { threadsPerUnit: [1, 4], balancing: ['none'], blockThreads: [64, 256], unitsPerThread: [1, 3] },
+      pipeline: { 'nvidia-a100-sxm4-40gb': { latencyCycles: 100, issueCycles: 3, kneeSoftness: 6 } },
+      devices: ['nvidia-a100-sxm4-40gb'],
+    });
+    const runId = await sweep(engine, study);
+    await simulate(engine, { runId, top: 100 });
+    const view = unwrap(await engine.openRun(runId));
+    const rows = await list(engine, runId);
+    expect(rows).toHaveLength(view.run.validCount);
+    const rate = view.predictor.rates[0]![0]!.cycles;
+    for (const { design, designIndex, simulated, predictedMs } of rows) {
+      const device = view.devices[0]!;
+      const W = design.blockThreads / device.threadGroupWidth;
+      const R = view.ranking.columns.residentBlocks[designIndex]!;
+      const [waves, rest] = [Math.floor(design.gridBlocks / (R * device.multiprocessors)), design.gridBlocks % (R * device.multiprocessors)];
+      const last = Math.ceil(rest / device.multiprocessors);
+      const depth = 32 * design.unitsPerThread;
+      const cycles = depth * (waves * rate[R * W]! + (last > 0 ? rate[last * W]! : 0));
+      const phi = 0.95 / design.threadsPerUnit + 0.05;
+      const waveMs = (cycles * phi) / (device.clockMhz * 1e3);
+      // As many roundings as there are waves, and a few more.
+      expect(Math.abs(simulated.meanMs / waveMs - 1)).toBeLessThan((waves + 10) * Number.EPSILON);
+      expect(new Set(simulated.timesMs).size).toBe(1);
+      expect(simulated).toMatchObject({ replications: 5, standardDeviationMs: 0, precise: true });
+      expect(predictedMs).toBeGreaterThan(0);
+    }
+  });
+
+  it('that is cancelled keeps what was saved, and resumes with the designs that are missing', async () => {
+    const engine = await engineOn(temporaryFile(), 1);
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 1_000_000 } }));
+    const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', { runId, top: 12, maxReplications: 5 });
+    await new Promise<void>((resolve) => {
+      engine.subscribe((event, payload) => {
+        if (event === 'run.progress' && (payload as RunProgress).done >= 2) resolve();
+      });
+    });
+    await call(engine, 'runs.cancel', { id });
+    expect((await call<RunDetail>(engine, 'runs.get', { id })).state).toBe('cancelled');
+    const kept = await list(engine, id);
+    expect(kept.length).toBeGreaterThanOrEqual(2);
+    expect(kept.length).toBeLessThan(12);
+    const resumed = await ended(engine, 'runs.resume', { id });
+    expect(resumed.state).toBe('complete');
+    const rows = await list(engine, id);
+    expect(rows).toHaveLength(12);
+    for (const { designIndex, simulated } of kept) expect(rows.find((row) => row.designIndex === designIndex)?.simulated).toEqual(simulated);
+    expect(unwrap(await engine.context.store.listSimulations(id))).toHaveLength(12);
+  }, 60_000);
+
+  it('refuses what cannot be simulated, in words', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy({ axes: { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] } }));
+    const message = async (input: object): Promise<string> => {
+      const result = await engine.call('simulations.start', { runId, ...input });
+      return result.ok ? 'started' : `${result.error.code}: ${result.error.message}`;
+    };
+    const invalid = await call<RankPage>(engine, 'ranking.page', { runId, filter: { validity: 'invalid' } });
+    const total = invalid.total;
+    expect(await message({ designs: [total] })).toBe(`not-found: design ${total} is not in run ${runId}; expected 0 to ${total - 1}`);
+    const { designIndex, invalid: reason } = invalid.rows[0]!;
+    expect(await message({ designs: [designIndex] })).toBe(`conflict: design ${designIndex} is invalid (${reason}); expected a valid one`);
+    expect(await message({ deviceId: 'nvidia-v100' })).toMatch(/^not-found: device "nvidia-v100" is not in this run/);
+    expect(await message({ runId: 99 })).toMatch(/^not-found/);
+    for (const input of [{ top: 0 }, { halfWidth: 0 }, { maxReplications: 4 }, { designs: [] }]) expect(await message(input)).toMatch(/^bad-input/);
+    const simulation = await simulate(engine, { runId, top: 1 });
+    expect(await message({ runId: simulation.id })).toMatch(/^unsupported: .*is a simulate/);
+    expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({ ok: false, error: { code: 'conflict' } });
+  });
+});
+
+describe('a timeline', () => {
+  it('shows the replication that was saved, and every block once', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
+    await simulate(engine, { runId, top: 100, halfWidth: 0.5 });
+    const rows = await list(engine, runId);
+    for (const balancing of ['none', 'dynamic-fetch']) {
+      const row = rows.find(({ design }) => design.balancing === balancing)!;
+      const timeline = await call<SimulationTimeline>(engine, 'simulations.timeline', { runId, designIndex: row.designIndex, replication: 2 });
+      const view = unwrap(await engine.openRun(runId));
+      const balancingMs = row.simulated.timesMs[2]! - timeline.kernelMs;
+      if (balancing === 'none') expect(balancingMs).toBe(0);
+      expect(balancingMs).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...timeline.blockEndMs)).toBeCloseTo(timeline.kernelMs, 12);
+      expect(timeline.multiprocessors).toBe(view.devices.find(({ id }) => id === row.deviceId)!.multiprocessors);
+      expect([...timeline.blockIndex].sort((a, b) => a - b)).toEqual(Array.from({ length: row.design.gridBlocks }, (_, i) => i));
+      // Bars of a slot follow each other.
+      const ends = new Map<string, number>();
+      timeline.blockStartMs.forEach((start, i) => {
+        const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
+        expect(start).toBeGreaterThanOrEqual(ends.get(slot) ?? 0);
+        expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
+        ends.set(slot, timeline.blockEndMs[i]!);
+      });
+      // All multiprocessors are shown, so the rows' mean is the device's.
+      const bins = timeline.activeMean.length;
+      for (let bin = 0; bin < bins; bin += 1) {
+        let sum = 0;
+        for (let at = 0; at < timeline.multiprocessors; at += 1) sum += timeline.activePerRow[at * bins + bin]!;
+        expect(Math.abs(sum / timeline.multiprocessors - timeline.activeMean[bin]!)).toBeLessThan(1e-9);
+        expect(timeline.activeMin[bin]).toBeLessThanOrEqual(timeline.activeMean[bin]! + 1e-9);
+        expect(timeline.activeMax[bin]).toBeLessThanOrEqual(timeline.residentBlocks * timeline.groupsPerBlock + 1e-9);
+      }
+    }
+  });
+});
