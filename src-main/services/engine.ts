@@ -106,7 +106,6 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return view.ok ? read(view.value) : view;
   };
 
-  const runsOf = async (studyId: number): Promise<readonly number[]> => {
   const resumeSimulation = async (run: RunRecord): Promise<Result<SweepHandle>> => {
     const request = simulationRequest(run);
     if (!request.ok) return request;
@@ -114,6 +113,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return view.ok ? resumeSimulations(context, view.value, run, views.dropSimulations) : view;
   };
 
+  const runsOf = async (studyId: number): Promise<readonly number[]> => {
     const page = await context.store.listRuns({ studyId, kind: 'sweep', limit: 1000 });
     return page.ok ? page.value.rows.map((run) => run.id) : [];
   };
@@ -331,9 +331,9 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const done = await context.store.deleteRuns([id]);
       if (done.ok) {
         views.drop(id);
+        views.dropSimulations();
         changed('runs');
       }
-        views.dropSimulations();
       return done;
     },
     'runs.restore': async ({ id }) => {
