@@ -48,6 +48,8 @@ export interface ModelPage {
   readonly symbols: readonly ModelSymbol[];
   /** Where it holds, and where not. */
   readonly validity: readonly string[];
+  /** Where the source disagrees with itself, and what is done about it. */
+  readonly contradictions?: readonly string[];
   /** Reproduction tables that belong to it: the paper's short name and what its table's title matches. */
   readonly tables?: { readonly paper: string; readonly title?: RegExp };
   readonly demo?: Component;
@@ -112,6 +114,7 @@ export const MODEL_PAGES = [
       'Units are independent draws of one law: neighbours of similar length lose less than it says, sorted ones far less.',
       'Every iteration costs the same, and lanes meet again after every unit.',
       'Infinite laws are cut where a millionth of the probability is left; the cut is reported.',
+      'The samples behind the paper’s Figure 3 are not public, so that comparison cannot be repeated; those behind Figure 2 are, in part.',
     ],
     tables: { paper: 'swatman' },
     demo: ImbalanceDemo,
@@ -197,6 +200,7 @@ export const MODEL_PAGES = [
     question: 'What does the reconvergence stack of older devices cost?',
     text: [
       'Before independent thread scheduling, a thread group kept the lanes that had left a loop on a stack. A few entries are fast; beyond them, chunks spill to memory and come back. Each divergent branch and each spill has a price in cycles.',
+      'A token on the stack says which lanes wait (its mask), why (SYNC: to meet again, DIV: they left by a branch) and where they go on. The last instruction of a loop carries a pop-bit: it runs once for every token, and that is the extra work one can count.',
     ],
     sources: [
       {
@@ -213,6 +217,14 @@ export const MODEL_PAGES = [
         tex: '\\mathrm{pushes}_2(n) = \\tfrac{1}{2} n (65 - n) + 33',
         text: 'Two nested loops, as the paper measures them.',
       },
+      {
+        tex: 'N_s = \\max \\Bigl( 0, \\Bigl\\lceil \\frac{n + 1 - 16}{4} \\Bigr\\rceil \\Bigr)',
+        text: 'Spills of the single loop: sixteen entries on chip, moved four at a time.',
+      },
+      {
+        tex: '\\mathbb{E}[N_d] = \\sum_x \\bigl( 1 - (1 - f(x))^n \\bigr) - 1',
+        text: 'Divergent branches when n lanes draw their lengths from a law: lanes of equal length leave together. Ours.',
+      },
     ],
     symbols: [
       { tex: 'N_d, N_s', meaning: 'divergent branches; chunks spilled and loaded', unit: '1' },
@@ -221,8 +233,13 @@ export const MODEL_PAGES = [
       { tex: 'n', meaning: 'lanes that diverge', unit: '1' },
     ],
     validity: [
-      'Kepler and Maxwell. Devices with independent thread scheduling, Volta and later, keep no such stack and pay none of this.',
-      'The paper gives 26 cycles for Maxwell in its fit and 24 in its summary; both are offered.',
+      'Kepler and Maxwell were measured. Pascal is taken to cost what Maxwell costs; before Kepler no costs were published.',
+      'Devices with independent thread scheduling, Volta and later, keep no such stack and pay none of this. Their lanes still wait for each other: that is the imbalance loss.',
+      'Loops that lanes leave at different times. Calls and switches push tokens of their own, which the emulator does not play.',
+    ],
+    contradictions: [
+      'A divergent branch costs 26 cycles on Maxwell in the fit and 24 in the summary. The fit is used, the other is offered by name.',
+      'The emulator is off by up to 76 cycles from the measured double loop in the paper’s own comparison, always at a spill: what a spill costs depends on the spills before it, which one constant cannot say.',
     ],
     tables: { paper: 'bialas' },
     demo: DivergenceDemo,
@@ -311,6 +328,11 @@ export const MODEL_PAGES = [
       'Compute-bound kernels with equal blocks, on the one device of the paper, a Kepler K20.',
       'Not used for predictions here; the soft-saturation waves describe the same table within 1.3 %.',
     ],
+    contradictions: [
+      'The paper states an error of 0.13 to 5.69 %. Its printed equations miss its printed table by 7.9 points of efficiency on average and 32 at most.',
+      'The second equation prints no ceiling, although thread groups are whole; as printed, efficiency falls from the first thread on, where the table is flat.',
+      'The caption of its Figure 2 gives the two axes each other’s range: no block has 1,248 threads.',
+    ],
     tables: { paper: 'hasan', title: /as printed/ },
     demo: HasanDemo,
   },
@@ -333,6 +355,14 @@ export const MODEL_PAGES = [
         text: 'Full waves, then what is left.',
       },
       {
+        tex: 'N_{\\mathrm{slot}} = \\min \\Bigl( N_1, \\Bigl\\lfloor \\frac{N_2}{b} \\Bigr\\rfloor, \\Bigl\\lfloor \\frac{S}{s} \\Bigr\\rfloor, \\Bigl\\lfloor \\frac{R_i}{r_i \\, b} \\Bigr\\rfloor \\Bigr)',
+        text: 'State buffers: slots for blocks and thread groups, shared memory, each register file; s and r as the hardware hands them out.',
+      },
+      {
+        tex: 'B \\le L_{TB}, \\quad B \\, G \\le L_{TG}, \\quad S \\le L_{SB}, \\quad r_i \\le L_{RT}, \\quad b \\, r_i \\le L_{RB}',
+        text: 'Limit checker: a launch that breaks one is refused.',
+      },
+      {
         tex: 'fu(c) = \\max_u \\Bigl\\lceil \\frac{\\Sigma_u}{m_u \\, p} \\Bigr\\rceil \\Bigl\\lceil \\frac{c}{s_u} \\Bigr\\rceil',
         text: 'The slowest functional unit for c thread groups; brackets read as ceilings.',
       },
@@ -341,12 +371,20 @@ export const MODEL_PAGES = [
       { tex: 'G, B', meaning: 'blocks of the grid, threads of a block', unit: '1' },
       { tex: 'n_{mp}', meaning: 'multiprocessors', unit: '1' },
       { tex: 'N_{\\mathrm{slot}}', meaning: 'blocks resident at once', unit: '1' },
+      { tex: 'N_1, N_2', meaning: 'slots for blocks and for thread groups', unit: '1' },
+      { tex: 'S, R_i', meaning: 'shared memory and registers of file i of a multiprocessor', unit: 'bytes, 1' },
+      { tex: 'L', meaning: 'limits of a block, a grid and a thread', unit: '1' },
       { tex: '\\Sigma_u', meaning: 'cycles of unit u that the kernel needs', unit: 'cycles' },
       { tex: 'm_u, s_u, p', meaning: 'units of a kind, thread groups per issue, partitions', unit: '1' },
     ],
     validity: [
       'Equal blocks that start and end together; no latency that other thread groups could hide.',
       'The poster prints no numbers to compare with: the tables check what its formulas imply.',
+      'Devices of the catalogue get two functional units, arithmetic and device memory; caches and clocks are not in it.',
+    ],
+    contradictions: [
+      'The brackets of the functional units print as floors; a unit wider than what it is given would then take no time at all. They are read as ceilings.',
+      'Shared memory and registers are divided by the smallest allocation, although a block may need several of them. What is divided by here is the allocation that holds the block.',
     ],
     tables: { paper: 'kim' },
     demo: KimDemo,
@@ -405,6 +443,14 @@ export const MODEL_PAGES = [
         text: 'Two phases: all of the bandwidth, then the longest core at its own.',
       },
       {
+        tex: 'T = \\sum_{i=1}^{P} \\frac{i \\, (M_i - M_{i+1})}{\\mathrm{BW}_i}',
+        text: 'Staircase: while i cores are active, each moves an even share of what i cores get.',
+      },
+      {
+        tex: 'T_{\\mathrm{tab}} = \\frac{\\sum M - (M_1 - M_K)}{\\rho} + \\frac{M_1 - M_K}{\\beta}',
+        text: 'What the printed table of triangular work was computed with.',
+      },
+      {
         tex: 'T_{\\mathrm{full}} = M_1 P / \\rho, \\quad T_{\\mathrm{none}} = M_1 / \\beta, \\quad T_{\\mathrm{even}} = \\textstyle \\sum M / \\rho',
         text: 'The simpler bounds around it.',
       },
@@ -412,11 +458,17 @@ export const MODEL_PAGES = [
     symbols: [
       { tex: 'M_1 \\ge M_2 \\ge \\dots', meaning: 'bytes each core moves, largest first', unit: 'bytes' },
       { tex: '\\beta, \\rho', meaning: 'bandwidth of one core, and of all', unit: 'GB/s' },
+      { tex: '\\mathrm{BW}_i', meaning: 'bandwidth of i active cores together', unit: 'GB/s' },
       { tex: 'P', meaning: 'cores', unit: '1' },
     ],
     validity: [
       'Memory-bound loops on multicore CPUs; bandwidth shared evenly by the active cores.',
-      'The printed triangular column follows a variant of the formula; both are offered by name.',
+      'The bandwidth of i cores is taken as min(iβ, ρ) unless it was measured; on that curve staircase and two-phase are the same.',
+      'One memory: cores on different sockets with memories of their own are not covered.',
+    ],
+    contradictions: [
+      'The printed column of the triangular workload does not follow the printed formula: it counts the work above the K-th core of cores 2 to K in the first phase. Both are offered by name; the tables use the one that gives the printed numbers.',
+      'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth follows the one, its printed error and share of the first phase the other.',
     ],
     tables: { paper: 'langguth' },
     demo: ContentionDemo,

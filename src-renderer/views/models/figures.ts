@@ -1,0 +1,66 @@
+import { lossComparison, type LossComparison } from '../../../src-workers/models/imbalance/comparison.ts';
+import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import type { Divergence } from '../../../src-workers/models/divergence/costs.ts';
+import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
+import { STACK_LANES } from '../../../src-workers/models/divergence/program.ts';
+import { lengthSampler, mersenneTwister } from '../../../src-workers/numeric/random.ts';
+import { lawOf, type LawId } from './demos/laws.ts';
+
+/** Figures that take longer than a frame. They run in a worker (`Background`): plain data in and out. */
+
+/** Bins of a drawn loss distribution. `published-groups.ts` is counted in the same ones. */
+export const LOSS_BINS = 60;
+/** Groups of a simulation: enough for a standard error of 1/128 of a distribution's width. */
+const SIMULATED_GROUPS = 16_384;
+
+export interface SimulatedLoss extends LossComparison {
+  readonly groups: number;
+  readonly modelledMean: number;
+  readonly simulatedMean: number;
+}
+
+/** Fig. 2 of Swatman et al. 2022: the model's distribution of the loss beside that of sampled groups. */
+function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
+  const lengths = lawOf(law);
+  const draw = lengthSampler(lengths);
+  const uniform = mersenneTwister(seed);
+  const losses = Float64Array.from({ length: SIMULATED_GROUPS }, () => {
+    let longest = 0;
+    let sum = 0;
+    for (let unit = 0; unit < n; unit += 1) {
+      const length = draw(uniform);
+      sum += length;
+      longest = Math.max(longest, length);
+    }
+    return sum === 0 ? 1 : (n * longest) / sum;
+  });
+  return {
+    ...lossComparison(lengths, n, [losses], LOSS_BINS),
+    groups: SIMULATED_GROUPS,
+    modelledMean: lossMoments(lengths, [n])[0]!.meanLoss,
+    simulatedMean: losses.reduce((sum, loss) => sum + loss, 0) / SIMULATED_GROUPS,
+  };
+}
+
+/** What the stack does for 0 … 31 divergent lanes: behind Figs. 1, 2 and 7 of Bialas, Strzelecki 2015. */
+function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
+  return Array.from({ length: STACK_LANES }, (_, n) => {
+    const { divergentBranches, spills } = runLoops(kernel, n);
+    return { divergentBranches, spills };
+  });
+}
+
+export const FIGURES = { lossDistribution, stackByLanes } as const;
+export type FigureName = keyof typeof FIGURES;
+export type FigureInput<Name extends FigureName> = Parameters<(typeof FIGURES)[Name]>[0];
+export type FigureOutput<Name extends FigureName> = ReturnType<(typeof FIGURES)[Name]>;
+
+export interface FigureRequest {
+  readonly id: number;
+  readonly name: FigureName;
+  readonly input: unknown;
+}
+export interface FigureAnswer {
+  readonly id: number;
+  readonly output: unknown;
+}
