@@ -9,7 +9,7 @@ export default defineConfig({
   workers: 1,
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
-  use: { trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
+  use: { actionTimeout: 10_000, trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },

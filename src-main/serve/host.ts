@@ -8,6 +8,7 @@ import { serve } from './serve.ts';
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
+  /** Left out: LOCKSTEP_TOKEN, or else random. */
   readonly token?: string;
   /** Takes the lines meant for the person. */
   readonly print: (line: string) => void;
@@ -26,11 +27,12 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     storeThreadFile: places.storeThreadFile,
   });
   if (!engine.ok) return engine;
+  const token = options.token ?? process.env['LOCKSTEP_TOKEN'];
   const host = await serve({
     engine: engine.value,
     rendererFolder: places.rendererFolder,
     port: options.port,
-    ...(options.token === undefined ? {} : { token: options.token }),
+    ...(token ? { token } : {}),
   });
   if (!host.ok) {
     await engine.value.close();
