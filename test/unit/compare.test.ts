@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceBest, DeviceComparisonResult, RunDetail, RunDiff } from '../../src-main/contract/api.ts';
 import { comparisonReasons } from '../../src-main/services/compare.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { headNames, shortNames } from '../../src-renderer/views/compare/names.ts';
@@ -111,8 +112,9 @@ describe('the table of a comparison', () => {
 
   it('takes measured pipeline parameters for the knee where there are some', async () => {
     const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
-    const measured = { ...study, pipeline: { [gpus[0]!.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
-    expect(kneeThreadGroups(gpus[0]!, measured, null)).toBe(15);
+    const gpu = gpus.find((device) => device.kind === 'gpu')!;
+    const measured = { ...study, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
+    expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, null)).toBe(15);
   });
 
   it('speaks the chosen vocabulary', () => {

@@ -1,7 +1,7 @@
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
-import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
@@ -27,7 +27,7 @@ export interface CompareRow {
 
 /** A device of the comparison; `entry` is null where the run has no such device. */
 export interface Compared {
-  readonly device: GpuDevice;
+  readonly device: Device;
   readonly entry: DeviceBest | null;
 }
 
@@ -73,8 +73,11 @@ export function compareRows(
     });
     return { id, group: rowGroup, label, unit, hint, better, values, texts };
   };
-  const width = (best: Best): number =>
-    compared.find(({ device }) => device.id === best.deviceId)!.device.threadGroupWidth;
+  /** Rows that only a GPU has: an en dash for a CPU. */
+  const onGpu = (best: Best, text: (gpu: GpuDevice) => string): string => {
+    const device = compared.find((each) => each.device.id === best.deviceId)?.device;
+    return device?.kind === 'gpu' ? text(device) : '–';
+  };
   const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
     byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
@@ -94,7 +97,11 @@ export function compareRows(
       hint: 'Units of work finished in a microsecond',
     }),
     row('granularity', 'result', `Threads × units per ${group}`, {
-      text: (best) => `${best.design.threadsPerUnit} × ${width(best) / best.design.threadsPerUnit}`,
+      text: (best) =>
+        onGpu(
+          best,
+          ({ threadGroupWidth }) => `${best.design.threadsPerUnit} × ${threadGroupWidth / best.design.threadsPerUnit}`,
+        ),
       hint: `${sentenceCase(term('thread', 'many'))} that share one unit, and units that run in lockstep`,
     }),
     row('block', 'result', sentenceCase(`${term('block')} size`), {
@@ -103,11 +110,7 @@ export function compareRows(
     }),
     row('grid', 'result', sentenceCase(term('block', 'many')), {
       unit: `per ${sm}`,
-      text: (best) =>
-        plain(
-          best.design.gridBlocks / compared.find(({ device }) => device.id === best.deviceId)!.device.multiprocessors,
-          3,
-        ),
+      text: (best) => onGpu(best, ({ multiprocessors }) => plain(best.design.gridBlocks / multiprocessors, 3)),
       hint: `${sentenceCase(term('block', 'many'))} launched, over the number of ${term('multiprocessor', 'many')}`,
     }),
     row('balancing', 'result', 'Balancing', {
@@ -134,7 +137,10 @@ export function compareRows(
         ]),
     row('resident', 'why', `Resident ${groups}`, {
       text: (best) =>
-        `${count(best.residentThreadGroups)} of ${count(compared.find(({ device }) => device.id === best.deviceId)!.device.limits.maxThreadGroupsPerMultiprocessor)}`,
+        onGpu(
+          best,
+          ({ limits }) => `${count(best.residentThreadGroups)} of ${count(limits.maxThreadGroupsPerMultiprocessor)}`,
+        ),
       hint: `${sentenceCase(groups)} that live on one ${term('multiprocessor')} at a time, of its slots`,
     }),
     row('limited', 'why', 'Limited by', {
@@ -142,7 +148,8 @@ export function compareRows(
       hint: `What keeps more ${term('block', 'many')} from being resident`,
     }),
     row('knee', 'why', sentenceCase(`${groups} to the knee`), {
-      value: (best, { device }) => kneeThreadGroups(device, study, best.design.registerCap),
+      value: (best, { device }: { readonly device: Device }) =>
+        device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design.registerCap) : null,
       hint: `Active ${groups} from which issue, not latency, sets the pace`,
     }),
     row('loss', 'why', 'Loss of a group', {
@@ -174,8 +181,8 @@ export function compareRows(
     ...[...DEVICE_METRICS]
       .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
       .map(({ id, label, unit, value }): CompareRow => {
-        const values = compared.map(({ device }) => value(device));
-        const whole = values.every(Number.isInteger);
+        const values = compared.map(({ device }) => (device.kind === 'gpu' ? value(device) : null));
+        const whole = values.every((each) => each === null || Number.isInteger(each));
         return {
           id,
           group: 'limits',
@@ -184,7 +191,9 @@ export function compareRows(
           hint: '',
           better: 'none',
           values,
-          texts: values.map((each) => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4))),
+          texts: values.map((each) =>
+            each === null ? '' : whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4),
+          ),
         };
       }),
   ];
