@@ -1,26 +1,26 @@
 import { fail, type Result } from '../../src-workers/domain/result.ts';
-import type { ExportDocument, RankRow, RunDetail, RunProgress, RunSummary } from '../contract/api.ts';
+import type { ExportDocument, RankRow, RunDetail, RunSummary } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
+import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { reproduction } from '../services/reproduction.ts';
 import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
-import { prepareStudy, startSweep, type SweepHandle } from '../services/sweeps.ts';
+import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, progressBar, reportFailure, type Terminal } from './output.ts';
+import { followRun, runId } from './follow.ts';
+import { reportSimulations } from './simulate.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
-/** The number of a run, as typed. */
-export function runId(text: string): Result<number> {
-  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
-}
-
-function designRows(rows: readonly RankRow[]): (string | number)[][] {
-  return rows.map((row) => [
+function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
+  const simulated = rows.some((row) => row.simulated);
+  const head = ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'predicted, ms', ...(simulated ? ['simulated, ms'] : []), 'agg. loss', 'occ. %', 'limited by'];
+  const cells = rows.map((row) => [
     row.rank,
     row.device,
     row.design.threadsPerUnit,
@@ -29,40 +29,13 @@ function designRows(rows: readonly RankRow[]): (string | number)[][] {
     row.design.blockThreads,
     row.design.gridBlocks,
     row.design.registerCap ?? '–',
-    row.timeMs.toPrecision(4),
+    row.predictedMs.toPrecision(4),
+    ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
     row.limitedBy.join(' '),
   ]);
-}
-
-const DESIGN_HEAD = ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'time, ms', 'agg. loss', 'occ. %', 'limited by'];
-
-/** Shows the progress of a sweep until it ends; Ctrl-C stops it and keeps what was saved. */
-async function followSweep(engine: Engine, terminal: Terminal, start: () => Promise<Result<SweepHandle>>): Promise<Result<RunRecord>> {
-  const bar = progressBar(terminal, 'Predicting');
-  const unsubscribe = engine.subscribe((event, payload) => {
-    if (event !== 'run.progress') return;
-    const { done, total, remainingMs, bestTimeMs } = payload as RunProgress;
-    bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${bestTimeMs.toPrecision(4)} ms`);
-  });
-  const handle = await start();
-  const stop = (): void => {
-    if (handle.ok) handle.value.cancel();
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  const run = handle.ok ? await handle.value.finished : handle;
-  process.removeListener('SIGINT', stop);
-  process.removeListener('SIGTERM', stop);
-  unsubscribe();
-  bar.clear();
-  if (!run.ok || run.value.state !== 'cancelled') return run;
-  const { id, validCount, invalidCount, enumeratedCount } = run.value;
-  return fail(
-    'cancelled',
-    `run ${id} stopped after ${(validCount + invalidCount).toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was predicted is saved, and lockstep runs resume ${id} goes on`,
-  );
+  printTable(terminal, head, cells);
 }
 
 /** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
@@ -83,7 +56,7 @@ async function reportSweep(engine: Engine, terminal: Terminal, run: RunRecord, e
     return EXIT_OK;
   }
   terminal.out(`Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.\n`);
-  printTable(terminal, DESIGN_HEAD, designRows(best));
+  printDesigns(terminal, best);
   return EXIT_OK;
 }
 
@@ -94,7 +67,7 @@ export async function sweepCommand(engine: Engine, terminal: Terminal, file: str
   const prepared = await prepareStudy(engine.context, located.value);
   if (!prepared.ok) return reportFailure(terminal, prepared.error);
   const start = performance.now();
-  const run = await followSweep(engine, terminal, () => startSweep(engine.context, located.value, prepared.value, null));
+  const run = await followRun(engine, terminal, 'Predicting', () => startSweep(engine.context, located.value, prepared.value, null));
   return run.ok ? reportSweep(engine, terminal, run.value, performance.now() - start, options) : reportFailure(terminal, run.error);
 }
 
@@ -103,7 +76,8 @@ export async function resumeCommand(engine: Engine, terminal: Terminal, run: str
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const start = performance.now();
-  const done = await followSweep(engine, terminal, () => engine.resumeRun(id.value));
+  const done = await followRun(engine, terminal, 'Going on', () => engine.resumeRun(id.value));
+  if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
   return done.ok ? reportSweep(engine, terminal, done.value, performance.now() - start, options) : reportFailure(terminal, done.error);
 }
 
@@ -114,9 +88,9 @@ export async function rankCommand(engine: Engine, terminal: Terminal, run: strin
   if (!view.ok) return reportFailure(terminal, view.error);
   const filter = options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
   if (!filter.ok) return reportFailure(terminal, filter.error);
-  const rows = bestRows(view.value, filter.value, options.top);
+  const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value.simulated);
   if (options.json) printJson(terminal, { runId: id.value, rows: rows.map(plainRow) });
-  else printTable(terminal, DESIGN_HEAD, designRows(rows));
+  else printDesigns(terminal, rows);
   return EXIT_OK;
 }
 

@@ -10,9 +10,11 @@ import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine
 import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
+import { runId } from './follow.ts';
+import { simulateCommand } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, numberList, printJson, printTable, processTerminal, reportFailure, type Terminal } from './output.ts';
 import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand,
-  resumeCommand, runId, runsList, runsShow, sweepCommand } from './commands.ts';
+  resumeCommand, runsList, runsShow, sweepCommand } from './commands.ts';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -142,6 +144,11 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) => withEngine(options, (engine) => rankCommand(engine, terminal, run, options)));
+
+  command(program, 'simulate <run>', 'play the best designs of a run, event by event')
+    .option('--top <count>', 'designs to simulate', positive, 20)
+    .option('--device <id>', 'only this device')
+    .action((run: string, options: GlobalOptions & { top: number; device?: string }) => withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)));
 
   const runs = program.command('runs').description('saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) => withEngine(options, (engine) => runsList(engine, terminal, options)));

@@ -42,6 +42,7 @@ export interface Engine {
   readonly context: Context;
   openRun(runId: number): Promise<Result<RunView>>;
   resumeRun(runId: number): Promise<Result<SweepHandle>>;
+  simulate(input: ProcedureArguments<'simulations.start'>): Promise<Result<SweepHandle>>;
   close(): Promise<void>;
 }
 
@@ -104,6 +105,16 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   const onRun = async <T>(runId: number, read: (view: RunView) => Result<T>): Promise<Result<T>> => {
     const view = await openRun(runId);
     return view.ok ? read(view.value) : view;
+  };
+
+  const simulate: Engine['simulate'] = async (input) => {
+    const view = await openRun(input.runId);
+    if (!view.ok) return view;
+    const handle = await simulateBest(context, view.value, input, views.dropSimulations);
+    if (!handle.ok) return handle;
+    follow(handle.value);
+    changed('runs');
+    return handle;
   };
 
   const resumeSimulation = async (run: RunRecord): Promise<Result<SweepHandle>> => {
@@ -358,13 +369,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'ranking.plain': (input) => onRun(input.runId, (view) => plainDesign(view, input.deviceId)),
     'ranking.slices': ({ runId, designIndex }) => onRun(runId, (view) => designSlices(view, designIndex)),
     'simulations.start': async (input) => {
-      const view = await openRun(input.runId);
-      if (!view.ok) return view;
-      const handle = await simulateBest(context, view.value, input, views.dropSimulations);
-      if (!handle.ok) return handle;
-      follow(handle.value);
-      changed('runs');
-      return ok({ runId: handle.value.runId });
+      const handle = await simulate(input);
+      return handle.ok ? ok({ runId: handle.value.runId }) : handle;
     },
     'simulations.list': async ({ runId }) => {
       const run = await context.store.getRun(runId);
@@ -410,6 +416,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     context,
     openRun,
     resumeRun,
+    simulate,
     async call(name, input) {
       if (!Object.hasOwn(procedures, name)) return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);
       const procedure = procedures[name as ProcedureName];

@@ -20,7 +20,9 @@ export interface SimulationDetail {
 /** Reads a saved simulation. One saved without an interval has the plainest that is certain: from its least to its greatest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
-  const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<Record<keyof SimulationDetail, unknown>>;
+  const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
+    Record<keyof SimulationDetail, unknown>
+  >;
   const known = typeof detail.lowMs === 'number' && typeof detail.highMs === 'number';
   return {
     runId,
@@ -63,7 +65,23 @@ export function atBestFidelity(row: RankRow, { times }: SimulatedDesigns, best: 
   const simulated = times.get(row.designIndex);
   if (!simulated || row.invalid !== null) return row;
   const fastest = best === undefined ? undefined : times.get(best);
-  return { ...row, timeMs: simulated.meanMs, fidelity: 'simulated', simulated, tied: fastest ? intervalsOverlap(simulated, fastest) : row.tied };
+  return {
+    ...row,
+    timeMs: simulated.meanMs,
+    fidelity: 'simulated',
+    simulated,
+    tied: fastest ? intervalsOverlap(simulated, fastest) : row.tied,
+  };
+}
+
+/**
+ * Rows of one list, each at its best fidelity.
+ * @param rows by prediction, all of the designs that are of interest
+ */
+export function rowsAtBestFidelity(rows: readonly RankRow[], simulated: SimulatedDesigns): readonly RankRow[] {
+  const listed = new Set(rows.map((row) => row.designIndex));
+  const best = simulated.order.find((design) => listed.has(design));
+  return rows.map((row) => atBestFidelity(row, simulated, best));
 }
 
 /**

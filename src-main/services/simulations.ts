@@ -3,7 +3,7 @@ import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.t
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
-import { rankedDesigns } from '../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../src-workers/sweep/simulation.ts';
 import type { SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
@@ -33,9 +33,17 @@ interface SimulationStudy extends RunStudy {
 /** Reads what a `simulate` run was asked for. */
 export function simulationRequest(run: RunRecord): Result<SimulationStudy['simulation']> {
   const { study } = run;
-  const request = typeof study === 'object' && study !== null && 'simulation' in study ? (study.simulation as Partial<SimulationStudy['simulation']> | null) : null;
+  const request =
+    typeof study === 'object' && study !== null && 'simulation' in study
+      ? (study.simulation as Partial<SimulationStudy['simulation']> | null)
+      : null;
   const { sourceRunId, designs, halfWidth, maxReplications } = request ?? {};
-  if (typeof sourceRunId !== 'number' || typeof halfWidth !== 'number' || typeof maxReplications !== 'number' || !Array.isArray(designs))
+  if (
+    typeof sourceRunId !== 'number' ||
+    typeof halfWidth !== 'number' ||
+    typeof maxReplications !== 'number' ||
+    !Array.isArray(designs)
+  )
     return fail('storage', `run ${run.id}: not a simulation this version can read`);
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
@@ -46,15 +54,20 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   if (input.designs) {
     const total = view.ranking.columns.timeMs.length;
     for (const design of input.designs) {
-      if (design >= total) return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
+      if (design >= total)
+        return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
       const { invalid } = describeDesign(view.predictor, design);
       if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+      if (view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.kind !== 'gpu')
+        return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
       if (Number.isNaN(view.ranking.columns.timeMs[design]!))
         return fail('conflict', `design ${design} of run ${runId} is not predicted yet; expected one that is`);
     }
     return ok([...new Set(input.designs)]);
   }
-  const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
+  const gpus = new Set(view.ranking.axes.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : [])));
+  const filter =
+    input.deviceId === undefined ? ok({ ...ALL_VALID, positions: { 0: gpus } }) : deviceFilter(view, input.deviceId);
   if (!filter.ok) return filter;
   const designs = Array.from(rankedDesigns(view.ranking, filter.value, 'timeMs').subarray(0, input.top));
   const where = input.deviceId === undefined ? '' : ` on ${input.deviceId}`;
@@ -71,7 +84,10 @@ export async function simulateBest(
   const designs = chosenDesigns(view, input);
   if (!designs.ok) return designs;
   const { halfWidth, maxReplications } = input;
-  const study: SimulationStudy = { ...view.study, simulation: { sourceRunId: view.run.id, designs: designs.value, halfWidth, maxReplications } };
+  const study: SimulationStudy = {
+    ...view.study,
+    simulation: { sourceRunId: view.run.id, designs: designs.value, halfWidth, maxReplications },
+  };
   const run = await context.store.createRun({
     kind: 'simulate',
     name: view.run.name,
@@ -80,7 +96,13 @@ export async function simulateBest(
     appVersion: APP_VERSION,
     modelVersions: { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION, simulation: SIMULATOR_VERSION },
     seed: view.run.seed,
-    machine: { host: hostname(), platform: `${platform()} ${release()}`, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version },
+    machine: {
+      host: hostname(),
+      platform: `${platform()} ${release()}`,
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      node: process.version,
+    },
     enumeratedCount: designs.value.length,
     devices: view.run.devices,
     axes: null,
@@ -90,7 +112,12 @@ export async function simulateBest(
 }
 
 /** Goes on with a run that stopped: only the designs that are missing are simulated. */
-export async function resumeSimulations(context: Context, view: RunView, run: RunRecord, saved: () => void): Promise<Result<SweepHandle>> {
+export async function resumeSimulations(
+  context: Context,
+  view: RunView,
+  run: RunRecord,
+  saved: () => void,
+): Promise<Result<SweepHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;
   const done = await context.store.listSimulations(run.id);
@@ -108,7 +135,11 @@ function runSimulations(
 ): SweepHandle {
   const controller = new AbortController();
   const { plan } = view.predictor;
-  const options: SimulationOptions = { seed: run.seed ?? 0, halfWidth: request.halfWidth, maxReplications: request.maxReplications };
+  const options: SimulationOptions = {
+    seed: run.seed ?? 0,
+    halfWidth: request.halfWidth,
+    maxReplications: request.maxReplications,
+  };
   const known = new Set(before.map((record) => record.designIndex));
   const todo = request.designs.filter((design) => !known.has(design));
   const total = request.designs.length;
@@ -120,14 +151,23 @@ function runSimulations(
   let failure: Failure | null = null;
   const consider = (meanMs: number, designIndex: number | null): void => {
     if (designIndex === null) return;
-    if (!best || meanMs < best.meanMs || (meanMs === best.meanMs && designIndex < best.designIndex)) best = { meanMs, designIndex };
+    if (!best || meanMs < best.meanMs || (meanMs === best.meanMs && designIndex < best.designIndex))
+      best = { meanMs, designIndex };
   };
   for (const record of before) consider(record.meanMs, record.designIndex);
 
   const progress = (): void => {
     const here = done - alreadyDone;
     const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
-    context.emit('run.progress', { runId: run.id, stage: 'simulating', done, total, elapsedMs: elapsedMs(), remainingMs, bestTimeMs: best?.meanMs ?? null });
+    context.emit('run.progress', {
+      runId: run.id,
+      stage: 'simulating',
+      done,
+      total,
+      elapsedMs: elapsedMs(),
+      remainingMs,
+      bestTimeMs: best?.meanMs ?? null,
+    });
   };
   const stop = (error: Failure): void => {
     failure ??= error;
@@ -139,7 +179,12 @@ function runSimulations(
     try {
       result = await simulated(context, plan, design, options, controller.signal);
     } catch (error) {
-      if (!controller.signal.aborted) stop({ code: 'internal', message: `design ${design}: ${error instanceof Error ? error.message : String(error)}`, context: { design } });
+      if (!controller.signal.aborted)
+        stop({
+          code: 'internal',
+          message: `design ${design}: ${error instanceof Error ? error.message : String(error)}`,
+          context: { design },
+        });
       return;
     }
     if (!result.ok) {
@@ -170,7 +215,12 @@ function runSimulations(
       }),
     );
     const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
-    const record = await context.store.finishRun(run.id, { state, elapsedMs: elapsedMs(), best: bestDesign(view, best), ...(failure ? { failure } : {}) });
+    const record = await context.store.finishRun(run.id, {
+      state,
+      elapsedMs: elapsedMs(),
+      best: bestDesign(view, best),
+      ...(failure ? { failure } : {}),
+    });
     if (record.ok) {
       progress();
       context.emit('run.finished', runSummary(record.value, 0));
@@ -183,7 +233,13 @@ function runSimulations(
 }
 
 /** One design in a worker, tried once more where the worker failed: a bug fails twice, a lost worker does not. */
-async function simulated(context: Context, plan: SweepPlan, design: number, options: SimulationOptions, signal: AbortSignal): Promise<Result<SimulatedDistribution>> {
+async function simulated(
+  context: Context,
+  plan: SweepPlan,
+  design: number,
+  options: SimulationOptions,
+  signal: AbortSignal,
+): Promise<Result<SimulatedDistribution>> {
   try {
     return await context.pool.run('simulate', { plan, design, options }, signal);
   } catch (error) {
@@ -192,7 +248,10 @@ async function simulated(context: Context, plan: SweepPlan, design: number, opti
   }
 }
 
-function bestDesign(view: RunView, best: { readonly meanMs: number; readonly designIndex: number } | null): BestDesign | null {
+function bestDesign(
+  view: RunView,
+  best: { readonly meanMs: number; readonly designIndex: number } | null,
+): BestDesign | null {
   return best && { timeMs: best.meanMs, design: designText(describeDesign(view.predictor, best.designIndex).design) };
 }
 
@@ -243,9 +302,20 @@ export async function ownSimulations(context: Context, runId: number): Promise<R
 }
 
 /** See the contract's `simulations.timeline`. */
-export async function simulationTimeline(context: Context, view: RunView, designIndex: number, replication: number): Promise<Result<SimulationTimeline>> {
+export async function simulationTimeline(
+  context: Context,
+  view: RunView,
+  designIndex: number,
+  replication: number,
+): Promise<Result<SimulationTimeline>> {
   const total = view.ranking.columns.timeMs.length;
-  if (designIndex >= total) return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
-  const drawn = await context.pool.run('timeline', { plan: view.predictor.plan, design: designIndex, seed: view.run.seed ?? 0, replication });
+  if (designIndex >= total)
+    return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+  const drawn = await context.pool.run('timeline', {
+    plan: view.predictor.plan,
+    design: designIndex,
+    seed: view.run.seed ?? 0,
+    replication,
+  });
   return drawn.ok ? ok({ designIndex, replication, ...drawn.value }) : drawn;
 }

@@ -2,9 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RankPage, RankRow, RunDetail, RunProgress, RunSummary, SimulatedDesign, SimulationTimeline, StudyRecord } from '../../src-main/contract/api.ts';
+import type {
+  RankPage,
+  RankRow,
+  RunDetail,
+  RunProgress,
+  RunSummary,
+  SimulatedDesign,
+  SimulationTimeline,
+  StudyRecord,
+} from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
 
@@ -51,11 +61,13 @@ async function sweep(engine: Engine, study: StudyFile): Promise<number> {
 }
 
 const simulate = (engine: Engine, input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
-const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]> => call(engine, 'simulations.list', { runId });
+const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]> =>
+  call(engine, 'simulations.list', { runId });
 const page = (engine: Engine, input: object): Promise<RankPage> => call(engine, 'ranking.page', input);
 
 /** What was found, without the number of the run that found it. */
-const found = (rows: readonly SimulatedDesign[]) => rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
+const found = (rows: readonly SimulatedDesign[]) =>
+  rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
 
 describe('simulating the best of a sweep', () => {
   it('gives the same bits with one worker and with three', async () => {
@@ -73,14 +85,20 @@ describe('simulating the best of a sweep', () => {
     const runId = await sweep(engine, smallStudy());
     const before = await page(engine, { runId, limit: 8 });
     expect(before.simulated).toBe(0);
-    for (const row of before.rows) expect(row).toMatchObject({ fidelity: 'predicted', simulated: null, predictedMs: row.timeMs });
+    for (const row of before.rows)
+      expect(row).toMatchObject({ fidelity: 'predicted', simulated: null, predictedMs: row.timeMs });
 
     const run = await simulate(engine, { runId, top: 5, maxReplications: 10 });
     expect(run).toMatchObject({ kind: 'simulate', state: 'complete', enumerated: 5 });
     const rows = await list(engine, runId);
     expect(run.bestTimeMs).toBe(rows[0]!.simulated.meanMs);
     expect(await list(engine, run.id)).toEqual(rows);
-    expect(rows.map(({ designIndex }) => designIndex).sort()).toEqual(before.rows.slice(0, 5).map(({ designIndex }) => designIndex).sort());
+    expect(rows.map(({ designIndex }) => designIndex).sort()).toEqual(
+      before.rows
+        .slice(0, 5)
+        .map(({ designIndex }) => designIndex)
+        .sort(),
+    );
     for (const [at, { rank, tied, simulated, predictedMs, difference }] of rows.entries()) {
       expect(rank).toBe(at + 1);
       if (at > 0) expect(simulated.meanMs).toBeGreaterThanOrEqual(rows[at - 1]!.simulated.meanMs);
@@ -97,14 +115,19 @@ describe('simulating the best of a sweep', () => {
     expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
       before.rows.map(({ designIndex, rank, timeMs }) => [designIndex, rank, timeMs]),
     );
-    expect(after.rows.map(({ fidelity }) => fidelity)).toEqual([...Array<string>(5).fill('simulated'), ...Array<string>(3).fill('predicted')]);
+    expect(after.rows.map(({ fidelity }) => fidelity)).toEqual([
+      ...Array<string>(5).fill('simulated'),
+      ...Array<string>(3).fill('predicted'),
+    ]);
     for (const row of after.rows.slice(0, 5)) expect(row.timeMs).toBe(row.simulated!.meanMs);
 
     const all = (await page(engine, { runId, limit: 1000 })).rows.map(({ designIndex }) => designIndex);
     const chosen = rows.map(({ designIndex }) => designIndex);
     const rest = all.filter((design) => !chosen.includes(design));
     const bySimulation = async (descending: boolean): Promise<number[]> =>
-      (await page(engine, { runId, limit: 1000, sort: { column: 'simulatedMs', descending } })).rows.map(({ designIndex }) => designIndex);
+      (await page(engine, { runId, limit: 1000, sort: { column: 'simulatedMs', descending } })).rows.map(
+        ({ designIndex }) => designIndex,
+      );
     expect(await bySimulation(false)).toEqual([...chosen, ...rest]);
     expect(await bySimulation(true)).toEqual([...chosen.toReversed(), ...rest.toReversed()]);
 
@@ -117,7 +140,11 @@ describe('simulating the best of a sweep', () => {
     const runId = await sweep(engine, smallStudy());
     const first = await simulate(engine, { runId, top: 2, maxReplications: 5 });
     const second = await simulate(engine, { runId, top: 3, halfWidth: 0.5 });
-    expect((await list(engine, runId)).map(({ simulated }) => simulated.runId)).toEqual([second.id, second.id, second.id]);
+    expect((await list(engine, runId)).map(({ simulated }) => simulated.runId)).toEqual([
+      second.id,
+      second.id,
+      second.id,
+    ]);
     await call(engine, 'runs.delete', { id: second.id });
     expect((await list(engine, runId)).map(({ simulated }) => simulated.runId)).toEqual([first.id, first.id]);
     await call(engine, 'runs.restore', { id: second.id });
@@ -158,10 +185,13 @@ describe('simulating the best of a sweep', () => {
     expect(rows).toHaveLength(view.run.validCount);
     const rate = view.predictor.rates[0]![0]!.cycles;
     for (const { design, designIndex, simulated, predictedMs } of rows) {
-      const device = view.devices[0]!;
+      const device = view.devices[0] as GpuDevice;
       const W = design.blockThreads / device.threadGroupWidth;
       const R = view.ranking.columns.residentBlocks[designIndex]!;
-      const [waves, rest] = [Math.floor(design.gridBlocks / (R * device.multiprocessors)), design.gridBlocks % (R * device.multiprocessors)];
+      const [waves, rest] = [
+        Math.floor(design.gridBlocks / (R * device.multiprocessors)),
+        design.gridBlocks % (R * device.multiprocessors),
+      ];
       const last = Math.ceil(rest / device.multiprocessors);
       const depth = 32 * design.unitsPerThread;
       const cycles = depth * (waves * rate[R * W]! + (last > 0 ? rate[last * W]! : 0));
@@ -177,8 +207,12 @@ describe('simulating the best of a sweep', () => {
 
   it('that is cancelled keeps what was saved, and resumes with the designs that are missing', async () => {
     const engine = await engineOn(temporaryFile(), 1);
-    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 1_000_000 } }));
-    const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', { runId, top: 12, maxReplications: 5 });
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 200_000 } }));
+    const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', {
+      runId,
+      top: 12,
+      maxReplications: 5,
+    });
     await new Promise<void>((resolve) => {
       engine.subscribe((event, payload) => {
         if (event === 'run.progress' && (payload as RunProgress).done >= 2) resolve();
@@ -193,28 +227,40 @@ describe('simulating the best of a sweep', () => {
     expect(resumed.state).toBe('complete');
     const rows = await list(engine, id);
     expect(rows).toHaveLength(12);
-    for (const { designIndex, simulated } of kept) expect(rows.find((row) => row.designIndex === designIndex)?.simulated).toEqual(simulated);
+    for (const { designIndex, simulated } of kept)
+      expect(rows.find((row) => row.designIndex === designIndex)?.simulated).toEqual(simulated);
     expect(unwrap(await engine.context.store.listSimulations(id))).toHaveLength(12);
   }, 60_000);
 
   it('refuses what cannot be simulated, in words', async () => {
     const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine, smallStudy({ axes: { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] } }));
+    const runId = await sweep(
+      engine,
+      smallStudy({ axes: { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] } }),
+    );
     const message = async (input: object): Promise<string> => {
       const result = await engine.call('simulations.start', { runId, ...input });
       return result.ok ? 'started' : `${result.error.code}: ${result.error.message}`;
     };
     const invalid = await call<RankPage>(engine, 'ranking.page', { runId, filter: { validity: 'invalid' } });
     const total = invalid.total;
-    expect(await message({ designs: [total] })).toBe(`not-found: design ${total} is not in run ${runId}; expected 0 to ${total - 1}`);
+    expect(await message({ designs: [total] })).toBe(
+      `not-found: design ${total} is not in run ${runId}; expected 0 to ${total - 1}`,
+    );
     const { designIndex, invalid: reason } = invalid.rows[0]!;
-    expect(await message({ designs: [designIndex] })).toBe(`conflict: design ${designIndex} is invalid (${reason}); expected a valid one`);
+    expect(await message({ designs: [designIndex] })).toBe(
+      `conflict: design ${designIndex} is invalid (${reason}); expected a valid one`,
+    );
     expect(await message({ deviceId: 'nvidia-v100' })).toMatch(/^not-found: device "nvidia-v100" is not in this run/);
     expect(await message({ runId: 99 })).toMatch(/^not-found/);
-    for (const input of [{ top: 0 }, { halfWidth: 0 }, { maxReplications: 4 }, { designs: [] }]) expect(await message(input)).toMatch(/^bad-input/);
+    for (const input of [{ top: 0 }, { halfWidth: 0 }, { maxReplications: 4 }, { designs: [] }])
+      expect(await message(input)).toMatch(/^bad-input/);
     const simulation = await simulate(engine, { runId, top: 1 });
     expect(await message({ runId: simulation.id })).toMatch(/^unsupported: .*is a simulate/);
-    expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({ ok: false, error: { code: 'conflict' } });
+    expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({
+      ok: false,
+      error: { code: 'conflict' },
+    });
   });
 });
 
@@ -226,14 +272,22 @@ describe('a timeline', () => {
     const rows = await list(engine, runId);
     for (const balancing of ['none', 'dynamic-fetch']) {
       const row = rows.find(({ design }) => design.balancing === balancing)!;
-      const timeline = await call<SimulationTimeline>(engine, 'simulations.timeline', { runId, designIndex: row.designIndex, replication: 2 });
+      const timeline = await call<SimulationTimeline>(engine, 'simulations.timeline', {
+        runId,
+        designIndex: row.designIndex,
+        replication: 2,
+      });
       const view = unwrap(await engine.openRun(runId));
       const balancingMs = row.simulated.timesMs[2]! - timeline.kernelMs;
       if (balancing === 'none') expect(balancingMs).toBe(0);
       expect(balancingMs).toBeGreaterThanOrEqual(0);
       expect(Math.max(...timeline.blockEndMs)).toBeCloseTo(timeline.kernelMs, 12);
-      expect(timeline.multiprocessors).toBe(view.devices.find(({ id }) => id === row.deviceId)!.multiprocessors);
-      expect([...timeline.blockIndex].sort((a, b) => a - b)).toEqual(Array.from({ length: row.design.gridBlocks }, (_, i) => i));
+      expect(timeline.multiprocessors).toBe(
+        (view.devices.find(({ id }) => id === row.deviceId) as GpuDevice).multiprocessors,
+      );
+      expect([...timeline.blockIndex].sort((a, b) => a - b)).toEqual(
+        Array.from({ length: row.design.gridBlocks }, (_, i) => i),
+      );
       // Bars of a slot follow each other.
       const ends = new Map<string, number>();
       timeline.blockStartMs.forEach((start, i) => {

@@ -35,7 +35,7 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
     case 'json':
       return document('json', 'application/json', rankingJson(view, rows));
     case 'csv':
-      return document('csv', 'text/csv', rankingCsv(rows));
+      return document('csv', 'text/csv', rankingCsv(view, rows));
     case 't4':
       return document('t4.json', 'application/json', t4Json(view, rows));
     case 'markdown':

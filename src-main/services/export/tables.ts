@@ -1,24 +1,39 @@
-import type { RankRow } from '../../contract/api.ts';
+import type { Design, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
+import { rowsAtBestFidelity } from '../fidelity.ts';
 import { csvCell, json } from './text.ts';
+
+/** A design as the command line and exports print it. */
+export function designFields(design: Design) {
+  return {
+    threadsPerUnit: design.threadsPerUnit,
+    unitsPerThread: design.unitsPerThread,
+    balancing: design.balancing,
+    blockThreads: design.blockThreads,
+    gridBlocks: design.gridBlocks,
+    loop: design.loop,
+    registerCap: design.registerCap,
+  };
+}
 
 /** A row as the command line and exports print it. */
 export function plainRow(row: RankRow) {
   return {
     rank: row.rank,
     device: row.deviceId,
-    design: {
-      threadsPerUnit: row.design.threadsPerUnit,
-      unitsPerThread: row.design.unitsPerThread,
-      balancing: row.design.balancing,
-      blockThreads: row.design.blockThreads,
-      gridBlocks: row.design.gridBlocks,
-      loop: row.design.loop,
-      registerCap: row.design.registerCap,
-    },
+    design: designFields(row.design),
     timeMs: row.timeMs,
     fidelity: row.fidelity,
+    predictedMs: row.predictedMs,
+    simulatedMs: row.simulated && {
+      mean: row.simulated.meanMs,
+      low: row.simulated.lowMs,
+      high: row.simulated.highMs,
+      median: row.simulated.medianMs,
+      standardDeviation: row.simulated.standardDeviationMs,
+      replications: row.simulated.replications,
+    },
     tied: row.tied,
     meanLoss: row.meanLoss,
     aggregateLoss: row.aggregateLoss,
@@ -38,13 +53,15 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     startedAt: view.run.startedAt,
     study: view.study.study,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: rows.map(plainRow),
+    rows: rowsAtBestFidelity(rows, view.simulated).map(plainRow),
   });
 }
 
-export function rankingCsv(rows: readonly RankRow[]): string {
-  const head =
-    'rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
+/** `time_ms` is at the best fidelity of each row; columns of the simulation are there where any row has one. */
+export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
+  const rows = rowsAtBestFidelity(predicted, view.simulated);
+  const simulated = rows.some((row) => row.simulated);
+  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated ? ',fidelity,predicted_ms,simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}`;
   const lines = rows.map((row) =>
     [
       row.rank,
@@ -63,6 +80,17 @@ export function rankingCsv(rows: readonly RankRow[]): string {
       row.residentBlocks,
       row.waves,
       row.limitedBy.join(' '),
+      ...(simulated
+        ? [
+            row.fidelity,
+            row.predictedMs,
+            row.simulated?.meanMs ?? null,
+            row.simulated?.lowMs ?? null,
+            row.simulated?.highMs ?? null,
+            row.simulated?.medianMs ?? null,
+            row.simulated?.replications ?? null,
+          ]
+        : []),
     ]
       .map(csvCell)
       .join(','),

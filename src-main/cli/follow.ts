@@ -1,0 +1,41 @@
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+import type { RunProgress } from '../contract/api.ts';
+import type { Engine } from '../services/engine.ts';
+import type { RunRecord } from '../services/runs.ts';
+import type { SweepHandle } from '../services/sweeps.ts';
+import { progressBar, type Terminal } from './output.ts';
+
+/** The number of a run, as typed. */
+export function runId(text: string): Result<number> {
+  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
+}
+
+/** Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved. */
+export async function followRun(engine: Engine, terminal: Terminal, label: string, start: () => Promise<Result<SweepHandle>>): Promise<Result<RunRecord>> {
+  const bar = progressBar(terminal, label);
+  let saved = 0;
+  const unsubscribe = engine.subscribe((event, payload) => {
+    if (event !== 'run.progress') return;
+    const { done, total, remainingMs, bestTimeMs } = payload as RunProgress;
+    saved = done;
+    bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${bestTimeMs.toPrecision(4)} ms`);
+  });
+  const handle = await start();
+  const stop = (): void => {
+    if (handle.ok) handle.value.cancel();
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  const run = handle.ok ? await handle.value.finished : handle;
+  process.removeListener('SIGINT', stop);
+  process.removeListener('SIGTERM', stop);
+  unsubscribe();
+  bar.clear();
+  if (!run.ok || run.value.state !== 'cancelled') return run;
+  const { id, kind, enumeratedCount } = run.value;
+  const what = kind === 'simulate' ? 'simulated' : 'predicted';
+  return fail(
+    'cancelled',
+    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was ${what} is saved, and lockstep runs resume ${id} goes on`,
+  );
+}

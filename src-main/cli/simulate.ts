@@ -1,0 +1,102 @@
+import { spearman } from '../../src-workers/numeric/statistics.ts';
+import type { SimulatedDesign } from '../contract/api.ts';
+import { validate } from '../contract/parse.ts';
+import { procedures } from '../contract/procedures.ts';
+import type { Engine } from '../services/engine.ts';
+import { designFields } from '../services/export/tables.ts';
+import type { RunRecord } from '../services/runs.ts';
+import { ownSimulations, simulatedRows, simulationRequest } from '../services/simulations.ts';
+import { followRun, runId } from './follow.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
+
+interface SimulateOptions {
+  readonly json?: boolean;
+  readonly top: number;
+  readonly device?: string;
+}
+
+/** The middle value, or the mean of the two; NaN of none. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
+}
+
+const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
+
+/** Simulates the best designs of a sweep. Ctrl-C stops it and keeps what was saved. */
+export async function simulateCommand(engine: Engine, terminal: Terminal, run: string, options: SimulateOptions): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const input = validate(
+    procedures['simulations.start'].input,
+    { runId: id.value, top: options.top, ...(options.device === undefined ? {} : { deviceId: options.device }) },
+    'simulate',
+  );
+  if (!input.ok) return reportFailure(terminal, input.error, true);
+  const done = await followRun(engine, terminal, 'Simulating', () => engine.simulate(input.value));
+  return done.ok ? reportSimulations(engine, terminal, done.value, options) : reportFailure(terminal, done.error);
+}
+
+/** Prints what a `simulate` run found, beside the predictions it checks. */
+export async function reportSimulations(engine: Engine, terminal: Terminal, run: RunRecord, options: { readonly json?: boolean }): Promise<number> {
+  const request = simulationRequest(run);
+  if (!request.ok) return reportFailure(terminal, request.error);
+  const view = await engine.openRun(request.value.sourceRunId);
+  if (!view.ok) return reportFailure(terminal, view.error);
+  const found = await ownSimulations(engine.context, run.id);
+  if (!found.ok) return reportFailure(terminal, found.error);
+  const rows = simulatedRows(view.value, found.value);
+  const agreement = {
+    spearman: rows.length > 1 ? spearman(Float64Array.from(rows, (row) => row.predictedMs), Float64Array.from(rows, (row) => row.simulated.meanMs)) : null,
+    medianAbsoluteDifference: median(rows.map((row) => Math.abs(row.difference))),
+  };
+  if (options.json) {
+    printJson(terminal, { runId: run.id, sourceRunId: view.value.run.id, rows: rows.map(plainSimulation), ...agreement });
+    return EXIT_OK;
+  }
+  terminal.out(`Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.\n`);
+  printTable(
+    terminal,
+    ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'simulated, ms', '±', 'median', 'runs', 'predicted, ms', 'difference'],
+    rows.map((row) => [
+      row.tied ? `=${row.rank}` : row.rank,
+      row.device,
+      row.design.threadsPerUnit,
+      row.design.unitsPerThread,
+      row.design.balancing + (row.design.loop === 'flattened' ? ', flattened' : ''),
+      row.design.blockThreads,
+      row.design.gridBlocks,
+      row.design.registerCap ?? '–',
+      row.simulated.meanMs.toPrecision(4),
+      percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs),
+      row.simulated.medianMs.toPrecision(4),
+      row.simulated.replications,
+      row.predictedMs.toPrecision(4),
+      `${row.difference >= 0 ? '+' : ''}${percent(row.difference)}`,
+    ]),
+  );
+  const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
+  terminal.out(`Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.\n`);
+  return EXIT_OK;
+}
+
+function plainSimulation({ rank, tied, deviceId, design, designIndex, predictedMs, simulated, difference }: SimulatedDesign) {
+  return {
+    rank,
+    tied,
+    device: deviceId,
+    design: designFields(design),
+    predictedMs,
+    simulatedMs: {
+      median: simulated.medianMs,
+      mean: simulated.meanMs,
+      low: simulated.lowMs,
+      high: simulated.highMs,
+      standardDeviation: simulated.standardDeviationMs,
+    },
+    replications: simulated.replications,
+    precise: simulated.precise,
+    difference,
+    designIndex,
+  };
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import { smallStudy } from './export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulate-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const db = join(folder, 'test.db');
+
+interface Simulation {
+  readonly runId: number;
+  readonly sourceRunId: number;
+  readonly rows: readonly {
+    readonly rank: number;
+    readonly device: string;
+    readonly designIndex: number;
+    readonly predictedMs: number;
+    readonly simulatedMs: Readonly<Record<'median' | 'mean' | 'low' | 'high' | 'standardDeviation', number>>;
+    readonly replications: number;
+    readonly difference: number;
+  }[];
+  readonly spearman: number;
+  readonly medianAbsoluteDifference: number;
+}
+
+async function run(...args: readonly string[]): Promise<{ status: number; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  const status = await main([...args, '--db', db], {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    interactive: false,
+    columns: 100,
+  });
+  return { status, out, err };
+}
+
+async function json<T>(...args: readonly string[]): Promise<T> {
+  const { status, out, err } = await run(...args, '--json');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+beforeAll(async () => {
+  const file = join(folder, 'study.json');
+  writeFileSync(file, JSON.stringify(smallStudy()));
+  expect((await run('sweep', file)).status).toBe(0);
+  // Many units: slow enough to be killed under way.
+  writeFileSync(file, JSON.stringify(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 200_000 } })));
+  expect((await run('sweep', file)).status).toBe(0);
+}, 60_000);
+
+it('prints what was simulated beside what was predicted, and rank and export show it from then on', async () => {
+  const device = 'nvidia-rtx-4090';
+  const found = await json<Simulation>('simulate', '1', '--top', '4', '--device', device);
+  expect(found).toMatchObject({ runId: 3, sourceRunId: 1 });
+  expect(found.rows.map((row) => [row.rank, row.device])).toEqual([1, 2, 3, 4].map((rank) => [rank, device]));
+  for (const { predictedMs, simulatedMs, difference, replications } of found.rows) {
+    expect(difference).toBe(predictedMs / simulatedMs.mean - 1);
+    expect(simulatedMs.low).toBeLessThanOrEqual(simulatedMs.high);
+    expect(replications).toBeGreaterThanOrEqual(5);
+    expect(replications).toBeLessThanOrEqual(30);
+  }
+  const differences = found.rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
+  expect(found.medianAbsoluteDifference).toBe((differences[1]! + differences[2]!) / 2);
+  expect(Math.abs(found.spearman)).toBeLessThanOrEqual(1);
+
+  type Ranked = { rows: { fidelity: string; designIndex: number; timeMs: number; simulatedMs: { mean: number } | null }[] };
+  const ranked = await json<Ranked>('rank', '1', '--top', '6', '--device', device);
+  expect(ranked.rows.map((row) => row.fidelity)).toEqual(['simulated', 'simulated', 'simulated', 'simulated', 'predicted', 'predicted']);
+  for (const row of ranked.rows.slice(0, 4)) {
+    expect(row.timeMs).toBe(found.rows.find((other) => other.designIndex === row.designIndex)!.simulatedMs.mean);
+    expect(row.simulatedMs?.mean).toBe(row.timeMs);
+  }
+  expect((await run('rank', '1', '--device', device)).out).toMatch(/simulated, ms/);
+  expect((await run('rank', '2')).out).not.toMatch(/simulated/);
+
+  const csv = parse((await run('export', '1', '--format', 'csv')).out, { columns: true }) as Record<string, string>[];
+  expect(csv.filter((row) => row.fidelity === 'simulated').map((row) => Number(row.simulated_ms)).sort()).toEqual(found.rows.map((row) => row.simulatedMs.mean).sort());
+  expect(Object.keys(parse((await run('export', '2', '--format', 'csv')).out, { columns: true })[0] as object)).not.toContain('simulated_ms');
+  const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Ranked;
+  expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
+}, 60_000);
+
+it('refuses what it cannot simulate in one line', async () => {
+  for (const [args, status, words] of [
+    [['simulate', 'one'], 2, /got "one", expected the number of a run/],
+    [['simulate', '99'], 1, /run 99/],
+    [['simulate', '1', '--top', '0'], 2, /got "0", expected a whole number/],
+    [['simulate', '1', '--top', '5000'], 2, /top/],
+    [['simulate', '1', '--device', 'nope'], 1, /device "nope" is not in this run/],
+  ] as const) {
+    const outcome = await run(...args);
+    expect(outcome).toMatchObject({ status, out: '' });
+    expect(outcome.err).toMatch(words);
+    expect(outcome.err.trimEnd()).not.toMatch(/\n/);
+  }
+});
+
+it('keeps every design that was saved when it is killed, and goes on from there', async () => {
+  const child = spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), 'simulate', '2', '--top', '12', '--db', db], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const reader = new Database(db, { readonly: true });
+  const latest = reader.prepare<[], { run: number; saved: number }>('SELECT max(id) AS run, (SELECT count(*) FROM simulations WHERE run_id = (SELECT max(id) FROM runs)) AS saved FROM runs');
+  const before = latest.get()!.run;
+  while (latest.get()!.run === before || latest.get()!.saved < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  child.kill('SIGKILL');
+  await exited;
+  const { run: id, saved } = latest.get()!;
+  const rows = reader.prepare<[number], { design_index: number; times_ms: string }>('SELECT design_index, times_ms FROM simulations WHERE run_id = ? ORDER BY position');
+  const kept = rows.all(id);
+  expect(saved).toBeGreaterThanOrEqual(2);
+  expect(saved).toBeLessThan(12);
+
+  const resumed = await json<Simulation>('runs', 'resume', `${id}`);
+  expect(resumed.runId).toBe(id);
+  expect(resumed.rows).toHaveLength(12);
+  expect(rows.all(id).slice(0, saved)).toEqual(kept);
+  expect(new Set(rows.all(id).map((row) => row.design_index)).size).toBe(12);
+  reader.close();
+}, 120_000);
