@@ -1,6 +1,6 @@
 import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
-import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { Study } from './study.ts';
@@ -76,7 +76,7 @@ export interface RunSummary {
 
 export interface RunDetail extends RunSummary {
   readonly study: Study;
-  readonly devices: readonly GpuDevice[];
+  readonly devices: readonly Device[];
   readonly appVersion: string;
   readonly modelVersion: string;
   readonly seed: number;
@@ -264,7 +264,7 @@ export interface ParallelSample {
 }
 
 export interface DeviceBest {
-  readonly device: GpuDevice;
+  readonly device: Device;
   /** The device's best design, or the one design that was asked for; null where it is invalid there. */
   readonly best: RankRow | null;
   readonly valid: number;
@@ -328,4 +328,4 @@ export interface RunProgress {
   readonly bestTimeMs: number | null;
 }
 
-export type { Breakdown, Design, Device, GpuDevice, ReproductionTable };
+export type { Breakdown, Design, Device, ReproductionTable };

@@ -158,7 +158,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(text(64), 64, 'strategies'),
         v.description(
-          'How units are ordered before launch: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch',
+          'How units are ordered before launch: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch; or cut over the cores of a CPU: row-split, nonzero-split, merge-path',
         ),
       ),
       ['none'],
@@ -175,6 +175,9 @@ export const axesSchema = v.strictObject(
     gridBlocks: v.optional(v.pipe(countAxis, v.description('Blocks of the launch; the units per thread follow'))),
     blocksPerMultiprocessor: v.optional(
       v.pipe(countAxis, v.description('Blocks of the launch per multiprocessor of the device')),
+    ),
+    cores: v.optional(
+      v.pipe(countAxis, v.description('Cores used on a CPU; a study needs it where a CPU is among its devices')),
     ),
     registerCap: v.optional(
       v.pipe(

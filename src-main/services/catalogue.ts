@@ -9,7 +9,9 @@ import { validateDevice } from '../../src-workers/parse/device.ts';
 /** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /** Devices by id, GPUs only, in the order asked; a name that does not exist is answered with the nearest ones. */
+  /** Devices by id, in the order asked; a name that does not exist is answered with the nearest ones. */
+  devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
+  /** As `devices`; a CPU is refused. */
   gpus(ids: readonly string[]): Promise<Result<readonly GpuDevice[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
@@ -49,34 +51,40 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
     return ok([...all.values()]);
   };
 
+  const devices: Catalogue['devices'] = async (ids) => {
+    const all = await list();
+    if (!all.ok) return all;
+    const byId = new Map(all.value.map((device) => [device.id, device]));
+    const found: Device[] = [];
+    for (const [position, id] of ids.entries()) {
+      const device = byId.get(id);
+      if (!device) {
+        const near = nearestNames(id, [...byId.keys()]);
+        return fail(
+          'not-found',
+          `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`,
+          { field: `devices[${position}]` },
+        );
+      }
+      const { own: _own, ...rest } = device;
+      found.push(rest);
+    }
+    return ok(found);
+  };
+
   return ok({
     list,
+    devices,
     async gpus(ids) {
-      const devices = await list();
-      if (!devices.ok) return devices;
-      const byId = new Map(devices.value.map((device) => [device.id, device]));
-      const found: GpuDevice[] = [];
-      for (const [position, id] of ids.entries()) {
-        const device = byId.get(id);
-        const context = { field: `devices[${position}]` };
-        if (!device) {
-          const near = nearestNames(id, [...byId.keys()]);
-          return fail(
-            'not-found',
-            `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`,
-            context,
-          );
-        }
-        if (device.kind !== 'gpu')
-          return fail(
-            'unsupported',
-            `devices[${position}]: "${id}" is a CPU; expected a GPU for a sweep of launch shapes`,
-            context,
-          );
-        const { own: _own, ...gpu } = device;
-        found.push(gpu);
-      }
-      return ok(found);
+      const found = await devices(ids);
+      if (!found.ok) return found;
+      const gpus = found.value.filter((device) => device.kind === 'gpu');
+      const position = found.value.findIndex((device) => device.kind === 'cpu');
+      return position < 0
+        ? ok(gpus)
+        : fail('unsupported', `devices[${position}]: "${ids[position]}" is a CPU; expected a GPU`, {
+            field: `devices[${position}]`,
+          });
     },
     async save(value) {
       const device = validateDevice(value);

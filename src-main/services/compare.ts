@@ -4,7 +4,10 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../contract/api.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { CPU_METRICS } from '../../src-workers/models/contention/comparison.ts';
 import {
+  DEVICE_METRICS,
   deviceComparison,
   peakInstructionsGigaPerSecond,
   type DeviceComparisonRow,
@@ -58,8 +61,8 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
 const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
 
-/** What a part of the breakdown means when the faster device spends less on it. */
-const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
+/** What a part of the breakdown means when the faster device spends less on it, where both are GPUs. */
+const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   idealWork: 'issuing the work itself',
   cooperation: 'threads that share a unit',
   imbalance: 'lanes that wait for the longest unit of their group',
@@ -68,6 +71,15 @@ const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   drain: 'multiprocessors that run out of blocks at the end',
   balancing: 'ordering or fetching units',
 };
+/** Where at least one is a CPU. */
+const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
+  ...GPU_PART_WORDS,
+  idealWork: 'the work itself',
+  imbalance: 'waiting for those with the most work',
+  latency: 'too little in flight to keep it busy',
+};
+const gigabytesPerSecond = (device: Device): number =>
+  device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
 /** Parts smaller than this share of the difference are not worth a sentence. */
 const WORTH_SAYING = 0.05;
 const MOST_CAUSES = 3;
@@ -92,16 +104,27 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
     .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
+  const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';
+  const words = gpus ? GPU_PART_WORDS : PART_WORDS;
   for (const { id, ms } of causes.slice(0, MOST_CAUSES)) {
     const share = percent(Math.abs(ms) / gap);
-    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${PART_WORDS[id]}: ${share} of the difference.`);
+    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${share} of the difference.`);
     else
       lines.push(
-        `It spends ${(-ms).toPrecision(3)} ms more on ${PART_WORDS[id]}, which gives ${share} of the difference back.`,
+        `It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${share} of the difference back.`,
       );
   }
-  const peak = (entry: DeviceBest): number => peakInstructionsGigaPerSecond(entry.device);
-  const peaks = peak(winner) / peak(next);
+  const [one, other] = [winner.device, next.device];
+  if (one.kind === 'cpu' || other.kind === 'cpu') {
+    const bandwidths = gigabytesPerSecond(one) / gigabytesPerSecond(other);
+    lines.push(
+      bandwidths >= 1
+        ? `Its memory is ${times(bandwidths)} as fast as that of ${other.name}.`
+        : `It wins in spite of a slower memory, ${percent(bandwidths)} of that of ${other.name}.`,
+    );
+    return lines;
+  }
+  const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
   lines.push(
     peaks >= 1
       ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', of which this kernel cannot use all.' : ', which is what the times show.'}`
@@ -176,7 +199,7 @@ function rankCorrelation(left: RunView, right: RunView): number | null {
   return a.length > 1 ? spearman(Float64Array.from(a), Float64Array.from(b)) : null;
 }
 
-/** Data-sheet figures of GPUs side by side, one row per metric. */
+/** Data-sheet figures of GPUs, or of CPUs, side by side, one row per metric. The two have none in common. */
 export async function deviceRows(
   catalogue: Catalogue,
   ids: readonly string[],
@@ -187,7 +210,16 @@ export async function deviceRows(
     readonly rows: readonly DeviceComparisonRow[];
   }>
 > {
-  const devices = await catalogue.gpus(ids);
+  const devices = await catalogue.devices(ids);
   if (!devices.ok) return devices;
-  return ok({ devices: ids, names: devices.value.map((device) => device.name), rows: deviceComparison(devices.value) });
+  const gpus = devices.value.filter((device) => device.kind === 'gpu');
+  const cpus = devices.value.filter((device) => device.kind === 'cpu');
+  if (gpus.length > 0 && cpus.length > 0)
+    return fail(
+      'unsupported',
+      `devices: got the CPU ${cpus[0]!.id} beside the GPU ${gpus[0]!.id}, expected one kind; a study may sweep and compare both`,
+      { field: 'devices' },
+    );
+  const rows = cpus.length > 0 ? deviceComparison(CPU_METRICS, cpus) : deviceComparison(DEVICE_METRICS, gpus);
+  return ok({ devices: ids, names: devices.value.map((device) => device.name), rows });
 }

@@ -13,23 +13,47 @@ import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
 import type { ResolvedWorkload, RunDetail, StudyRecord } from '../contract/api.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
-import { procedures, type EventName, type Events, type ProcedureArguments, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
+import {
+  procedures,
+  type EventName,
+  type Events,
+  type ProcedureArguments,
+  type ProcedureName,
+  type ProcedureOutput,
+} from '../contract/procedures.ts';
 import { compareDevices, differences, diffRuns } from './compare.ts';
 import { openCatalogue } from './catalogue.ts';
 import type { Context } from './context.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
 import { openPool } from './pool.ts';
-import { designSlices, landscapeAxes, landscapeGrid, parallelSample, plainDesign, rankHistogram, rankPage, rankedDesign } from './rankings.ts';
+import {
+  designSlices,
+  landscapeAxes,
+  landscapeGrid,
+  parallelSample,
+  plainDesign,
+  rankHistogram,
+  rankPage,
+  rankedDesign,
+} from './rankings.ts';
 import { knownPaper } from './reproduction.ts';
 import { createRunViews, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
-import { ownSimulations, resumeSimulations, simulateBest, simulatedRows, simulationRequest, simulationTimeline } from './simulations.ts';
+import {
+  ownSimulations,
+  resumeSimulations,
+  simulateBest,
+  simulatedRows,
+  simulationRequest,
+  simulationTimeline,
+} from './simulations.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
 import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
-import { sha256, sharedLaw } from './workloads.ts';
+import { packLengths, planLengths, sha256, sharedLaw, unpackLengths } from './workloads.ts';
+import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
 import { sweepPlan, studyAxes } from './plan.ts';
 import { runStudy } from './run-view.ts';
 
@@ -57,7 +81,9 @@ export interface EngineOptions {
   readonly workers?: number;
 }
 
-type Handlers = { readonly [Name in ProcedureName]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>> };
+type Handlers = {
+  readonly [Name in ProcedureName]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>>;
+};
 
 /** A first guess of how fast this machine predicts, until a run has told. */
 const FIRST_GUESS_DESIGNS_PER_MS = 300;
@@ -76,12 +102,23 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return catalogue;
   }
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  const pool = openPool(options.workerFile ?? join(import.meta.dirname, '..', '..', 'src-workers', 'worker.ts'), workers);
+  const pool = openPool(
+    options.workerFile ?? join(import.meta.dirname, '..', '..', 'src-workers', 'worker.ts'),
+    workers,
+  );
   const listeners = new Set<(event: EventName, payload: unknown) => void>();
   const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {
     for (const listener of listeners) listener(name, payload);
   };
-  const context: Context = { store: store.value, pool, catalogue: catalogue.value, resourceFolder, databaseFile, host, emit };
+  const context: Context = {
+    store: store.value,
+    pool,
+    catalogue: catalogue.value,
+    resourceFolder,
+    databaseFile,
+    host,
+    emit,
+  };
   const views = createRunViews();
   const running = new Map<number, SweepHandle>();
   let designsPerMs = FIRST_GUESS_DESIGNS_PER_MS;
@@ -96,7 +133,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     void handle.finished.then((run) => {
       running.delete(handle.runId);
       views.drop(handle.runId);
-      if (run.ok && run.value.kind === 'sweep' && run.value.elapsedMs > 20) designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
+      if (run.ok && run.value.kind === 'sweep' && run.value.elapsedMs > 20)
+        designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
     });
   };
 
@@ -128,7 +166,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     const page = await context.store.listRuns({ studyId, kind: 'sweep', limit: 1000 });
     return page.ok ? page.value.rows.map((run) => run.id) : [];
   };
-  const record = async (stored: Parameters<typeof studyRecord>[0]): Promise<Result<StudyRecord>> => studyRecord(stored, await runsOf(stored.id));
+  const record = async (stored: Parameters<typeof studyRecord>[0]): Promise<Result<StudyRecord>> =>
+    studyRecord(stored, await runsOf(stored.id));
   const locate = async (id: number | undefined): Promise<Result<LocatedStudy | null>> => {
     if (id === undefined) return ok(null);
     const stored = await context.store.getStudy(id);
@@ -146,7 +185,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   const resumeRun = async (id: number): Promise<Result<SweepHandle>> => {
     const run = await context.store.resumeRun(id);
     if (!run.ok) return run;
-    const handle = run.value.kind === 'simulate' ? await resumeSimulation(run.value) : await resumeSweep(context, run.value);
+    const handle =
+      run.value.kind === 'simulate' ? await resumeSimulation(run.value) : await resumeSweep(context, run.value);
     if (!handle.ok) {
       await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
       return handle;
@@ -166,7 +206,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         platform: `${platform()} ${release()}`,
         nodeVersion: process.version,
         databaseFile,
-        databaseBytes: disk.ok ? disk.value.fileBytes : statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0,
+        databaseBytes: disk.ok ? disk.value.fileBytes : (statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0),
         modelVersion: MODEL_VERSION,
         workers,
       });
@@ -202,7 +242,10 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'studies.save': async ({ id, study }) => {
       const before = await locate(id);
       if (!before.ok) return before;
-      return saved({ study, baseFolder: before.value?.baseFolder ?? null, example: before.value?.example ?? false }, id);
+      return saved(
+        { study, baseFolder: before.value?.baseFolder ?? null, example: before.value?.example ?? false },
+        id,
+      );
     },
     'studies.import': async ({ text }) => {
       const study = parseStudy(text);
@@ -228,8 +271,13 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'workload.resolve': async ({ studyId, workload }) => {
       const located = await locate(studyId);
       if (!located.ok) return located;
-      const law = await resolveLengths(context, workload.lengths, located.value?.baseFolder ?? null, workload.truncation);
-      return law.ok ? ok(resolved(law.value)) : law;
+      const law = await resolveLengths(
+        context,
+        workload.lengths,
+        located.value?.baseFolder ?? null,
+        workload.truncation,
+      );
+      return law.ok ? ok(resolved(law.value.law)) : law;
     },
     'workload.upload': async ({ fileName, bytes }) => {
       const source = async function* () {
@@ -240,7 +288,12 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       if (!parsed.ok) return parsed;
       const law = 'law' in parsed.value ? parsed.value.law : parsed.value;
       const hash = sha256(bytes);
-      const kept = await context.store.saveWorkload({ hash, law, provenance: { fileName, bytes: bytes.byteLength } });
+      const order = 'rowLengths' in parsed.value ? { order: packLengths(orderedLengths(parsed.value.rowLengths)) } : {};
+      const kept = await context.store.saveWorkload({
+        hash,
+        law,
+        provenance: { fileName, bytes: bytes.byteLength, ...order },
+      });
       if (!kept.ok) return kept;
       const units = 'rowLengths' in parsed.value ? parsed.value.rows : 1_048_576;
       return ok({ lengths: `stored:${hash}:${fileName}`, workload: resolved(law), units });
@@ -259,19 +312,30 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     },
 
     'space.size': async ({ study }) => {
-      const devices = await context.catalogue.gpus(study.devices);
+      const devices = await context.catalogue.devices(study.devices);
       if (!devices.ok) return devices;
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
       // Which designs are valid does not depend on the lengths, so none are resolved.
-      const law: LengthLaw = { label: 'constant(1)', support: Float64Array.of(1), probability: Float64Array.of(1), truncatedMass: 0 };
-      const tally = await context.pool.run('classify', { plan: sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, law) });
+      const law: LengthLaw = {
+        label: 'constant(1)',
+        support: Float64Array.of(1),
+        probability: Float64Array.of(1),
+        truncatedMass: 0,
+      };
+      const tally = await context.pool.run('classify', {
+        plan: sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, law),
+      });
       const enumerated = spaceSize(axes.value);
       const counts = axisCounts(axes.value);
       return ok({
         enumerated,
         valid: tally[0]!,
-        invalid: INVALID_REASONS.map((reason, code) => ({ reason: reason.code, text: reason.text, count: tally[code]! }))
+        invalid: INVALID_REASONS.map((reason, code) => ({
+          reason: reason.code,
+          text: reason.text,
+          count: tally[code]!,
+        }))
           .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
           .sort((a, b) => b.count - a.count),
         axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at]! })),
@@ -320,7 +384,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const detail: RunDetail = {
         ...runSummary(run.value, bytes),
         study: study.value.study,
-        devices: run.value.devices.filter((device) => device.kind === 'gpu'),
+        devices: run.value.devices,
         appVersion: run.value.appVersion,
         modelVersion: run.value.modelVersions.prediction ?? '',
         seed: run.value.seed ?? 0,
@@ -360,7 +424,10 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       if (!left.ok) return left;
       const right = await openRun(rightId);
       if (!right.ok) return right;
-      return diffRuns(left.value, right.value, { left: runSummary(left.value.run, 0), right: runSummary(right.value.run, 0) });
+      return diffRuns(left.value, right.value, {
+        left: runSummary(left.value.run, 0),
+        right: runSummary(right.value.run, 0),
+      });
     },
 
     'ranking.page': (input) => onRun(input.runId, (view) => rankPage(view, input)),
@@ -392,9 +459,12 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'design.explain': ({ runId, designIndex }) =>
       onRun(runId, (view) => {
         const total = view.ranking.columns.timeMs.length;
-        if (designIndex >= total) return fail('not-found', `design ${designIndex} is not in run ${runId}; expected 0 to ${total - 1}`);
+        if (designIndex >= total)
+          return fail('not-found', `design ${designIndex} is not in run ${runId}; expected 0 to ${total - 1}`);
         const breakdown = explainDesign(view.predictor, designIndex);
-        return breakdown ? ok(breakdown) : fail('conflict', `design ${designIndex} is invalid and has no time to explain`);
+        return breakdown
+          ? ok(breakdown)
+          : fail('conflict', `design ${designIndex} is invalid and has no time to explain`);
       }),
     'export.render': (input) => onRun(input.runId, (view) => renderExport(view, input)),
     'models.reproduce': async ({ paper }) => {
@@ -418,7 +488,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     resumeRun,
     simulate,
     async call(name, input) {
-      if (!Object.hasOwn(procedures, name)) return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);
+      if (!Object.hasOwn(procedures, name))
+        return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);
       const procedure = procedures[name as ProcedureName];
       const checked = validate(procedure.input, input ?? {}, name);
       if (!checked.ok) return checked;
@@ -444,7 +515,13 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
 }
 
 function resolved(law: LengthLaw): ResolvedWorkload {
-  return { label: law.label, moments: moments(law), truncatedMass: law.truncatedMass, support: law.support, probability: law.probability };
+  return {
+    label: law.label,
+    moments: moments(law),
+    truncatedMass: law.truncatedMass,
+    support: law.support,
+    probability: law.probability,
+  };
 }
 
 /** What changed in a study since a run was made with it. The name, description and seed do not change a prediction. */
@@ -459,14 +536,16 @@ function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['s
 async function resumeSweep(context: Context, run: Parameters<typeof runStudy>[0]): Promise<Result<SweepHandle>> {
   const study = runStudy(run);
   if (!study.ok) return study;
-  const axes = studyAxes(study.value.study, run.devices.filter((device) => device.kind === 'gpu'));
+  const axes = studyAxes(study.value.study, run.devices);
   if (!axes.ok) return axes;
   const workload = await context.store.getWorkload(study.value.workloadHash);
   if (!workload.ok) return workload;
   if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
   const chunks = await context.store.listChunks(run.id);
   if (!chunks.ok) return chunks;
-  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(workload.value.law));
+  const { law, provenance } = workload.value;
+  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
+  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(law), ordered);
   return ok(runSweep(context, run, plan, chunks.value, run.elapsedMs));
 }
 

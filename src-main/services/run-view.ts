@@ -1,10 +1,17 @@
 import type { RunRecord } from '../../db/records.ts';
 import { INVALID_REASONS, limitingFactors } from '../../src-workers/domain/design.ts';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
 import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
-import { axisPosition, createRanking, rankedDesigns, tieCount, type Ranking, type RankingFilter } from '../../src-workers/sweep/ranking.ts';
+import {
+  axisPosition,
+  createRanking,
+  rankedDesigns,
+  tieCount,
+  type Ranking,
+  type RankingFilter,
+} from '../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
@@ -12,13 +19,13 @@ import { loadSimulatedDesigns, type SimulatedDesigns } from './fidelity.ts';
 import { studyAxes, sweepPlan } from './plan.ts';
 import { locatedStudy } from './studies.ts';
 import type { RunStudy } from './sweeps.ts';
-import { sharedLaw } from './workloads.ts';
+import { planLengths, sharedLaw, unpackLengths } from './workloads.ts';
 
 /** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
 export interface RunView {
   readonly run: RunRecord;
   readonly study: RunStudy;
-  readonly devices: readonly GpuDevice[];
+  readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
   /** What has been simulated of its designs. */
@@ -81,7 +88,10 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
   if (!located.ok) return located;
   const { study } = run;
-  const hash = typeof study === 'object' && study !== null && 'workloadHash' in study && typeof study.workloadHash === 'string' ? study.workloadHash : '';
+  const hash =
+    typeof study === 'object' && study !== null && 'workloadHash' in study && typeof study.workloadHash === 'string'
+      ? study.workloadHash
+      : '';
   return ok({ ...located.value, workloadHash: hash });
 }
 
@@ -93,8 +103,8 @@ async function loadPredictions(context: Context, runId: number): Promise<Result<
   if (run.value.kind !== 'sweep') return fail('unsupported', `run ${runId} is a ${run.value.kind}; expected a sweep`);
   const study = runStudy(run.value);
   if (!study.ok) return study;
-  const gpus = run.value.devices.filter((device) => device.kind === 'gpu');
-  const axes = studyAxes(study.value.study, gpus);
+  const { devices } = run.value;
+  const axes = studyAxes(study.value.study, devices);
   if (!axes.ok) return axes;
   const workload = await context.store.getWorkload(study.value.workloadHash);
   if (!workload.ok) return workload;
@@ -102,29 +112,51 @@ async function loadPredictions(context: Context, runId: number): Promise<Result<
   const columns = await context.store.loadRunColumns(runId);
   if (!columns.ok) return columns;
   const ranking = createRanking(axes.value, columns.value);
-  const plan = sweepPlan(`run-${runId}`, study.value.study, axes.value, sharedLaw(workload.value.law));
-  return ok({ run: run.value, study: study.value, devices: gpus, ranking, predictor: createPredictor(plan) });
+  const { law, provenance } = workload.value;
+  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
+  const plan = sweepPlan(`run-${runId}`, study.value.study, axes.value, sharedLaw(law), ordered);
+  return ok({ run: run.value, study: study.value, devices, ranking, predictor: createPredictor(plan) });
 }
 
 /** Every valid design. */
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
 /** The contract's filter, as positions and ranges over the run's axes. Unknown values are failures, not empty lists. */
-export function rankingFilter(view: RunView, filter: ProcedureArguments<'ranking.page'>['filter']): Result<RankingFilter> {
+export function rankingFilter(
+  view: RunView,
+  filter: ProcedureArguments<'ranking.page'>['filter'],
+): Result<RankingFilter> {
   const { axes } = view.ranking;
   const positions: Record<number, Set<number>> = {};
-  const pick = (axis: number, name: string, values: readonly (string | number | null)[], wanted: readonly (string | number | null)[]): Result<null> => {
+  const pick = (
+    axis: number,
+    name: string,
+    values: readonly (string | number | null)[],
+    wanted: readonly (string | number | null)[],
+  ): Result<null> => {
     const set = new Set<number>();
     for (const value of wanted) {
       const at = values.indexOf(value);
-      if (at < 0) return fail('bad-input', `${name}: got ${String(value)}, expected one of ${values.map((entry) => entry ?? 'none').join(', ')}`);
+      if (at < 0)
+        return fail(
+          'bad-input',
+          `${name}: got ${String(value)}, expected one of ${values.map((entry) => entry ?? 'none').join(', ')}`,
+        );
       set.add(at);
     }
     positions[axis] = set;
     return ok(null);
   };
   const steps: Result<null>[] = [];
-  if (filter.deviceId !== undefined) steps.push(pick(0, 'device', axes.devices.map((device) => device.id), [filter.deviceId]));
+  if (filter.deviceId !== undefined)
+    steps.push(
+      pick(
+        0,
+        'device',
+        axes.devices.map((device) => device.id),
+        [filter.deviceId],
+      ),
+    );
   if (filter.threadsPerUnit) steps.push(pick(1, 'threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
   if (filter.loop) steps.push(pick(2, 'loop', axes.loop, filter.loop));
   if (filter.balancing) steps.push(pick(3, 'balancing', axes.balancing, filter.balancing));
@@ -140,7 +172,10 @@ export function rankingFilter(view: RunView, filter: ProcedureArguments<'ranking
   if (filter.gridBlocks) ranges.push({ column: 'gridBlocks', ...filter.gridBlocks });
   if (filter.timeMs) ranges.push({ column: 'timeMs', ...filter.timeMs });
   if (filter.occupancyFraction) ranges.push({ column: 'occupancyFraction', ...filter.occupancyFraction });
-  const invalidReason = filter.invalidReason === undefined ? undefined : INVALID_REASONS.findIndex((reason) => reason.code === filter.invalidReason);
+  const invalidReason =
+    filter.invalidReason === undefined
+      ? undefined
+      : INVALID_REASONS.findIndex((reason) => reason.code === filter.invalidReason);
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
@@ -182,12 +217,20 @@ export function bestRows(view: RunView, filter: RankingFilter, limit: number): r
 /** Filter for one device of the run, by id. */
 export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
   const at = view.devices.findIndex((device) => device.id === deviceId);
-  if (at < 0) return fail('not-found', `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`);
+  if (at < 0)
+    return fail(
+      'not-found',
+      `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`,
+    );
   return ok({ ...ALL_VALID, positions: { 0: new Set([at]) } });
 }
 
 /** Times along one axis of the space, everything else as in `design`. */
-export function alongAxis(view: RunView, design: number, axis: number): { readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number } {
+export function alongAxis(
+  view: RunView,
+  design: number,
+  axis: number,
+): { readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number } {
   const { ranking } = view;
   const count = ranking.counts[axis]!;
   const stride = ranking.strides[axis]!;
@@ -216,7 +259,13 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
       return axes.balancing;
     case 'launch':
       return axes.launch.map((launch) =>
-        launch.kind === 'units-per-thread' ? `${launch.value} per slot` : launch.kind === 'grid' ? `grid ${launch.value}` : `${launch.value} per SM`,
+        launch.kind === 'units-per-thread'
+          ? `${launch.value} per slot`
+          : launch.kind === 'grid'
+            ? `grid ${launch.value}`
+            : launch.kind === 'cores'
+              ? `${launch.value} cores`
+              : `${launch.value} per SM`,
       );
     case 'registerCap':
       return axes.registerCap.map((cap) => (cap === null ? 'none' : String(cap)));

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { cpus, hostname, platform, release } from 'node:os';
 import type { BestDesign, RunEnd, RunRecord } from '../../db/records.ts';
 import type { PredictionChunk } from '../../src-workers/domain/columns.ts';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
 import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import type { Study } from '../contract/study.ts';
@@ -17,7 +17,8 @@ import { storedAxes, studyAxes, sweepPlan } from './plan.ts';
 import { runSummary } from './runs.ts';
 import type { LocatedStudy } from './studies.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
-import { fileOpener, sha256, sharedLaw } from './workloads.ts';
+import { fileOpener, packLengths, planLengths, sha256, sharedLaw, unpackLengths } from './workloads.ts';
+import { orderedLengths, type OrderedLengths } from '../../src-workers/sweep/ordered.ts';
 
 /**
  * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
@@ -38,9 +39,11 @@ const PROGRESS_INTERVAL_MS = 50;
 /** Everything a run needs, resolved from a study: also what reads a finished run's designs again. */
 export interface PreparedStudy {
   readonly study: Study;
-  readonly devices: readonly GpuDevice[];
+  readonly devices: readonly Device[];
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
+  /** Of a study with CPUs whose workload tells its order: stored with the law, which a resumed run reads. */
+  readonly order: OrderedLengths | null;
   readonly plan: SweepPlan;
 }
 
@@ -51,31 +54,61 @@ export interface RunStudy extends LocatedStudy {
 
 const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
+/** A law, and the order of its lengths where the workload tells it. */
+interface OrderedLaw {
+  readonly law: LengthLaw;
+  readonly order: OrderedLengths | null;
+}
+
 /** Resolves a workload text, also `stored:HASH:name` of a file that was taken in earlier. */
-export async function resolveLengths(context: Context, text: string, baseFolder: string | null, truncation?: number): Promise<Result<LengthLaw>> {
+export async function resolveLengths(
+  context: Context,
+  text: string,
+  baseFolder: string | null,
+  truncation?: number,
+): Promise<Result<OrderedLaw>> {
   const stored = STORED.exec(text);
   if (stored) {
     const record = await context.store.getWorkload(stored[1]!);
     if (!record.ok) return record;
-    if (!record.value) return fail('not-found', `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`, { field: 'workload.lengths' });
-    return ok(record.value.law);
+    if (!record.value)
+      return fail(
+        'not-found',
+        `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`,
+        { field: 'workload.lengths' },
+      );
+    return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
   }
   const openFile = fileOpener(baseFolder ?? process.cwd());
-  const law = await resolveWorkload(text, truncation === undefined ? { openFile } : { openFile, truncation });
-  if (law.ok) return law;
-  return { ok: false, error: { ...law.error, message: `workload.lengths: ${law.error.message}`, context: { ...law.error.context, field: 'workload.lengths' } } };
+  const resolved = await resolveOrderedWorkload(
+    text,
+    truncation === undefined ? { openFile } : { openFile, truncation },
+  );
+  if (resolved.ok)
+    return ok({ law: resolved.value.law, order: resolved.value.lengths && orderedLengths(resolved.value.lengths) });
+  const { error } = resolved;
+  return {
+    ok: false,
+    error: {
+      ...error,
+      message: `workload.lengths: ${error.message}`,
+      context: { ...error.context, field: 'workload.lengths' },
+    },
+  };
 }
 
 export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
   const { study } = located;
-  const devices = await context.catalogue.gpus(study.devices);
+  const devices = await context.catalogue.devices(study.devices);
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
-  const law = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
-  if (!law.ok) return law;
-  const shared = sharedLaw(law.value);
-  return ok({ study, devices: devices.value, axes: axes.value, law: law.value, plan: sweepPlan(randomUUID(), study, axes.value, shared) });
+  const lengths = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
+  if (!lengths.ok) return lengths;
+  const { law } = lengths.value;
+  const planned = planLengths(study, axes.value, law, lengths.value.order);
+  const plan = sweepPlan(randomUUID(), study, axes.value, sharedLaw(law), planned);
+  return ok({ study, devices: devices.value, axes: axes.value, law, order: planned && lengths.value.order, plan });
 }
 
 export interface SweepHandle {
@@ -85,9 +118,22 @@ export interface SweepHandle {
 }
 
 /** Opens a run for a prepared study and starts predicting. */
-export async function startSweep(context: Context, located: LocatedStudy, prepared: PreparedStudy, studyId: number | null): Promise<Result<SweepHandle>> {
-  const workloadHash = sha256(Buffer.concat([Buffer.from(prepared.law.label), bytesOf(prepared.law.support), bytesOf(prepared.law.probability)]));
-  const stored = await context.store.saveWorkload({ hash: workloadHash, law: prepared.law, provenance: { lengths: prepared.study.workload.lengths } });
+export async function startSweep(
+  context: Context,
+  located: LocatedStudy,
+  prepared: PreparedStudy,
+  studyId: number | null,
+): Promise<Result<SweepHandle>> {
+  const { law, order } = prepared;
+  const parts = [
+    Buffer.from(law.label),
+    bytesOf(law.support),
+    bytesOf(law.probability),
+    ...(order ? [bytesOf(order.iterations)] : []),
+  ];
+  const workloadHash = sha256(Buffer.concat(parts));
+  const provenance = { lengths: prepared.study.workload.lengths, ...(order ? { order: packLengths(order) } : {}) };
+  const stored = await context.store.saveWorkload({ hash: workloadHash, law, provenance });
   if (!stored.ok) return stored;
   const run = await context.store.createRun({
     kind: 'sweep',
@@ -97,7 +143,13 @@ export async function startSweep(context: Context, located: LocatedStudy, prepar
     appVersion: APP_VERSION,
     modelVersions: { prediction: MODEL_VERSION },
     seed: prepared.study.seed,
-    machine: { host: hostname(), platform: `${platform()} ${release()}`, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version },
+    machine: {
+      host: hostname(),
+      platform: `${platform()} ${release()}`,
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      node: process.version,
+    },
     enumeratedCount: spaceSize(prepared.axes),
     devices: prepared.devices,
     axes: storedAxes(prepared.axes),
@@ -134,7 +186,15 @@ export function runSweep(
     lastProgress = now;
     const here = done - alreadyDone;
     const remainingMs = here > 0 ? ((now - start) / here) * (total - done) : null;
-    context.emit('run.progress', { runId: run.id, stage: here > 0 ? 'predicting' : 'preparing', done, total, elapsedMs: elapsedMs(), remainingMs, bestTimeMs: best?.timeMs ?? null });
+    context.emit('run.progress', {
+      runId: run.id,
+      stage: here > 0 ? 'predicting' : 'preparing',
+      done,
+      total,
+      elapsedMs: elapsedMs(),
+      remainingMs,
+      bestTimeMs: best?.timeMs ?? null,
+    });
   };
 
   let failure: Failure | null = null;
@@ -167,7 +227,11 @@ export function runSweep(
         if (attempt < 2) continue;
         const message = error instanceof Error ? error.message : String(error);
         const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
-        failure ??= { code: 'internal', message: `designs ${designs}: ${message}`, context: { firstDesign: ranges[0]!.first, count: ranges[0]!.count } };
+        failure ??= {
+          code: 'internal',
+          message: `designs ${designs}: ${message}`,
+          context: { firstDesign: ranges[0]!.first, count: ranges[0]!.count },
+        };
         controller.abort();
         return;
       }
@@ -251,10 +315,14 @@ export function missingTasks(
 
   const tasks = new Map<number, DesignRange[]>();
   const add = (from: number, to: number): void => {
-    for (let first = from; first < to; ) {
+    for (let first = from; first < to;) {
       const device = Math.floor(first / perDevice);
       const within = first - device * perDevice;
-      const end = Math.min(to, (device + 1) * perDevice, device * perDevice + (Math.floor(within / stretch) + 1) * stretch);
+      const end = Math.min(
+        to,
+        (device + 1) * perDevice,
+        device * perDevice + (Math.floor(within / stretch) + 1) * stretch,
+      );
       const task = tasks.get(within);
       if (task) task.push({ first, count: end - first });
       else tasks.set(within, [{ first, count: end - first }]);

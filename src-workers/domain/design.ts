@@ -1,11 +1,7 @@
 import type { LoopForm } from './kernel.ts';
 
-/**
- * How units are ordered or partitioned before launch. `k`: number of buckets; `units`: window size M.
- * Text form (command line, tables): `none`, `quantile-buckets(4)`, `best-buckets(4)`, `window-sort(4096)`, `full-sort`,
- * `dynamic-fetch`.
- */
-export type Balancing =
+/** How units are ordered or handed out on a device whose lanes run in lockstep. `k`: number of buckets; `units`: window size M. */
+export type LockstepBalancing =
   | { readonly kind: 'none' }
   | { readonly kind: 'quantile-buckets'; readonly k: number }
   | { readonly kind: 'best-buckets'; readonly k: number }
@@ -13,7 +9,27 @@ export type Balancing =
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch' };
 
-/** One candidate mapping of a workload onto a device. */
+/**
+ * How units, in their order, are cut into one contiguous share per core: even numbers of units (rows), even numbers of
+ * iterations (non-zeros; a unit may be cut in two), or even sums of both.
+ */
+export interface PartitionBalancing {
+  readonly kind: 'row-split' | 'nonzero-split' | 'merge-path';
+}
+
+/**
+ * How units are ordered or partitioned before launch. Text form (command line, tables): `none`, `quantile-buckets(4)`,
+ * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch` on a GPU; `row-split`, `nonzero-split`, `merge-path`
+ * on a CPU.
+ */
+export type Balancing = LockstepBalancing | PartitionBalancing;
+
+/** Whether a balancing cuts units into shares of cores, and so belongs to a CPU. */
+export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
+  return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
+}
+
+/** One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
 export interface Design {
   /** u: threads that share one unit; a power of two up to the thread-group width. */
   readonly threadsPerUnit: number;
@@ -41,6 +57,8 @@ export const INVALID_REASONS = [
   { code: 'constraint', text: 'removed by a constraint of the study' },
   { code: 'no-residency', text: 'no block fits on a multiprocessor' },
   { code: 'idle-blocks', text: 'more blocks than units of work: some would have nothing to do' },
+  { code: 'not-on-device', text: 'this setting means nothing on this device' },
+  { code: 'cores', text: 'more cores than the device has' },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 

@@ -1,21 +1,24 @@
-import type { GpuDevice } from './device.ts';
+import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
 /**
  * How many blocks are launched, and so how many units each slot gets. A grid that covers all units fixes the units per
  * thread, and the reverse; so both are values of one axis.
  */
-export type Launch =
+export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }
   | { readonly kind: 'per-multiprocessor'; readonly value: number };
+
+/** A value of the launch axis: a grid on a GPU, the number of cores used on a CPU. */
+export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
 /**
  * The axes of a design space. A design is an index into their product, mixed radix, slowest first:
  * device, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
  */
 export interface SpaceAxes {
-  readonly devices: readonly GpuDevice[];
+  readonly devices: readonly Device[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];
   readonly balancing: readonly string[];

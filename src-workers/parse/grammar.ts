@@ -4,6 +4,7 @@ import {
   DEFAULT_COLLATZ,
   DEFAULT_MANDELBROT,
   exampleLaw,
+  exampleLengths,
   type GeneratedExample,
 } from '../models/workload/generated.ts';
 import {
@@ -140,10 +141,34 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
+/** A law, and the lengths in the order of the units where the text tells them: of a matrix or an example by itself. */
+export interface OrderedWorkload {
+  readonly law: LengthLaw;
+  readonly lengths: Float64Array | null;
+}
+
 /** The law a text describes: parsed, its files read through `context`, its values checked. Labelled canonically. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
   const descriptor = parseWorkload(text);
   return descriptor.ok ? resolveDescriptor(descriptor.value, context) : descriptor;
+}
+
+/** As `resolveWorkload`, with the order of the lengths. */
+export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
+  const descriptor = parseWorkload(text);
+  if (!descriptor.ok) return descriptor;
+  const { value } = descriptor;
+  if (value.kind === 'mtx') {
+    const source = await context.openFile(value.path);
+    if (!source.ok) return source;
+    const parsed = await parseMatrixMarket(source.value, formatWorkload(value));
+    return parsed.ok ? { ok: true, value: { law: parsed.value.law, lengths: parsed.value.rowLengths } } : parsed;
+  }
+  const law = await resolveDescriptor(value, context);
+  if (!law.ok) return law;
+  if (value.kind !== 'example') return { ok: true, value: { law: law.value, lengths: null } };
+  const lengths = exampleLengths(value.example);
+  return lengths.ok ? { ok: true, value: { law: law.value, lengths: lengths.value } } : lengths;
 }
 
 /** As `resolveWorkload`, from a descriptor. */

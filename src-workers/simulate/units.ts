@@ -1,4 +1,4 @@
-import type { Balancing } from '../domain/design.ts';
+import type { LockstepBalancing } from '../domain/design.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
@@ -17,7 +17,7 @@ export interface UnitDealing {
   readonly unitsPerThread: number;
   readonly loop: LoopForm;
   /** Any but `dynamic-fetch`, which is not dealt out: see `prepareFetchingDevice`. */
-  readonly balancing: Exclude<Balancing, { kind: 'dynamic-fetch' }>;
+  readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
   readonly groupsPerBlock: number;
   /** Slots of a block where its last group is not full; n·groupsPerBlock if left out. */
   readonly slotsPerBlock?: number;

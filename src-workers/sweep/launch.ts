@@ -1,4 +1,4 @@
-import type { Launch } from '../domain/space.ts';
+import type { GridLaunch, Launch } from '../domain/space.ts';
 
 /** What a launch-axis value means for one design. */
 export interface ResolvedLaunch {
@@ -15,11 +15,21 @@ export interface ResolvedLaunch {
  * @param units work units of the workload
  * @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1
  */
-export function resolveLaunch(launch: Launch, units: number, slotsPerBlock: number, multiprocessors: number): ResolvedLaunch {
+export function resolveLaunch(
+  launch: GridLaunch,
+  units: number,
+  slotsPerBlock: number,
+  multiprocessors: number,
+): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
     // The last block may be partly empty; a slot still never gets more than it was given.
-    return { gridBlocks, unitsPerThread: launch.value, meanUnitsPerThread: units / (gridBlocks * slotsPerBlock), everyBlockWorks: true };
+    return {
+      gridBlocks,
+      unitsPerThread: launch.value,
+      meanUnitsPerThread: units / (gridBlocks * slotsPerBlock),
+      everyBlockWorks: true,
+    };
   }
   const gridBlocks = launch.kind === 'grid' ? launch.value : launch.value * multiprocessors;
   const slots = gridBlocks * slotsPerBlock;
@@ -39,5 +49,7 @@ export function formatLaunch(launch: Launch): string {
       return `grid ${launch.value}`;
     case 'per-multiprocessor':
       return `per-multiprocessor ${launch.value}`;
+    case 'cores':
+      return `cores ${launch.value}`;
   }
 }

@@ -1,6 +1,7 @@
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import type { OrderedLengths } from './ordered.ts';
 
 /** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
 export interface SweepPlan {
@@ -10,8 +11,12 @@ export interface SweepPlan {
   readonly law: LengthLaw;
   /** Number of work units. */
   readonly units: number;
+  /** What the CPUs of the axes partition; `null` where there are none, or where designs are only classified. */
+  readonly ordered: OrderedLengths | null;
   readonly kernel: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
-  readonly pipeline: Readonly<Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>>;
+  readonly pipeline: Readonly<
+    Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>
+  >;
 }

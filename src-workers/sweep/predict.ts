@@ -1,11 +1,19 @@
 import type { Breakdown } from '../domain/breakdown.ts';
 import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
 import type { GroupDepth } from '../domain/depth.ts';
-import { INVALID_REASONS, type Balancing, type Design, type InvalidReason } from '../domain/design.ts';
-import type { GpuDevice } from '../domain/device.ts';
+import {
+  INVALID_REASONS,
+  isPartition,
+  type Balancing,
+  type Design,
+  type InvalidReason,
+  type LockstepBalancing,
+  type PartitionBalancing,
+} from '../domain/design.ts';
+import type { CpuDevice, Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm, PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
-import type { SpaceConstraint } from '../domain/space.ts';
+import type { Launch, SpaceConstraint } from '../domain/space.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
 import { mixedDepth } from '../models/balancing/mixed.ts';
@@ -18,13 +26,16 @@ import { residentBlocks } from '../models/occupancy/resident.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
 import { axisCounts, decodeInto } from '../space/axes.ts';
+import { createCpuLoads, explainCpu, predictCpu, type CpuLoads } from './cpu.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from './plan.ts';
 import { tabulatedUnits, type TabulatedUnits } from './units.ts';
 
-const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<Record<InvalidReason, number>>;
+const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
+  Record<InvalidReason, number>
+>;
 
-/** What a block size and register cap cost on one device, whatever the workload. */
+/** What a block size and register cap cost on one GPU, or a number of cores on one CPU, whatever the workload. */
 interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
@@ -38,8 +49,12 @@ export interface Predictor {
   readonly plan: SweepPlan;
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
+  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
+  /** By device, then register cap; none of a CPU. */
   readonly rates: readonly (readonly SmoothedRate[])[];
+  /** `null` where no CPU is predicted. */
+  readonly cpuLoads: CpuLoads | null;
   readonly depths: Map<number, GroupDepth>;
   readonly blocks: Map<GroupDepth, Map<number, BlockLaw>>;
   /** Number of laws in `blocks`. */
@@ -77,7 +92,22 @@ function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThr
   };
 }
 
-const spilled = (plan: SweepPlan, cap: number | null): number => (cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap));
+/** A launch as a CPU sees it: one thread on each core. */
+function coresShape(device: CpuDevice, launch: Launch): Shape {
+  const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
+  if (launch.kind !== 'cores') return { ...none, invalid: REASON['not-on-device'] };
+  if (launch.value > device.cores) return { ...none, invalid: REASON.cores };
+  return {
+    invalid: 0,
+    residentBlocks: 1,
+    groupsPerBlock: 1,
+    occupancyFraction: launch.value / device.cores,
+    limitedBy: 0,
+  };
+}
+
+const spilled = (plan: SweepPlan, cap: number | null): number =>
+  cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
 
 function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): PipelineParameters {
   const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap) });
@@ -95,17 +125,27 @@ function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): Pip
 
 export function createPredictor(plan: SweepPlan): Predictor {
   const { axes, kernel } = plan;
-  const registers = (cap: number | null): number => (cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread));
+  const registers = (cap: number | null): number =>
+    cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
   return {
     plan,
     counts: axisCounts(axes),
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
     shapes: axes.devices.map((device) =>
-      axes.registerCap.flatMap((cap) => axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads))),
+      device.kind === 'cpu'
+        ? axes.launch.map((launch) => coresShape(device, launch))
+        : axes.registerCap.flatMap((cap) =>
+            axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads)),
+          ),
     ),
     rates: axes.devices.map((device) =>
-      axes.registerCap.map((cap) => smoothRate(rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor))),
+      device.kind === 'cpu'
+        ? []
+        : axes.registerCap.map((cap) =>
+            smoothRate(rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor)),
+          ),
     ),
+    cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     depths: new Map(),
     blocks: new Map(),
     blockCount: 0,
@@ -116,7 +156,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
 /** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
 interface Candidate {
   invalid: number;
-  device: GpuDevice;
+  device: Device;
   deviceAt: number;
   capAt: number;
   shape: Shape;
@@ -130,10 +170,16 @@ interface Candidate {
 }
 
 function needsLengths(balancing: Balancing): boolean {
-  return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch';
+  return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch' && balancing.kind !== 'row-split';
 }
 
-function violates(constraints: readonly SpaceConstraint[], plan: SweepPlan, positions: Int32Array, candidate: Candidate): boolean {
+function violates(
+  constraints: readonly SpaceConstraint[],
+  plan: SweepPlan,
+  positions: Int32Array,
+  candidate: Candidate,
+): boolean {
+  const { device } = candidate;
   for (const { quantity, atLeast, atMost, multipleOf } of constraints) {
     let value: number;
     switch (quantity) {
@@ -144,12 +190,14 @@ function violates(constraints: readonly SpaceConstraint[], plan: SweepPlan, posi
         value = candidate.unitsPerThread;
         break;
       case 'blockThreads':
+        if (device.kind === 'cpu') continue;
         value = plan.axes.blockThreads[positions[6]!]!;
         break;
       case 'gridBlocks':
         value = candidate.gridBlocks;
         break;
       case 'registerCap':
+        if (device.kind === 'cpu') continue;
         value = plan.axes.registerCap[positions[5]!] ?? plan.kernel.registersPerThread;
         break;
       case 'occupancyFraction':
@@ -159,7 +207,8 @@ function violates(constraints: readonly SpaceConstraint[], plan: SweepPlan, posi
         value = candidate.shape.residentBlocks;
         break;
       case 'waves':
-        value = candidate.gridBlocks / (candidate.device.multiprocessors * candidate.shape.residentBlocks);
+        value =
+          device.kind === 'cpu' ? 1 : candidate.gridBlocks / (device.multiprocessors * candidate.shape.residentBlocks);
         break;
     }
     if (atLeast !== undefined && value < atLeast) return true;
@@ -175,7 +224,8 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   const { axes, kernel } = plan;
   const device = axes.devices[positions[0]!]!;
   const blockThreads = axes.blockThreads[positions[6]!]!;
-  const shape = predictor.shapes[positions[0]!]![positions[5]! * axes.blockThreads.length + positions[6]!]!;
+  const shapeAt = device.kind === 'cpu' ? positions[4]! : positions[5]! * axes.blockThreads.length + positions[6]!;
+  const shape = predictor.shapes[positions[0]!]![shapeAt]!;
   const threadsPerUnit = axes.threadsPerUnit[positions[1]!]!;
   candidate.device = device;
   candidate.deviceAt = positions[0]!;
@@ -188,6 +238,15 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   candidate.unitsPerThread = 0;
   candidate.meanUnitsPerThread = 0;
   candidate.unitsPerGroup = 0;
+  if (device.kind === 'cpu') {
+    examineOnCpu(predictor, positions, candidate);
+    return;
+  }
+  const launchValue = axes.launch[positions[4]!]!;
+  if (launchValue.kind === 'cores' || isPartition(predictor.balancing[positions[3]!]!)) {
+    candidate.invalid = REASON['not-on-device'];
+    return;
+  }
   if (shape.invalid !== 0) {
     candidate.invalid = shape.invalid;
     return;
@@ -204,7 +263,7 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
-  const launch = resolveLaunch(axes.launch[positions[4]!]!, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  const launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread;
@@ -215,11 +274,37 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   else candidate.invalid = 0;
 }
 
+/** As `examine`. Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */
+function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+  const { plan } = predictor;
+  const { axes, kernel } = plan;
+  const balancing = predictor.balancing[positions[3]!]!;
+  const { shape } = candidate;
+  const plain =
+    axes.threadsPerUnit[positions[1]!] === 1 &&
+    axes.loop[positions[2]!] === 'nested' &&
+    axes.registerCap[positions[5]!] === null &&
+    positions[6] === 0;
+  if (!plain || !isPartition(balancing)) candidate.invalid = REASON['not-on-device'];
+  else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
+  else if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) candidate.invalid = REASON['lengths-unknown'];
+  else {
+    const cores = axes.launch[positions[4]!]!.value;
+    candidate.gridBlocks = cores;
+    candidate.unitsPerThread = Math.ceil(plan.units / cores);
+    candidate.meanUnitsPerThread = plan.units / cores;
+    if (cores > plan.units) candidate.invalid = REASON['idle-blocks'];
+    else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
+    else candidate.invalid = 0;
+  }
+}
+
 /** Depth of one work group; keyed by everything it depends on. */
 function depthOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): GroupDepth {
   const { balancing, depths, plan } = predictor;
   const key =
-    ((tabulated.key * 128 + candidate.unitsPerGroup) * plan.axes.loop.length + candidate.loopAt) * balancing.length + candidate.balancingAt;
+    ((tabulated.key * 128 + candidate.unitsPerGroup) * plan.axes.loop.length + candidate.loopAt) * balancing.length +
+    candidate.balancingAt;
   const known = depths.get(key);
   if (known) return known;
   const depth =
@@ -239,11 +324,37 @@ function depthOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulate
   return depth;
 }
 
+/** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
+function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
+  const balancing = predictor.balancing[candidate.balancingAt]!;
+  if (isPartition(balancing)) throw new TypeError(`got the partition ${balancing.kind} on a GPU, expected an order`);
+  return balancing;
+}
+
+/** The partition of a candidate of a CPU; see `lockstepBalancing`. */
+function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
+  const balancing = predictor.balancing[candidate.balancingAt]!;
+  if (!isPartition(balancing)) throw new TypeError(`got the order ${balancing.kind} on a CPU, expected a partition`);
+  return balancing;
+}
+
+function cpuLoadsOf(predictor: Predictor): CpuLoads {
+  if (!predictor.cpuLoads) throw new TypeError('got a plan without ordered lengths, expected them for a CPU');
+  return predictor.cpuLoads;
+}
+
 function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): GroupDepth {
-  const { plan, balancing } = predictor;
-  return groupDepth(plan.law, candidate.unitsPerGroup, balancing[candidate.balancingAt]!, plan.axes.loop[candidate.loopAt]!, units, {
-    setupIterations: plan.kernel.setupIterationsPerUnit,
-  });
+  const { plan } = predictor;
+  return groupDepth(
+    plan.law,
+    candidate.unitsPerGroup,
+    lockstepBalancing(predictor, candidate),
+    plan.axes.loop[candidate.loopAt]!,
+    units,
+    {
+      setupIterations: plan.kernel.setupIterationsPerUnit,
+    },
+  );
 }
 
 function dropBlocks(predictor: Predictor, depth: GroupDepth): void {
@@ -274,27 +385,51 @@ function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDep
 
 interface Timed {
   timeMs: number;
+  meanLoss: number;
+  aggregateLoss: number;
+}
+
+interface TimedOnGpu extends Timed {
   depth: GroupDepth;
   /** Mean units per slot over those of the depth law. */
   scale: number;
 }
 
 /** Balancing time of a candidate, ms: depends on the strategy and the device only. */
-function balancingMs(predictor: Predictor, candidate: Candidate): number {
+function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
-  return balancingMilliseconds(candidate.device, balancingCost(predictor.balancing[candidate.balancingAt]!, plan.units, plan.kernel));
+  return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
 }
 
-function time(predictor: Predictor, candidate: Candidate, out: Timed): void {
+function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu): void {
+  const { device } = candidate;
+  if (device.kind === 'gpu') {
+    timeOnGpu(predictor, candidate, device, out);
+    return;
+  }
+  const { timeMs, loss } = predictCpu(
+    cpuLoadsOf(predictor),
+    device,
+    partitionOf(predictor, candidate),
+    candidate.gridBlocks,
+  );
+  out.timeMs = timeMs;
+  out.meanLoss = loss;
+  out.aggregateLoss = loss;
+}
+
+function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const { plan } = predictor;
   const tabulated = tabulatedUnits(candidate.meanUnitsPerThread);
   const depth = depthOf(predictor, candidate, tabulated);
   const residency = residencyOf(predictor, candidate, depth);
-  const cycles = predictCycles(residency, candidate.gridBlocks, candidate.device.multiprocessors) * tabulated.scale;
+  const cycles = predictCycles(residency, candidate.gridBlocks, device.multiprocessors) * tabulated.scale;
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;
   out.scale = tabulated.scale;
-  out.timeMs = (cycles * phi) / (candidate.device.clockMhz * 1e3) + balancingMs(predictor, candidate);
+  out.meanLoss = depth.meanLoss;
+  out.aggregateLoss = depth.aggregateLoss;
+  out.timeMs = (cycles * phi) / (device.clockMhz * 1e3) + balancingMs(predictor, candidate, device);
 }
 
 /**
@@ -305,7 +440,7 @@ export function predictChunk(predictor: Predictor, first: number, count: number)
   const columns = allocateChunk(first, count);
   const positions = new Int32Array(predictor.counts.length);
   const candidate = {} as Candidate;
-  const timed = {} as Timed;
+  const timed = {} as TimedOnGpu;
   decodeInto(positions, predictor.counts, first);
   for (let i = 0; i < count; i += 1) {
     examine(predictor, positions, candidate);
@@ -318,8 +453,8 @@ export function predictChunk(predictor: Predictor, first: number, count: number)
     if (candidate.invalid === 0) {
       time(predictor, candidate, timed);
       columns.timeMs[i] = timed.timeMs;
-      columns.meanLoss[i] = timed.depth.meanLoss;
-      columns.aggregateLoss[i] = timed.depth.aggregateLoss;
+      columns.meanLoss[i] = timed.meanLoss;
+      columns.aggregateLoss[i] = timed.aggregateLoss;
     } else columns.timeMs[i] = NaN;
     advance(positions, predictor.counts);
   }
@@ -349,7 +484,15 @@ export function classifyDesigns(predictor: Predictor, first: number, count: numb
 }
 
 /** The design at an index, with what its device makes of it. */
-export function describeDesign(predictor: Predictor, index: number): { readonly design: Design; readonly device: GpuDevice; readonly invalid: InvalidReason | null; readonly residentThreadGroups: number } {
+export function describeDesign(
+  predictor: Predictor,
+  index: number,
+): {
+  readonly design: Design;
+  readonly device: Device;
+  readonly invalid: InvalidReason | null;
+  readonly residentThreadGroups: number;
+} {
   const positions = new Int32Array(predictor.counts.length);
   decodeInto(positions, predictor.counts, index);
   const candidate = {} as Candidate;
@@ -364,7 +507,7 @@ export function describeDesign(predictor: Predictor, index: number): { readonly 
       unitsPerThread: candidate.unitsPerThread,
       loop: axes.loop[positions[2]!]!,
       balancing: axes.balancing[positions[3]!]!,
-      blockThreads: axes.blockThreads[positions[6]!]!,
+      blockThreads: candidate.device.kind === 'cpu' && candidate.invalid === 0 ? 1 : axes.blockThreads[positions[6]!]!,
       gridBlocks: candidate.gridBlocks,
       registerCap: axes.registerCap[positions[5]!]!,
     },
@@ -374,7 +517,7 @@ export function describeDesign(predictor: Predictor, index: number): { readonly 
 /** A valid design as something that can be played: what its launch is made of, and what its cycles cost. */
 export interface PlayableDesign {
   readonly device: GpuDevice;
-  readonly balancing: Balancing;
+  readonly balancing: LockstepBalancing;
   readonly loop: LoopForm;
   readonly unitsPerGroup: number;
   readonly unitsPerThread: number;
@@ -390,18 +533,18 @@ export interface PlayableDesign {
   readonly balancingMs: number;
 }
 
-/** @returns `null` where the design is invalid */
+/** @returns `null` where the design is invalid, or of a CPU */
 export function playableDesign(predictor: Predictor, index: number): PlayableDesign | null {
   const positions = new Int32Array(predictor.counts.length);
   decodeInto(positions, predictor.counts, index);
   const candidate = {} as Candidate;
   examine(predictor, positions, candidate);
-  if (candidate.invalid !== 0) return null;
-  const { axes, kernel } = predictor.plan;
   const { device, shape, threadsPerUnit } = candidate;
+  if (candidate.invalid !== 0 || device.kind === 'cpu') return null;
+  const { axes, kernel } = predictor.plan;
   return {
     device,
-    balancing: predictor.balancing[candidate.balancingAt]!,
+    balancing: lockstepBalancing(predictor, candidate),
     loop: axes.loop[candidate.loopAt]!,
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
@@ -411,7 +554,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     gridBlocks: candidate.gridBlocks,
     cyclesPerIteration: predictor.rates[candidate.deviceAt]![candidate.capAt]!.cycles,
     msPerCycle: costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost) / (device.clockMhz * 1e3),
-    balancingMs: balancingMs(predictor, candidate),
+    balancingMs: balancingMs(predictor, candidate, device),
   };
 }
 
@@ -419,7 +562,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
  * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer
  * to the design, so they add up to the predicted time exactly:
  * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
- * + block tail and last wave → + balancing.
+ * + block tail and last wave → + balancing. Of a CPU see `explainCpu`.
  */
 export function explainDesign(predictor: Predictor, index: number): Breakdown | null {
   const positions = new Int32Array(predictor.counts.length);
@@ -427,10 +570,12 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const candidate = {} as Candidate;
   examine(predictor, positions, candidate);
   if (candidate.invalid !== 0) return null;
-  const timed = {} as Timed;
-  time(predictor, candidate, timed);
-  const { plan } = predictor;
   const { device, shape, threadsPerUnit } = candidate;
+  if (device.kind === 'cpu')
+    return explainCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), candidate.gridBlocks);
+  const timed = {} as TimedOnGpu;
+  timeOnGpu(predictor, candidate, device, timed);
+  const { plan } = predictor;
   const cap = plan.axes.registerCap[candidate.capAt]!;
   const groups = shape.residentBlocks * shape.groupsPerBlock;
   const phi = costFactor(threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
@@ -448,7 +593,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = spilledMs * Math.max(1, rate.cycles[active]! / active / issue);
-  const balancing = balancingMs(predictor, candidate);
+  const balancing = balancingMs(predictor, candidate, device);
   const kernelMs = timed.timeMs - balancing;
   const parts = {
     idealWork: ideal,

@@ -3,7 +3,7 @@ import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from '
 import { prepareFetchingDevice } from '../simulate/fetching.ts';
 import { replicate, replicationRandom } from '../simulate/replicate.ts';
 import { dealtUnits } from '../simulate/units.ts';
-import { playableDesign, type PlayableDesign, type Predictor } from './predict.ts';
+import { describeDesign, playableDesign, type PlayableDesign, type Predictor } from './predict.ts';
 
 /** Fewest replications before an early stop: fewer cannot tell their own spread. */
 export const MIN_REPLICATIONS = 5;
@@ -35,12 +35,20 @@ export interface SimulatedDistribution {
 /** Seed of one design: its own, whichever worker plays it and whatever else is played. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
-  return Math.imul(Math.imul(studySeed ^ 0x5bd1e995, 0x2545f491) ^ (design | 0), 0x27d4eb2f) ^ Math.imul(high + 1, 0x165667b1);
+  return (
+    Math.imul(Math.imul(studySeed ^ 0x5bd1e995, 0x2545f491) ^ (design | 0), 0x27d4eb2f) ^
+    Math.imul(high + 1, 0x165667b1)
+  );
 }
 
-function prepare(predictor: Predictor, index: number): Result<{ readonly design: PlayableDesign; readonly run: DeviceRun }> {
+function prepare(
+  predictor: Predictor,
+  index: number,
+): Result<{ readonly design: PlayableDesign; readonly run: DeviceRun }> {
   const { plan } = predictor;
   const design = playableDesign(predictor, index);
+  if (!design && describeDesign(predictor, index).device.kind === 'cpu')
+    return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated; expected one of a GPU`);
   if (!design) return fail('conflict', `design ${index} is invalid; expected one that can run`);
   const { balancing, gridBlocks, groupsPerBlock } = design;
   const launch = {
@@ -84,7 +92,11 @@ function prepare(predictor: Predictor, index: number): Result<{ readonly design:
  * Fails with `conflict` on an invalid design, `unsupported` where it has more units than can be put in order, `bad-input` on
  * options that mean nothing.
  */
-export function simulateDesign(predictor: Predictor, index: number, options: SimulationOptions): Result<SimulatedDistribution> {
+export function simulateDesign(
+  predictor: Predictor,
+  index: number,
+  options: SimulationOptions,
+): Result<SimulatedDistribution> {
   const prepared = prepare(predictor, index);
   if (!prepared.ok) return prepared;
   const { design, run } = prepared.value;
@@ -147,13 +159,21 @@ const MAX_TIMELINE_GROUPS = 8_000_000;
  * Plays one replication and records it.
  * Fails as `simulateDesign` does, and with `unsupported` where the launch is too large to be recorded.
  */
-export function simulateTimeline(predictor: Predictor, index: number, seed: number, replication: number): Result<DrawnTimeline> {
+export function simulateTimeline(
+  predictor: Predictor,
+  index: number,
+  seed: number,
+  replication: number,
+): Result<DrawnTimeline> {
   const prepared = prepare(predictor, index);
   if (!prepared.ok) return prepared;
   const { design, run } = prepared.value;
   const { gridBlocks, groupsPerBlock, residentBlocks, msPerCycle } = design;
   if (gridBlocks * groupsPerBlock > MAX_TIMELINE_GROUPS)
-    return fail('unsupported', `design ${index} launches ${gridBlocks * groupsPerBlock} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`);
+    return fail(
+      'unsupported',
+      `design ${index} launches ${gridBlocks * groupsPerBlock} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
+    );
   const timeline = allocateTimeline(gridBlocks);
   const kernelCycles = run.run(replicationRandom(designSeed(seed, index), replication), timeline);
   const { multiprocessors } = design.device;
@@ -173,7 +193,10 @@ export function simulateTimeline(predictor: Predictor, index: number, seed: numb
 
 /** As many multiprocessors, evenly spaced, as have few enough blocks to be drawn one by one. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
-  const rows = Math.max(1, Math.min(multiprocessors, Math.floor(MAX_BARS / Math.max(1, Math.ceil(gridBlocks / multiprocessors)))));
+  const rows = Math.max(
+    1,
+    Math.min(multiprocessors, Math.floor(MAX_BARS / Math.max(1, Math.ceil(gridBlocks / multiprocessors)))),
+  );
   return Array.from({ length: rows }, (_, row) => Math.floor((row * multiprocessors) / rows));
 }
 
@@ -195,7 +218,10 @@ function bars(timeline: Timeline, shown: readonly number[], residentBlocks: numb
     const open: (typeof out)[number][] = [];
     for (const block of blocks) {
       const start = blockStartCycles[block]!;
-      const lane = Math.max(0, freeAt.findIndex((time) => time <= start));
+      const lane = Math.max(
+        0,
+        freeAt.findIndex((time) => time <= start),
+      );
       freeAt[lane] = blockEndCycles[block]!;
       const last = open[lane];
       if (last && last.count < merged) {

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/plan.ts';
-import { fileOpener } from '../../src-main/services/workloads.ts';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { fileOpener, planLengths } from '../../src-main/services/workloads.ts';
+import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
+import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -19,6 +20,14 @@ const GPUS = ['nvidia', 'amd', 'software'].flatMap(
 export function gpu(id: string): GpuDevice {
   const device = GPUS.find((entry) => entry.id === id);
   if (!device) throw new Error(`no device ${id}`);
+  return device;
+}
+
+export const CPUS = JSON.parse(readFileSync(join(ROOT, 'db/devices/cpus.json'), 'utf8')) as readonly CpuDevice[];
+
+export function cpu(id: string): CpuDevice {
+  const device = CPUS.find((entry) => entry.id === id);
+  if (!device) throw new Error(`no CPU ${id}`);
   return device;
 }
 
@@ -38,8 +47,11 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
 }
 
 /** What workers would be given for a study whose workload needs no file. `devices` replaces the catalogue's. */
-export async function planOf(study: StudyFile, devices?: readonly GpuDevice[]): Promise<SweepPlan> {
+export async function planOf(study: StudyFile, devices?: readonly Device[]): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));
-  const axes = unwrap(studyAxes(checked, devices ?? checked.devices.map(gpu)));
-  return sweepPlan('test', checked, axes, unwrap(await resolveWorkload(checked.workload.lengths, { openFile })));
+  const axes = unwrap(
+    studyAxes(checked, devices ?? checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id))),
+  );
+  const { law, lengths } = unwrap(await resolveOrderedWorkload(checked.workload.lengths, { openFile }));
+  return sweepPlan('test', checked, axes, law, planLengths(checked, axes, law, lengths && orderedLengths(lengths)));
 }

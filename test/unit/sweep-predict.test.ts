@@ -9,16 +9,17 @@ import {
   predictChunk,
 } from '../../src-workers/sweep/predict.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 /** The whole space of a study. */
-async function predicted(study: StudyFile, devices = study.devices.map(gpu)) {
+async function predicted(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)) {
   const plan = await planOf(study, devices);
   const predictor = createPredictor(plan);
   return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
 }
 
-async function reasonOf(study: StudyFile, devices = study.devices.map(gpu)): Promise<InvalidReason> {
+async function reasonOf(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)): Promise<InvalidReason> {
   const { columns } = await predicted(study, devices);
   return INVALID_REASONS[columns.invalidReason[0]].code;
 }
@@ -81,7 +82,7 @@ describe('one design of a constant workload, by hand', () => {
 
 describe('invalid designs carry their reason and no time', () => {
   const small = { ...gpu('nvidia-a100-sxm4-40gb') };
-  const cases: readonly (readonly [InvalidReason, StudyFile, readonly ReturnType<typeof gpu>[]])[] = [
+  const cases: readonly (readonly [InvalidReason, StudyFile, readonly Device[]])[] = [
     ['block-threads', oneDesign({ axes: { blockThreads: [2048] } }), [small]],
     [
       'registers',
@@ -109,6 +110,12 @@ describe('invalid designs carry their reason and no time', () => {
       'idle-blocks',
       oneDesign({ workload: { lengths: 'constant(5)', units: 1000 }, axes: { blockThreads: [256], gridBlocks: [5] } }),
       [small],
+    ],
+    ['not-on-device', oneDesign({ axes: { blockThreads: [256], balancing: ['row-split'] } }), [small]],
+    [
+      'cores',
+      oneDesign({ axes: { blockThreads: [1], balancing: ['row-split'], cores: [17] } }),
+      [cpu('amd-epyc-7302p')],
     ],
   ];
   it.each(cases)('%s', async (reason, study, devices) => {

@@ -6,7 +6,7 @@ import { axisCount } from './axis-text.ts';
 /** How many values each axis of a study has; the ways to choose a grid are one axis. */
 export function axisCounts(study: Study): { readonly axis: string; readonly count: number }[] {
   const { axes, devices } = study;
-  const launch = [axes.unitsPerThread, axes.gridBlocks, axes.blocksPerMultiprocessor].reduce(
+  const launch = [axes.unitsPerThread, axes.gridBlocks, axes.blocksPerMultiprocessor, axes.cores].reduce(
     (sum, axis) => sum + (axis ? axisCount(axis) : 0),
     0,
   );
@@ -47,5 +47,9 @@ export function reasonLabel(reason: InvalidReason, say: (key: TermKey, form?: Te
       return `No ${block} fits on a ${say('multiprocessor', 'short')}`;
     case 'idle-blocks':
       return `More ${say('block', 'many')} than units of work`;
+    case 'not-on-device':
+      return 'Setting of another kind of device';
+    case 'cores':
+      return 'More cores than the device has';
   }
 }

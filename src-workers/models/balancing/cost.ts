@@ -1,4 +1,4 @@
-import type { Balancing } from '../../domain/design.ts';
+import type { LockstepBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
@@ -46,7 +46,7 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0, atomics: 0 };
  * - dynamic fetch: one atomic addition per unit, on a counter of its thread group.
  */
 export function balancingCost(
-  balancing: Balancing,
+  balancing: LockstepBalancing,
   units: number,
   kernel: Pick<KernelProfile, 'bytesPerUnit'>,
 ): BalancingCost {

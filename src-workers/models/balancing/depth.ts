@@ -1,5 +1,5 @@
 import type { GroupDepth } from '../../domain/depth.ts';
-import type { Balancing } from '../../domain/design.ts';
+import type { LockstepBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
@@ -58,7 +58,7 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
 export function groupDepth(
   law: LengthLaw,
   n: number,
-  balancing: Balancing,
+  balancing: LockstepBalancing,
   loop: LoopForm,
   unitsPerThread: number,
   options: { readonly setupIterations: number },
@@ -94,7 +94,13 @@ export function groupDepth(
  * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
  * where they do not. Sorted lanes end together, so they stay in step.
  */
-function unitStarts(prepared: PreparedLaw, n: number, balancing: Balancing, loop: LoopForm, rounds: number): number {
+function unitStarts(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: LockstepBalancing,
+  loop: LoopForm,
+  rounds: number,
+): number {
   const { mean, variance } = prepared.cumulants;
   switch (balancing.kind) {
     case 'dynamic-fetch':
@@ -158,7 +164,7 @@ function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
 function depthModel(
   prepared: PreparedLaw,
   n: number,
-  balancing: Balancing,
+  balancing: LockstepBalancing,
   loop: LoopForm,
   rounds: number,
 ): DepthModel {
@@ -186,7 +192,7 @@ function depthModel(
   }
 }
 
-type BucketBalancing = Extract<Balancing, { k: number }>;
+type BucketBalancing = Extract<LockstepBalancing, { k: number }>;
 
 function bucketKey(balancing: BucketBalancing, n: number): string {
   return balancing.kind === 'quantile-buckets' ? `quantile ${balancing.k}` : `best ${balancing.k} ${n}`;
@@ -372,7 +378,7 @@ const MOMENT_ROUNDS = 64;
 function meanLossOf(
   prepared: PreparedLaw,
   n: number,
-  balancing: Balancing,
+  balancing: LockstepBalancing,
   loop: LoopForm,
   rounds: number,
   aggregateLoss: number,

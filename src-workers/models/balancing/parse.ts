@@ -2,7 +2,8 @@ import type { Balancing } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 
 const EXPECTED =
-  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort or dynamic-fetch, with K 1 to 64';
+  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort or dynamic-fetch, with K 1 to 64; on a CPU ' +
+  'row-split, nonzero-split or merge-path';
 
 /** More buckets than this pay more passes than they can ever save. */
 const MAX_BUCKETS = 64;
@@ -23,6 +24,9 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'none':
     case 'full-sort':
     case 'dynamic-fetch':
+    case 'row-split':
+    case 'nonzero-split':
+    case 'merge-path':
       if (argument !== undefined) return fail('bad-input', `balancing "${text}"; ${kind} takes no argument`);
       return ok({ kind });
     case 'quantile-buckets':
@@ -54,6 +58,9 @@ export function formatBalancing(balancing: Balancing): string {
     case 'none':
     case 'full-sort':
     case 'dynamic-fetch':
+    case 'row-split':
+    case 'nonzero-split':
+    case 'merge-path':
       return balancing.kind;
     case 'quantile-buckets':
     case 'best-buckets':

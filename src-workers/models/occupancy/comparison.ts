@@ -1,14 +1,14 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
 /** One line of a side-by-side comparison, declared as data: the UI, the command line and reports all read this. */
-export interface DeviceMetric {
+export interface DeviceMetric<Kind = GpuDevice> {
   readonly id: string;
   readonly label: string;
   /** Unit of the values; `''` for a count or ratio. */
   readonly unit: string;
   /** Which end is the strong one; `none` where neither is (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
-  readonly value: (device: GpuDevice) => number;
+  readonly value: (device: Kind) => number;
 }
 
 /** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one each cycle, dual issue not counted. */
@@ -183,9 +183,12 @@ export interface DeviceComparisonRow {
   readonly best: readonly number[];
 }
 
-/** The metrics of some devices side by side. */
-export function deviceComparison(devices: readonly GpuDevice[]): DeviceComparisonRow[] {
-  return DEVICE_METRICS.map(({ id, label, unit, better, value }) => {
+/** Some metrics of some devices of one kind side by side. */
+export function deviceComparison<Kind>(
+  metrics: readonly DeviceMetric<Kind>[],
+  devices: readonly Kind[],
+): DeviceComparisonRow[] {
+  return metrics.map(({ id, label, unit, better, value }) => {
     const values = devices.map(value);
     const target = better === 'lower' ? Math.min(...values) : Math.max(...values);
     const best = better === 'none' ? [] : values.flatMap((v, index) => (v === target ? [index] : []));

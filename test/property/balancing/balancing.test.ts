@@ -5,6 +5,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { groupDepth } from '../../../src-workers/models/balancing/depth.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { categoricalLaw } from '../../../src-workers/models/workload/laws.ts';
+import { lockstep } from '../../unit/balancing/oracle.ts';
 
 const laws = fc
   .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 1000 })), {
@@ -29,7 +30,7 @@ const texts = fc.constantFrom(
 );
 
 const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flattened' = 'nested', m = 1) =>
-  groupDepth(law, n, unwrap(parseBalancing(text)), loop, m, { setupIterations: 0 });
+  groupDepth(law, n, lockstep(text), loop, m, { setupIterations: 0 });
 /** Rounding of the sums behind a loss. */
 const SLACK = 1e-9;
 

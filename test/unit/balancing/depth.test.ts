@@ -5,7 +5,6 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { divergentStarts } from '../../../src-workers/models/balancing/divergent-starts.ts';
 import { bucketRanges, groupDepth } from '../../../src-workers/models/balancing/depth.ts';
-import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
   categoricalLaw,
@@ -17,7 +16,7 @@ import {
   uniformLaw,
 } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
-import { playLaunch, summary } from './oracle.ts';
+import { lockstep, playLaunch, summary } from './oracle.ts';
 
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(20, 40));
@@ -30,7 +29,7 @@ const twoLengths = unwrap(
 );
 
 function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nested', m = 1, setupIterations = 0) {
-  return groupDepth(law, n, unwrap(parseBalancing(text)), loop, m, { setupIterations });
+  return groupDepth(law, n, lockstep(text), loop, m, { setupIterations });
 }
 
 /** Mean and deviation of a block's depth, from its survival function. */
@@ -57,7 +56,7 @@ describe('group depths against played launches', () => {
     ),
   );
   it.each(cases)('$name, $text, $loop, $m units per thread', ({ law, text, loop, m }) => {
-    const balancing = unwrap(parseBalancing(text));
+    const balancing = lockstep(text);
     const depth = groupDepth(law, n, balancing, loop, m, { setupIterations: 0 });
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
@@ -200,7 +199,7 @@ describe('losses', () => {
       ['dynamic-fetch', 'flattened', 5],
     ] as const) {
       const depth = depthOf(geometric, 8, text, loop, m);
-      const played = playLaunch(geometric, 8, unwrap(parseBalancing(text)), loop, m, {
+      const played = playLaunch(geometric, 8, lockstep(text), loop, m, {
         groupsPerBlock: 1,
         blocks: 8000,
         seed: 9,

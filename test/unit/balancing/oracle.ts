@@ -1,9 +1,18 @@
-import type { Balancing } from '../../../src-workers/domain/design.ts';
+import { isPartition, type LockstepBalancing } from '../../../src-workers/domain/design.ts';
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { bucketRanges } from '../../../src-workers/models/balancing/depth.ts';
+import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
+
+/** The balancing of a GPU that a text names. */
+export function lockstep(text: string): LockstepBalancing {
+  const balancing = unwrap(parseBalancing(text));
+  if (isPartition(balancing)) throw new Error(`${text} is a partition`);
+  return balancing;
+}
 
 export interface Played {
   /** Depth of every group, and of every block of consecutive groups. */
@@ -17,7 +26,7 @@ export interface Played {
 export function playLaunch(
   law: LengthLaw,
   n: number,
-  balancing: Balancing,
+  balancing: LockstepBalancing,
   loop: LoopForm,
   m: number,
   options: { readonly groupsPerBlock: number; readonly blocks: number; readonly seed: number },
@@ -79,7 +88,7 @@ export function playLaunch(
 function orderedUnits(
   law: LengthLaw,
   n: number,
-  balancing: Exclude<Balancing, { kind: 'dynamic-fetch' }>,
+  balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>,
   m: number,
   slots: number,
   k: number,

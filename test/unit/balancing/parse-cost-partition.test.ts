@@ -1,21 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import { balancingCost, balancingMilliseconds } from '../../../src-workers/models/balancing/cost.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/balancing/partition.ts';
+import { lockstep } from './oracle.ts';
 
 describe('text form', () => {
   it('reads names and numbers, spaces allowed', () => {
     expect(parseBalancing(' window-sort( 4096 ) ')).toEqual({ ok: true, value: { kind: 'window-sort', units: 4096 } });
     expect(parseBalancing('best-buckets(4)')).toEqual({ ok: true, value: { kind: 'best-buckets', k: 4 } });
     expect(formatBalancing({ kind: 'quantile-buckets', k: 8 })).toBe('quantile-buckets(8)');
+    expect(parseBalancing(' merge-path ')).toEqual({ ok: true, value: { kind: 'merge-path' } });
+    expect(formatBalancing({ kind: 'nonzero-split' })).toBe('nonzero-split');
   });
 
   it.each([
     ['sorted', 'expected none'],
     ['none(3)', 'takes no argument'],
+    ['row-split(4)', 'takes no argument'],
     ['best-buckets', 'expected best-buckets(K)'],
     ['best-buckets(0)', 'from 1 to 64'],
     ['quantile-buckets(2.5)', 'from 1 to 64'],
@@ -34,8 +37,7 @@ describe('text form', () => {
 
 describe('cost', () => {
   const device = { multiprocessors: 100, clockMhz: 1000, memoryBandwidthGbS: 1000 } as GpuDevice;
-  const cost = (text: string, units = 1e6, bytesPerUnit = 16) =>
-    balancingCost(unwrap(parseBalancing(text)), units, { bytesPerUnit });
+  const cost = (text: string, units = 1e6, bytesPerUnit = 16) => balancingCost(lockstep(text), units, { bytesPerUnit });
 
   it('is nothing where nothing is done', () => {
     for (const text of ['none', 'best-buckets(1)']) expect(balancingMilliseconds(device, cost(text))).toBe(0);

@@ -1,0 +1,33 @@
+import type { LengthLaw } from '../domain/workload.ts';
+import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
+
+/**
+ * Lengths in the order of the units: what a partition over the cores of a CPU depends on, and a law does not tell.
+ * Entries are units, or bundles of neighbouring units where there are more than `MAX_ENTRIES`.
+ */
+export interface OrderedLengths {
+  /** Units that the entries stand for. */
+  readonly units: number;
+  /** Iterations of each entry. */
+  readonly iterations: Float64Array;
+}
+
+/** Most entries that are kept: partitions read all of them for every number of cores. */
+export const MAX_ENTRIES = 2 ** 20;
+
+/** Lengths of units in their order, bundled where they are many. */
+export function orderedLengths(lengths: Float64Array): OrderedLengths {
+  const bundle = Math.ceil(lengths.length / MAX_ENTRIES);
+  if (bundle <= 1) return { units: lengths.length, iterations: lengths };
+  const iterations = new Float64Array(Math.ceil(lengths.length / bundle));
+  for (let unit = 0; unit < lengths.length; unit += 1) iterations[Math.floor(unit / bundle)]! += lengths[unit]!;
+  return { units: lengths.length, iterations };
+}
+
+/** Independent draws from a law for a workload whose order is unknown: one per unit, at most `MAX_ENTRIES`. */
+export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
+  const draw = lengthSampler(law);
+  const uniform = mersenneTwister(seed);
+  const iterations = Float64Array.from({ length: Math.min(units, MAX_ENTRIES) }, () => draw(uniform));
+  return { units: iterations.length, iterations };
+}
