@@ -21,6 +21,14 @@ export interface FetchedWork {
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
+ * Multiprocessors go ahead on their own while the queue holds this many units a lane, once this many have shown how fast it
+ * empties, and until it would have lost this share: so that it cannot run dry for one while another is ahead.
+ */
+const FAR_UNITS = 8;
+const KNOWN_UNITS = 4;
+const AHEAD_SHARE = 0.25;
+
+/**
  * Prepares a launch whose lanes fetch the next unit of a common queue the moment they have done one (dynamic fetch,
  * persistent blocks); at the same instant the lowest lane fetches first. A group is active while any of its lanes is; a block ends with its last group; blocks that start
  * after the queue has run dry end at once.
@@ -47,61 +55,25 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const draw = aliasSampler(work.law.probability);
   const { support } = work.law;
 
-  const lanesEach = R * W * n;
+  const groupsEach = R * W;
   const time = new Float64Array(M);
   const virtual = new Float64Array(M);
   const nextEnd = new Float64Array(M);
+  // Heap of groups per multiprocessor, keyed by the virtual end of their next unit.
+  const heapEnd = new Float64Array(M * groupsEach);
+  const heapGroup = new Int32Array(M * groupsEach);
   const activeGroups = new Int32Array(M);
-  const activeLanes = new Int32Array(M);
-  // Heap of lanes per multiprocessor, keyed by the virtual end of their unit; a lane's group is lane / n.
-  const heapEnd = new Float64Array(M * lanesEach);
-  const heapLane = new Int32Array(M * lanesEach);
-  // Setup that a group had run when a lane's end was put in the heap, and so far: the lane ends later by the difference.
-  const laneSetup = new Float64Array(M * lanesEach);
-  const groupSetup = new Float64Array(M * R * W);
-  const groupFetched = new Float64Array(M * R * W);
-  const groupLanes = new Int32Array(M * R * W);
+  // Heap of lanes per group, keyed by the end of their unit on the group's own clock, which stands still during setup: the
+  // group's clock reads virtual time less its offset.
+  const laneEnd = new Float64Array(M * groupsEach * n);
+  const laneIndex = new Int32Array(M * groupsEach * n);
+  const groupLanes = new Int32Array(M * groupsEach);
+  const groupOffset = new Float64Array(M * groupsEach);
   const blockGroups = new Int32Array(M * R);
   const slotBlock = new Int32Array(M * R);
+  const ended = new Int32Array(n);
   const queue = indexedQueue(nextEnd);
   let lastDispatchCycles = 0;
-
-  /** Whether a lane's end comes before that of a heap entry; of ends at the same instant the lowest lane's comes first. */
-  function before(end: number, lane: number, entry: number): boolean {
-    return end < heapEnd[entry] || (end === heapEnd[entry] && lane < heapLane[entry]);
-  }
-
-  function push(s: number, end: number, lane: number): void {
-    const base = s * lanesEach;
-    let i = activeLanes[s]++;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if (!before(end, lane, base + parent)) break;
-      heapEnd[base + i] = heapEnd[base + parent];
-      heapLane[base + i] = heapLane[base + parent];
-      i = parent;
-    }
-    heapEnd[base + i] = end;
-    heapLane[base + i] = lane;
-  }
-
-  /** Gives the first lane of the heap a new end, or with the last lane's takes its place. */
-  function settle(s: number, end: number, lane: number): void {
-    const base = s * lanesEach;
-    const size = activeLanes[s];
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= size) break;
-      if (child + 1 < size && before(heapEnd[base + child + 1], heapLane[base + child + 1], base + child)) child++;
-      if (before(end, lane, base + child)) break;
-      heapEnd[base + i] = heapEnd[base + child];
-      heapLane[base + i] = heapLane[base + child];
-      i = child;
-    }
-    heapEnd[base + i] = end;
-    heapLane[base + i] = lane;
-  }
 
   return ok({
     get lastDispatchCycles() {
@@ -111,32 +83,25 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       time.fill(0);
       virtual.fill(0);
       activeGroups.fill(0);
-      activeLanes.fill(0);
       groupLanes.fill(0);
-      groupSetup.fill(0);
-      groupFetched.fill(-1);
       blockGroups.fill(0);
       queue.clear();
       lastDispatchCycles = 0;
       let left = units;
       let block = 0;
-
-      /** A lane takes a unit now; returns its end. Lanes of a group that fetch at the same instant share the setup. */
-      function fetchUnit(s: number, lane: number): number {
-        const group = s * R * W + Math.floor(lane / n);
-        left--;
-        if (groupFetched[group] !== virtual[s]) {
-          groupFetched[group] = virtual[s];
-          groupSetup[group] += setupIterations;
-        }
-        laneSetup[s * lanesEach + lane] = groupSetup[group];
-        return virtual[s] + setupIterations + support[draw(random)];
-      }
+      let last = 0;
 
       function recordActive(s: number): void {
         timeline!.stepMultiprocessor.push(s);
         timeline!.stepCycles.push(time[s]);
         timeline!.stepActiveGroups.push(activeGroups[s]);
+      }
+
+      /** A lane of a group takes a unit when the group's clock reads `clock`. */
+      function fetchUnit(s: number, group: number, lane: number, clock: number): void {
+        left--;
+        const at = s * groupsEach + group;
+        pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + support[draw(random)], lane);
       }
 
       function start(s: number, slot: number): void {
@@ -150,66 +115,129 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         lastDispatchCycles = time[s];
         for (let g = 0; g < W && left > 0; g++) {
           const group = slot * W + g;
+          const at = s * groupsEach + group;
           const lanes = Math.min(n, lanesPerBlock - g * n);
-          for (let lane = 0; lane < lanes && left > 0; lane++) {
-            push(s, fetchUnit(s, group * n + lane), group * n + lane);
-            groupLanes[s * R * W + group]++;
-          }
-          activeGroups[s]++;
+          for (let lane = 0; lane < lanes && left > 0; lane++) fetchUnit(s, group, lane, 0);
+          groupOffset[at] = virtual[s] + setupIterations;
+          const end = laneEnd[at * n] + groupOffset[at];
+          pushEntry(heapEnd, heapGroup, s * groupsEach, activeGroups[s]++, end, group);
           blockGroups[s * R + slot]++;
         }
         if (timeline) recordActive(s);
       }
 
-      function schedule(s: number): void {
-        if (activeLanes[s] === 0) return;
-        nextEnd[s] = time[s] + (heapEnd[s * lanesEach] - virtual[s]) * rate[activeGroups[s]];
-        queue.push(s);
+      function plan(s: number): void {
+        nextEnd[s] =
+          activeGroups[s] === 0
+            ? Infinity
+            : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
+      }
+
+      /** Runs a multiprocessor to its next end of units. */
+      function step(s: number): void {
+        const base = s * groupsEach;
+        const group = heapGroup[base];
+        const at = base + group;
+        time[s] = nextEnd[s];
+        virtual[s] = heapEnd[base];
+        const clock = laneEnd[at * n];
+        // Lanes that end at the same instant fetch together, so they share the setup.
+        let count = 0;
+        while (groupLanes[at] > 0 && laneEnd[at * n] === clock) {
+          ended[count++] = laneIndex[at * n];
+          popEntry(laneEnd, laneIndex, at * n, --groupLanes[at]);
+        }
+        const fetched = Math.min(count, left);
+        for (let i = 0; i < fetched; i++) fetchUnit(s, group, ended[i], clock);
+        if (fetched > 0) groupOffset[at] += setupIterations;
+        if (groupLanes[at] > 0) {
+          settleEntry(heapEnd, heapGroup, base, activeGroups[s], laneEnd[at * n] + groupOffset[at], group);
+        } else {
+          popEntry(heapEnd, heapGroup, base, --activeGroups[s]);
+          last = Math.max(last, time[s]);
+          const slot = Math.floor(group / W);
+          if (timeline) recordActive(s);
+          if (--blockGroups[s * R + slot] === 0) {
+            if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
+            // Nothing is left to fetch, so a block that starts now ends now.
+            if (block < G) start(s, slot);
+          }
+        }
+        plan(s);
       }
 
       for (let slot = 0; slot < R && block < G; slot++) {
         for (let s = 0; s < M && block < G; s++) start(s, slot);
       }
-      for (let s = 0; s < M; s++) schedule(s);
-      let last = 0;
+      const lanes = units - left;
+      for (let s = 0; s < M; s++) {
+        plan(s);
+        if (activeGroups[s] > 0) queue.push(s);
+      }
       let nextCheck = CANCEL_CHECK_UNITS;
       while (queue.size() > 0) {
-        if (units - left >= nextCheck) {
+        const done = units - left;
+        if (done >= nextCheck) {
           if (cancelled?.()) return NaN;
-          nextCheck = units - left + CANCEL_CHECK_UNITS;
+          nextCheck = done + CANCEL_CHECK_UNITS;
+        }
+        if (left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
+          // The queue is far from dry, units are all alike, and so multiprocessors do not meet: each goes ahead on its own.
+          const now = nextEnd[queue.first()];
+          const horizon = now * (1 + (AHEAD_SHARE * left) / done);
+          queue.clear();
+          for (let s = 0; s < M; s++) {
+            while (nextEnd[s] <= horizon) step(s);
+            if (activeGroups[s] > 0) queue.push(s);
+          }
+          continue;
         }
         const s = queue.pop();
-        const base = s * lanesEach;
-        time[s] = nextEnd[s];
-        virtual[s] = heapEnd[base];
-        const lane = heapLane[base];
-        const ownGroup = s * R * W + Math.floor(lane / n);
-        const waited = groupSetup[ownGroup] - laneSetup[base + lane];
-        const together = groupFetched[ownGroup] === virtual[s] && waited === setupIterations;
-        if (waited > 0 && !together) {
-          laneSetup[base + lane] = groupSetup[ownGroup];
-          settle(s, virtual[s] + waited, lane);
-        } else if (left > 0) {
-          settle(s, fetchUnit(s, lane), lane);
-        } else {
-          const size = --activeLanes[s];
-          if (size > 0) settle(s, heapEnd[base + size], heapLane[base + size]);
-          const group = Math.floor(lane / n);
-          last = Math.max(last, time[s]);
-          if (--groupLanes[s * R * W + group] === 0) {
-            activeGroups[s]--;
-            const slot = Math.floor(group / W);
-            if (timeline) recordActive(s);
-            if (--blockGroups[s * R + slot] === 0) {
-              if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
-              // Nothing is left to fetch, so a block that starts now ends now.
-              if (block < G) start(s, slot);
-            }
-          }
-        }
-        schedule(s);
+        step(s);
+        if (activeGroups[s] > 0) queue.push(s);
       }
       return last;
     },
   });
+}
+
+/** Whether an entry comes before that at a heap's position: by its key, then by its index. */
+function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
+  return key < keys[at] || (key === keys[at] && index < indices[at]);
+}
+
+/** Adds an entry to a binary heap of `size` entries that begins at `base`. */
+function pushEntry(keys: Float64Array, indices: Int32Array, base: number, size: number, key: number, index: number): void {
+  let i = size;
+  while (i > 0) {
+    const parent = (i - 1) >> 1;
+    if (!comesBefore(key, index, keys, indices, base + parent)) break;
+    keys[base + i] = keys[base + parent];
+    indices[base + i] = indices[base + parent];
+    i = parent;
+  }
+  keys[base + i] = key;
+  indices[base + i] = index;
+}
+
+/** Puts an entry in place of the first. */
+function settleEntry(keys: Float64Array, indices: Int32Array, base: number, size: number, key: number, index: number): void {
+  let i = 0;
+  for (;;) {
+    let child = 2 * i + 1;
+    if (child >= size) break;
+    const other = base + child + 1;
+    if (child + 1 < size && comesBefore(keys[other], indices[other], keys, indices, base + child)) child++;
+    if (comesBefore(key, index, keys, indices, base + child)) break;
+    keys[base + i] = keys[base + child];
+    indices[base + i] = indices[base + child];
+    i = child;
+  }
+  keys[base + i] = key;
+  indices[base + i] = index;
+}
+
+/** Removes the first entry; `size` entries are left. */
+function popEntry(keys: Float64Array, indices: Int32Array, base: number, size: number): void {
+  if (size > 0) settleEntry(keys, indices, base, size, keys[base + size], indices[base + size]);
 }
