@@ -8,7 +8,12 @@ const only = (name, from, allowed) => ({
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
-    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^(electron|virtual:|\\$)' } },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^(electron|virtual:|\\$)' },
+    },
     only('domain imports nothing', '^src-workers/domain', []),
     only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
     only('models import domain and numeric', '^src-workers/models', ['^src-workers/(domain|numeric)']),
@@ -17,9 +22,19 @@ module.exports = {
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),
     only('contract imports domain', '^src-main/contract', ['^src-workers/domain']),
-    only('services import contract, db and the pool', '^src-main/services', ['^src-main/contract', '^db', '^src-workers']),
-    only('hosts import services and contract', '^src-main/(desktop|serve|cli)', ['^src-main/(services|contract|hosts)', '^src-workers/domain']),
-    only('renderer imports contract, domain and models', '^src-renderer', ['^src-main/contract', '^src-workers/(domain|models|numeric)']),
+    only('services import contract, db and the pool', '^src-main/services', [
+      '^src-main/contract',
+      '^db',
+      '^src-workers',
+    ]),
+    only('hosts import services and contract', '^src-main/(desktop|serve|cli)', [
+      '^src-main/(services|contract|hosts)',
+      '^src-workers/domain',
+    ]),
+    only('renderer imports contract, domain and models', '^src-renderer', [
+      '^src-main/contract',
+      '^src-workers/(domain|models|numeric)',
+    ]),
     {
       name: 'piscina only in the worker and the pool',
       severity: 'error',
@@ -44,6 +59,9 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     exclude: { path: '^(out|test-results)' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types', 'svelte'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types', 'svelte'],
+    },
   },
 };

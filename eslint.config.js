@@ -20,7 +20,10 @@ export default ts.config(
         'error',
         { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
         { selector: 'TSEnumDeclaration', message: 'Use a union of literals.' },
-        { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Randomness is an argument.' },
+        {
+          selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+          message: 'Randomness is an argument.',
+        },
       ],
       eqeqeq: 'error',
       'no-console': 'error',
@@ -33,6 +36,9 @@ export default ts.config(
   },
   {
     files: ['**/*.svelte', '**/*.svelte.ts', 'src-renderer/**/*.ts'],
-    languageOptions: { parserOptions: { parser: ts.parser, extraFileExtensions: ['.svelte'] }, globals: { ...globals.browser } },
+    languageOptions: {
+      parserOptions: { parser: ts.parser, extraFileExtensions: ['.svelte'] },
+      globals: { ...globals.browser },
+    },
   },
 );

@@ -100,7 +100,9 @@ export function runsOf(statements: Statements, ownership: Ownership) {
 
   function rowOf(runId: number): RunRow {
     const row = get<RunRow>(`SELECT *, ${TAGS} FROM runs WHERE id = ?`, runId);
-    return row ?? refuse('not-found', `run ${runId} is not in this database; expected the number of a saved run`, { runId });
+    return (
+      row ?? refuse('not-found', `run ${runId} is not in this database; expected the number of a saved run`, { runId })
+    );
   }
 
   /** The run, if this store may write its results. */

@@ -19,7 +19,21 @@ interface Options {
 
 function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
   const simulated = rows.some((row) => row.simulated);
-  const head = ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'predicted, ms', ...(simulated ? ['simulated, ms'] : []), 'agg. loss', 'occ. %', 'limited by'];
+  const head = [
+    'rank',
+    'device',
+    'threads/unit',
+    'units/thread',
+    'balancing',
+    'block',
+    'grid',
+    'cap',
+    'predicted, ms',
+    ...(simulated ? ['simulated, ms'] : []),
+    'agg. loss',
+    'occ. %',
+    'limited by',
+  ];
   const cells = rows.map((row) => [
     row.rank,
     row.device,
@@ -39,7 +53,13 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
 }
 
 /** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
-async function reportSweep(engine: Engine, terminal: Terminal, run: RunRecord, elapsedMs: number, options: Options & { readonly top: number }): Promise<number> {
+async function reportSweep(
+  engine: Engine,
+  terminal: Terminal,
+  run: RunRecord,
+  elapsedMs: number,
+  options: Options & { readonly top: number },
+): Promise<number> {
   const { enumeratedCount, validCount, invalidCount } = run;
   const view = await engine.openRun(run.id);
   if (!view.ok) return reportFailure(terminal, view.error);
@@ -55,38 +75,62 @@ async function reportSweep(engine: Engine, terminal: Terminal, run: RunRecord, e
     });
     return EXIT_OK;
   }
-  terminal.out(`Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.\n`);
+  terminal.out(
+    `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.\n`,
+  );
   printDesigns(terminal, best);
   return EXIT_OK;
 }
 
 /** Predicts a study from a file. */
-export async function sweepCommand(engine: Engine, terminal: Terminal, file: string, options: Options & { readonly top: number }): Promise<number> {
+export async function sweepCommand(
+  engine: Engine,
+  terminal: Terminal,
+  file: string,
+  options: Options & { readonly top: number },
+): Promise<number> {
   const located = await readStudyFile(file);
   if (!located.ok) return reportFailure(terminal, located.error);
   const prepared = await prepareStudy(engine.context, located.value);
   if (!prepared.ok) return reportFailure(terminal, prepared.error);
   const start = performance.now();
-  const run = await followRun(engine, terminal, 'Predicting', () => startSweep(engine.context, located.value, prepared.value, null));
-  return run.ok ? reportSweep(engine, terminal, run.value, performance.now() - start, options) : reportFailure(terminal, run.error);
+  const run = await followRun(engine, terminal, 'Predicting', () =>
+    startSweep(engine.context, located.value, prepared.value, null),
+  );
+  return run.ok
+    ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
+    : reportFailure(terminal, run.error);
 }
 
 /** Goes on with a run that stopped before its end. */
-export async function resumeCommand(engine: Engine, terminal: Terminal, run: string, options: Options & { readonly top: number }): Promise<number> {
+export async function resumeCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: Options & { readonly top: number },
+): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const start = performance.now();
   const done = await followRun(engine, terminal, 'Going on', () => engine.resumeRun(id.value));
   if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
-  return done.ok ? reportSweep(engine, terminal, done.value, performance.now() - start, options) : reportFailure(terminal, done.error);
+  return done.ok
+    ? reportSweep(engine, terminal, done.value, performance.now() - start, options)
+    : reportFailure(terminal, done.error);
 }
 
-export async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: Options & { readonly top: number; readonly device?: string }): Promise<number> {
+export async function rankCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: Options & { readonly top: number; readonly device?: string },
+): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const view = await engine.openRun(id.value);
   if (!view.ok) return reportFailure(terminal, view.error);
-  const filter = options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
+  const filter =
+    options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
   if (!filter.ok) return reportFailure(terminal, filter.error);
   const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value.simulated);
   if (options.json) printJson(terminal, { runId: id.value, rows: rows.map(plainRow) });
@@ -107,7 +151,17 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
     printTable(
       terminal,
       ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', 'best, ms', 'best design'],
-      runs.value.map((row) => [row.id, row.kind, row.state, row.name, row.startedAt, row.enumerated, row.valid, row.bestTimeMs?.toPrecision(4) ?? '–', row.bestDesign ?? '']),
+      runs.value.map((row) => [
+        row.id,
+        row.kind,
+        row.state,
+        row.name,
+        row.startedAt,
+        row.enumerated,
+        row.valid,
+        row.bestTimeMs?.toPrecision(4) ?? '–',
+        row.bestDesign ?? '',
+      ]),
     );
   return EXIT_OK;
 }
@@ -128,7 +182,10 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
     ['State', value.error ? `${value.state}: ${value.error}` : value.state],
     ['Started', value.startedAt],
     ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
-    ['Designs', `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`],
+    [
+      'Designs',
+      `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
+    ],
     ['Devices', value.devices.map((device) => device.name).join(', ')],
     ['Versions', `Lockstep ${value.appVersion}, ${value.modelVersion}, seed ${value.seed}`],
     ['Machine', value.machine],
@@ -150,7 +207,16 @@ export async function devicesList(engine: Engine, terminal: Terminal, options: O
       ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width'],
       devices.value.map((device) =>
         device.kind === 'gpu'
-          ? [device.id, device.name, 'gpu', device.architecture, device.multiprocessors, (device.clockMhz / 1000).toFixed(2), device.memoryBandwidthGbS, device.threadGroupWidth]
+          ? [
+              device.id,
+              device.name,
+              'gpu',
+              device.architecture,
+              device.multiprocessors,
+              (device.clockMhz / 1000).toFixed(2),
+              device.memoryBandwidthGbS,
+              device.threadGroupWidth,
+            ]
           : [device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
       ),
     );
@@ -158,8 +224,18 @@ export async function devicesList(engine: Engine, terminal: Terminal, options: O
 }
 
 /** Devices side by side, GPUs only. */
-export async function compareCommand(engine: Engine, terminal: Terminal, ids: readonly string[], options: Options): Promise<number> {
-  if (ids.length < 2) return reportFailure(terminal, { code: 'bad-input', message: `devices compare: got ${ids.length} device, expected at least 2` }, true);
+export async function compareCommand(
+  engine: Engine,
+  terminal: Terminal,
+  ids: readonly string[],
+  options: Options,
+): Promise<number> {
+  if (ids.length < 2)
+    return reportFailure(
+      terminal,
+      { code: 'bad-input', message: `devices compare: got ${ids.length} device, expected at least 2` },
+      true,
+    );
   const table = await deviceRows(engine.context.catalogue, ids);
   if (!table.ok) return reportFailure(terminal, table.error);
   if (options.json) printJson(terminal, table.value);
@@ -167,7 +243,10 @@ export async function compareCommand(engine: Engine, terminal: Terminal, ids: re
     printTable(
       terminal,
       ['', ...table.value.names],
-      table.value.rows.map((row) => [row.label + (row.unit ? `, ${row.unit}` : ''), ...row.values.map((value) => Number(value.toPrecision(6)))]),
+      table.value.rows.map((row) => [
+        row.label + (row.unit ? `, ${row.unit}` : ''),
+        ...row.values.map((value) => Number(value.toPrecision(6))),
+      ]),
     );
   return EXIT_OK;
 }
@@ -176,7 +255,12 @@ export async function exportCommand(
   engine: Engine,
   terminal: Terminal,
   run: string,
-  options: Options & { readonly format: string; readonly output?: string; readonly design?: number; readonly top: number },
+  options: Options & {
+    readonly format: string;
+    readonly output?: string;
+    readonly design?: number;
+    readonly top: number;
+  },
   write: (file: string, text: string) => Promise<void>,
 ): Promise<number> {
   const id = runId(run);
@@ -201,29 +285,55 @@ export async function exportCommand(
       return reportFailure(terminal, { code: 'storage', message: `${options.output}: cannot be written (${reason})` });
     }
   }
-  if (options.json) printJson(terminal, { runId: id.value, fileName, mediaType, file: options.output ?? null, bytes: Buffer.byteLength(text), ...(options.output === undefined ? { text } : {}) });
+  if (options.json)
+    printJson(terminal, {
+      runId: id.value,
+      fileName,
+      mediaType,
+      file: options.output ?? null,
+      bytes: Buffer.byteLength(text),
+      ...(options.output === undefined ? { text } : {}),
+    });
   else terminal.err(`Wrote ${options.output}.\n`);
   return EXIT_OK;
 }
 
-export async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<number> {
+export async function reproduceCommand(
+  terminal: Terminal,
+  paper: string | undefined,
+  options: Options,
+): Promise<number> {
   const tables = reproduction(paper);
   if (!tables.ok) return reportFailure(terminal, tables.error, true);
   const passed = tables.value.every((table) => table.passed);
   if (options.json) printJson(terminal, { tables: tables.value });
   else
     for (const table of tables.value) {
-      terminal.out(`${table.citation}\n${table.table}${table.unit === '1' ? '' : `, ${table.unit}`}: ${table.passed ? 'reproduced' : 'NOT reproduced'}\n`);
+      terminal.out(
+        `${table.citation}\n${table.table}${table.unit === '1' ? '' : `, ${table.unit}`}: ${table.passed ? 'reproduced' : 'NOT reproduced'}\n`,
+      );
       printTable(
         terminal,
         ['', 'paper', 'ours', 'error', 'tolerance', ''],
-        table.rows.map((row) => [row.label, row.paper, Number(row.ours.toPrecision(7)), row.errorKind === 'relative' ? `${(row.error * 100).toFixed(3)} %` : row.error.toPrecision(3), row.errorKind === 'relative' ? `${(row.tolerance * 100).toFixed(3)} %` : row.tolerance, row.passed ? 'ok' : 'FAILED']),
+        table.rows.map((row) => [
+          row.label,
+          row.paper,
+          Number(row.ours.toPrecision(7)),
+          row.errorKind === 'relative' ? `${(row.error * 100).toFixed(3)} %` : row.error.toPrecision(3),
+          row.errorKind === 'relative' ? `${(row.tolerance * 100).toFixed(3)} %` : row.tolerance,
+          row.passed ? 'ok' : 'FAILED',
+        ]),
       );
       for (const note of table.notes) terminal.out(`  ${note}\n`);
       terminal.out('\n');
     }
   if (passed) return EXIT_OK;
-  const failed = fail('conflict', `${tables.value.filter((table) => !table.passed).map((table) => `${table.paper} ${table.table}`).join(', ')}: outside tolerance`);
+  const failed = fail(
+    'conflict',
+    `${tables.value
+      .filter((table) => !table.passed)
+      .map((table) => `${table.paper} ${table.table}`)
+      .join(', ')}: outside tolerance`,
+  );
   return failed.ok ? EXIT_FAILED : reportFailure(terminal, failed.error);
 }
-

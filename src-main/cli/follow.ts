@@ -7,11 +7,18 @@ import { progressBar, type Terminal } from './output.ts';
 
 /** The number of a run, as typed. */
 export function runId(text: string): Result<number> {
-  return /^[1-9]\d{0,14}$/.test(text) ? { ok: true, value: Number(text) } : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
+  return /^[1-9]\d{0,14}$/.test(text)
+    ? { ok: true, value: Number(text) }
+    : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
 }
 
 /** Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved. */
-export async function followRun(engine: Engine, terminal: Terminal, label: string, start: () => Promise<Result<SweepHandle>>): Promise<Result<RunRecord>> {
+export async function followRun(
+  engine: Engine,
+  terminal: Terminal,
+  label: string,
+  start: () => Promise<Result<SweepHandle>>,
+): Promise<Result<RunRecord>> {
   const bar = progressBar(terminal, label);
   let saved = 0;
   const unsubscribe = engine.subscribe((event, payload) => {

@@ -12,9 +12,28 @@ import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/oc
 import { APP_VERSION } from '../services/version.ts';
 import { runId } from './follow.ts';
 import { simulateCommand } from './simulate.ts';
-import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, numberList, printJson, printTable, processTerminal, reportFailure, type Terminal } from './output.ts';
-import { compareCommand, devicesList, exportCommand, rankCommand, reproduceCommand,
-  resumeCommand, runsList, runsShow, sweepCommand } from './commands.ts';
+import {
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  numberList,
+  printJson,
+  printTable,
+  processTerminal,
+  reportFailure,
+  type Terminal,
+} from './output.ts';
+import {
+  compareCommand,
+  devicesList,
+  exportCommand,
+  rankCommand,
+  reproduceCommand,
+  resumeCommand,
+  runsList,
+  runsShow,
+  sweepCommand,
+} from './commands.ts';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -27,7 +46,8 @@ export async function main(args: readonly string[], terminal: Terminal = process
   const places = programPlaces();
 
   const whole = (text: string): number => {
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 0.`);
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
+      throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 0.`);
     return Number(text);
   };
   const positive = (text: string): number => {
@@ -42,7 +62,11 @@ export async function main(args: readonly string[], terminal: Terminal = process
   };
 
   const command = (parent: Command, signature: string, summary: string): Command =>
-    parent.command(signature).description(summary).option('--json', 'print one JSON document on standard output, nothing else there').option('--db <file>', 'database to use');
+    parent
+      .command(signature)
+      .description(summary)
+      .option('--json', 'print one JSON document on standard output, nothing else there')
+      .option('--db <file>', 'database to use');
 
   /** Shows a result: JSON or text, or the failure. */
   const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
@@ -78,27 +102,52 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: (text, write) => write(`lockstep: ${text.replace(/^error: /, '').trim().replaceAll('\n', ' ')}\n`),
+      outputError: (text, write) =>
+        write(
+          `lockstep: ${text
+            .replace(/^error: /, '')
+            .trim()
+            .replaceAll('\n', ' ')}\n`,
+        ),
     });
 
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')
-    .requiredOption('--workload <W>', 'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …')
+    .requiredOption(
+      '--workload <W>',
+      'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …',
+    )
     .option('--n <list>', 'units per work group', sizes, [2, 4, 8, 16, 32])
     .option('--truncation <mass>', 'probability cut from an infinite support')
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
       if (truncation !== undefined && !(truncation > 0 && truncation <= 0.01)) {
-        status = reportFailure(terminal, badUsage(`--truncation: got "${options.truncation}", expected a number above 0 and at most 0.01`), true);
+        status = reportFailure(
+          terminal,
+          badUsage(`--truncation: got "${options.truncation}", expected a number above 0 and at most 0.01`),
+          true,
+        );
         return;
       }
       const report = await lossReport(options.workload, options.n, process.cwd(), truncation);
       show(report, options, ({ workload, rows }) => {
-        terminal.out(`${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}`);
-        terminal.out(workload.truncatedMass > 0 ? `, ${workload.truncatedMass.toExponential(2)} of the probability cut\n` : '\n');
+        terminal.out(
+          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}`,
+        );
+        terminal.out(
+          workload.truncatedMass > 0 ? `, ${workload.truncatedMass.toExponential(2)} of the probability cut\n` : '\n',
+        );
         printTable(
           terminal,
           ['n', 'mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
-          rows.map((row) => [row.n, row.meanLoss.toFixed(4), row.standardDeviationLoss.toFixed(4), row.aggregateLoss.toFixed(4), row.quantiles.p50.toFixed(3), row.quantiles.p95.toFixed(3), row.quantiles.p99.toFixed(3)]),
+          rows.map((row) => [
+            row.n,
+            row.meanLoss.toFixed(4),
+            row.standardDeviationLoss.toFixed(4),
+            row.aggregateLoss.toFixed(4),
+            row.quantiles.p50.toFixed(3),
+            row.quantiles.p95.toFixed(3),
+            row.quantiles.p99.toFixed(3),
+          ]),
         );
       });
     });
@@ -109,50 +158,95 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .option('--block <threads>', 'threads per block', positive)
     .option('--registers <count>', 'registers per thread', whole, 32)
     .option('--shared <bytes>', 'shared memory per block', whole, 0)
-    .option('--batch <file>', 'CSV with compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes')
-    .action(async (options: GlobalOptions & { cc?: string; device?: string; block?: number; registers: number; shared: number; batch?: string }) => {
-      if (options.batch !== undefined) {
-        const text = await readText(options.batch);
-        const rows = text.ok ? occupancyBatch(text.value, options.batch) : text;
-        show(rows.ok ? { ok: true, value: { rows: rows.value } } : rows, options, ({ rows: all }) =>
-          printTable(terminal, ['cc', 'block', 'registers', 'shared', 'blocks/SM', 'limited by'], all.map((row) => [row.computeCapability, row.blockThreads, row.registersPerThread, row.sharedMemoryBytes, row.blocksPerSm, row.limitedBy.join(' ')])),
-        );
-        return;
-      }
-      if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
-        status = reportFailure(terminal, badUsage('occupancy: expected --block and one of --cc or --device, or --batch FILE.csv'), true);
-        return;
-      }
-      const usage = { blockThreads: options.block, registersPerThread: options.registers, sharedMemoryBytesPerBlock: options.shared };
-      const print = (result: ReturnType<typeof nvidiaOccupancy>): void =>
-        show(result, options, (value) =>
-          terminal.out(`${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}\n`),
-        );
-      if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
-      else
-        await withEngine(options, async (engine) => {
-          print(await deviceOccupancy(engine.context.catalogue, options.device!, usage));
-          return status;
-        });
-    });
+    .option(
+      '--batch <file>',
+      'CSV with compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes',
+    )
+    .action(
+      async (
+        options: GlobalOptions & {
+          cc?: string;
+          device?: string;
+          block?: number;
+          registers: number;
+          shared: number;
+          batch?: string;
+        },
+      ) => {
+        if (options.batch !== undefined) {
+          const text = await readText(options.batch);
+          const rows = text.ok ? occupancyBatch(text.value, options.batch) : text;
+          show(rows.ok ? { ok: true, value: { rows: rows.value } } : rows, options, ({ rows: all }) =>
+            printTable(
+              terminal,
+              ['cc', 'block', 'registers', 'shared', 'blocks/SM', 'limited by'],
+              all.map((row) => [
+                row.computeCapability,
+                row.blockThreads,
+                row.registersPerThread,
+                row.sharedMemoryBytes,
+                row.blocksPerSm,
+                row.limitedBy.join(' '),
+              ]),
+            ),
+          );
+          return;
+        }
+        if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
+          status = reportFailure(
+            terminal,
+            badUsage('occupancy: expected --block and one of --cc or --device, or --batch FILE.csv'),
+            true,
+          );
+          return;
+        }
+        const usage = {
+          blockThreads: options.block,
+          registersPerThread: options.registers,
+          sharedMemoryBytesPerBlock: options.shared,
+        };
+        const print = (result: ReturnType<typeof nvidiaOccupancy>): void =>
+          show(result, options, (value) =>
+            terminal.out(
+              `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}\n`,
+            ),
+          );
+        if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
+        else
+          await withEngine(options, async (engine) => {
+            print(await deviceOccupancy(engine.context.catalogue, options.device!, usage));
+            return status;
+          });
+      },
+    );
 
   command(program, 'sweep <study>', 'predict every design of a study and save the run')
     .option('--top <count>', 'best designs to print', positive, 10)
-    .action((study: string, options: GlobalOptions & { top: number }) => withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)));
+    .action((study: string, options: GlobalOptions & { top: number }) =>
+      withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
+    );
 
   command(program, 'rank <run>', 'the best designs of a run')
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
-    .action((run: string, options: GlobalOptions & { top: number; device?: string }) => withEngine(options, (engine) => rankCommand(engine, terminal, run, options)));
+    .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
+      withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
+    );
 
   command(program, 'simulate <run>', 'play the best designs of a run, event by event')
     .option('--top <count>', 'designs to simulate', positive, 20)
     .option('--device <id>', 'only this device')
-    .action((run: string, options: GlobalOptions & { top: number; device?: string }) => withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)));
+    .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
+      withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)),
+    );
 
   const runs = program.command('runs').description('saved runs');
-  command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) => withEngine(options, (engine) => runsList(engine, terminal, options)));
-  command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) => withEngine(options, (engine) => runsShow(engine, terminal, run, options)));
+  command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
+    withEngine(options, (engine) => runsList(engine, terminal, options)),
+  );
+  command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) =>
+    withEngine(options, (engine) => runsShow(engine, terminal, run, options)),
+  );
   for (const [name, procedure, text] of [
     ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again)'],
     ['restore', 'runs.restore', 'take a run out of the bin'],
@@ -171,10 +265,14 @@ export async function main(args: readonly string[], terminal: Terminal = process
 
   command(runs, 'resume <run>', 'go on with a run that stopped before its end')
     .option('--top <count>', 'best designs to print', positive, 10)
-    .action((run: string, options: GlobalOptions & { top: number }) => withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)));
+    .action((run: string, options: GlobalOptions & { top: number }) =>
+      withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)),
+    );
 
   const devices = program.command('devices').description('the device catalogue');
-  command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) => withEngine(options, (engine) => devicesList(engine, terminal, options)));
+  command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
+    withEngine(options, (engine) => devicesList(engine, terminal, options)),
+  );
   command(devices, 'show <id>', 'one device with its sources').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
       const list = await engine.context.catalogue.list();
@@ -188,15 +286,18 @@ export async function main(args: readonly string[], terminal: Terminal = process
       return EXIT_OK;
     }),
   );
-  command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) => withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)));
-  command(devices, 'add <file>', 'add your own device from a JSON file').action((file: string, options: GlobalOptions) =>
-    withEngine(options, async (engine) => {
-      const text = await readText(file);
-      const json = text.ok ? parseJson(text.value, file) : text;
-      const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
-      show(saved, options, (device) => terminal.out(`Saved ${device.id}.\n`));
-      return status;
-    }),
+  command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
+    withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),
+  );
+  command(devices, 'add <file>', 'add your own device from a JSON file').action(
+    (file: string, options: GlobalOptions) =>
+      withEngine(options, async (engine) => {
+        const text = await readText(file);
+        const json = text.ok ? parseJson(text.value, file) : text;
+        const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
+        show(saved, options, (device) => terminal.out(`Saved ${device.id}.\n`));
+        return status;
+      }),
   );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
@@ -211,10 +312,16 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .option('--design <index>', 'the design to recommend instead of the best', whole)
     .option('--top <count>', 'designs to list', positive, 100)
     .action((run: string, options: GlobalOptions & { format: string; output?: string; design?: number; top: number }) =>
-      withEngine(options, (engine) => exportCommand(engine, terminal, run, options, (file, text) => writeFile(file, text))),
+      withEngine(options, (engine) =>
+        exportCommand(engine, terminal, run, options, (file, text) => writeFile(file, text)),
+      ),
     );
 
-  command(program, 'reproduce [paper]', "the papers' tables against ours; fails where one is outside its tolerance").action(async (paper: string | undefined, options: GlobalOptions) => {
+  command(
+    program,
+    'reproduce [paper]',
+    "the papers' tables against ours; fails where one is outside its tolerance",
+  ).action(async (paper: string | undefined, options: GlobalOptions) => {
     status = await reproduceCommand(terminal, paper, options);
   });
 
@@ -223,7 +330,9 @@ export async function main(args: readonly string[], terminal: Terminal = process
     if (options.json) printJson(terminal, { checks });
     else
       for (const check of checks) {
-        terminal.out(`${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}\n`);
+        terminal.out(
+          `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}\n`,
+        );
         if (check.advice) terminal.out(`${' '.repeat(24)} ${check.advice}\n`);
       }
     status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
@@ -246,7 +355,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-    return reportFailure(terminal, { code: 'internal', message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}` });
+    return reportFailure(terminal, {
+      code: 'internal',
+      message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    });
   }
   return status;
 }
@@ -263,4 +375,3 @@ async function readText(file: string): Promise<Result<string>> {
     return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
   }
 }
-

@@ -37,12 +37,20 @@ export function printJson(terminal: Terminal, value: unknown): void {
 }
 
 /** A table with right-aligned numbers. */
-export function printTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+export function printTable(
+  terminal: Terminal,
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): void {
   const cells = [head, ...rows.map((row) => row.map(String))];
-  const numeric = head.map((_, column) => rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))));
+  const numeric = head.map((_, column) =>
+    rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),
+  );
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
   for (const row of cells) {
-    const line = row.map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ');
+    const line = row
+      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .join('  ');
     terminal.out(`${line.trimEnd()}\n`);
   }
 }
@@ -62,7 +70,9 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
       const filled = Math.round(fraction * width);
       const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
       const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
-      terminal.err(`\r\x1b[2K${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`);
+      terminal.err(
+        `\r\x1b[2K${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`,
+      );
     },
     clear: () => terminal.err('\r\x1b[2K'),
   };
@@ -73,4 +83,3 @@ export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;
 }
-

@@ -24,7 +24,12 @@ function median(values: readonly number[]): number {
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
 
 /** Simulates the best designs of a sweep. Ctrl-C stops it and keeps what was saved. */
-export async function simulateCommand(engine: Engine, terminal: Terminal, run: string, options: SimulateOptions): Promise<number> {
+export async function simulateCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: SimulateOptions,
+): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const input = validate(
@@ -38,7 +43,12 @@ export async function simulateCommand(engine: Engine, terminal: Terminal, run: s
 }
 
 /** Prints what a `simulate` run found, beside the predictions it checks. */
-export async function reportSimulations(engine: Engine, terminal: Terminal, run: RunRecord, options: { readonly json?: boolean }): Promise<number> {
+export async function reportSimulations(
+  engine: Engine,
+  terminal: Terminal,
+  run: RunRecord,
+  options: { readonly json?: boolean },
+): Promise<number> {
   const request = simulationRequest(run);
   if (!request.ok) return reportFailure(terminal, request.error);
   const view = await engine.openRun(request.value.sourceRunId);
@@ -47,17 +57,45 @@ export async function reportSimulations(engine: Engine, terminal: Terminal, run:
   if (!found.ok) return reportFailure(terminal, found.error);
   const rows = simulatedRows(view.value, found.value);
   const agreement = {
-    spearman: rows.length > 1 ? spearman(Float64Array.from(rows, (row) => row.predictedMs), Float64Array.from(rows, (row) => row.simulated.meanMs)) : null,
+    spearman:
+      rows.length > 1
+        ? spearman(
+            Float64Array.from(rows, (row) => row.predictedMs),
+            Float64Array.from(rows, (row) => row.simulated.meanMs),
+          )
+        : null,
     medianAbsoluteDifference: median(rows.map((row) => Math.abs(row.difference))),
   };
   if (options.json) {
-    printJson(terminal, { runId: run.id, sourceRunId: view.value.run.id, rows: rows.map(plainSimulation), ...agreement });
+    printJson(terminal, {
+      runId: run.id,
+      sourceRunId: view.value.run.id,
+      rows: rows.map(plainSimulation),
+      ...agreement,
+    });
     return EXIT_OK;
   }
-  terminal.out(`Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.\n`);
+  terminal.out(
+    `Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.\n`,
+  );
   printTable(
     terminal,
-    ['rank', 'device', 'threads/unit', 'units/thread', 'balancing', 'block', 'grid', 'cap', 'simulated, ms', '±', 'median', 'runs', 'predicted, ms', 'difference'],
+    [
+      'rank',
+      'device',
+      'threads/unit',
+      'units/thread',
+      'balancing',
+      'block',
+      'grid',
+      'cap',
+      'simulated, ms',
+      '±',
+      'median',
+      'runs',
+      'predicted, ms',
+      'difference',
+    ],
     rows.map((row) => [
       row.tied ? `=${row.rank}` : row.rank,
       row.device,
@@ -76,11 +114,22 @@ export async function reportSimulations(engine: Engine, terminal: Terminal, run:
     ]),
   );
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
-  terminal.out(`Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.\n`);
+  terminal.out(
+    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.\n`,
+  );
   return EXIT_OK;
 }
 
-function plainSimulation({ rank, tied, deviceId, design, designIndex, predictedMs, simulated, difference }: SimulatedDesign) {
+function plainSimulation({
+  rank,
+  tied,
+  deviceId,
+  design,
+  designIndex,
+  predictedMs,
+  simulated,
+  difference,
+}: SimulatedDesign) {
   return {
     rank,
     tied,

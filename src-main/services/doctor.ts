@@ -12,7 +12,12 @@ function firstLine(program: string, args: readonly string[], pattern: RegExp): P
   return new Promise((resolve) => {
     execFile(program, [...args], { timeout: COMMAND_TIMEOUT_MS, windowsHide: true }, (error, stdout) => {
       if (error) return resolve(null);
-      resolve(stdout.split('\n').find((line) => pattern.test(line))?.trim() ?? null);
+      resolve(
+        stdout
+          .split('\n')
+          .find((line) => pattern.test(line))
+          ?.trim() ?? null,
+      );
     });
   });
 }
@@ -32,8 +37,16 @@ async function findInPath(names: readonly string[]): Promise<string | null> {
   return null;
 }
 
-function check(id: string, label: string, found: string | null, advice: string, state: DoctorCheck['state'] = 'absent'): DoctorCheck {
-  return found === null ? { id, label, state, found: 'not found', advice } : { id, label, state: 'ok', found, advice: '' };
+function check(
+  id: string,
+  label: string,
+  found: string | null,
+  advice: string,
+  state: DoctorCheck['state'] = 'absent',
+): DoctorCheck {
+  return found === null
+    ? { id, label, state, found: 'not found', advice }
+    : { id, label, state: 'ok', found, advice: '' };
 }
 
 /** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
@@ -42,24 +55,66 @@ export async function doctorChecks(databaseFile: string): Promise<readonly Docto
   const node: DoctorCheck =
     major >= 22
       ? check('node', 'Node', `${process.version} (${process.execPath})`, '')
-      : { id: 'node', label: 'Node', state: 'problem', found: process.version, advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.' };
+      : {
+          id: 'node',
+          label: 'Node',
+          state: 'problem',
+          found: process.version,
+          advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.',
+        };
   const database = await stat(databaseFile).then(
     (info) => `${databaseFile} (${(info.size / 1e6).toFixed(1)} MB)`,
-    async () => ((await access(dirname(databaseFile), constants.W_OK).then(() => true, () => false)) ? `${databaseFile} (not created yet)` : null),
+    async () =>
+      (await access(dirname(databaseFile), constants.W_OK).then(
+        () => true,
+        () => false,
+      ))
+        ? `${databaseFile} (not created yet)`
+        : null,
   );
-  const electron = process.env.LOCKSTEP_ELECTRON ?? (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
-  const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findInPath(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge']));
+  const electron =
+    process.env.LOCKSTEP_ELECTRON ??
+    (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
+  const browser =
+    process.env.LOCKSTEP_CHROMIUM ??
+    (await findInPath(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge']));
   const [nvcc, gpu] = await Promise.all([
     firstLine('nvcc', ['--version'], /release/),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
   ]);
   return [
     node,
-    check('processor', 'Processor', `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`, ''),
-    check('database', 'Database', database, `The folder of ${databaseFile} cannot be written; choose another with --db FILE.`, 'problem'),
-    check('electron', 'Electron', electron, 'The desktop window needs it: npx install-electron. The browser host (lockstep serve) works without.'),
-    check('browser', 'Browser', browser, 'A Chromium-based browser shows the browser host best, and runs the browser tests.'),
-    check('nvcc', 'CUDA compiler', nvcc, 'Install the CUDA toolkit and put nvcc in PATH to compile kernels here. Predictions do not need it.'),
+    check(
+      'processor',
+      'Processor',
+      `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+      '',
+    ),
+    check(
+      'database',
+      'Database',
+      database,
+      `The folder of ${databaseFile} cannot be written; choose another with --db FILE.`,
+      'problem',
+    ),
+    check(
+      'electron',
+      'Electron',
+      electron,
+      'The desktop window needs it: npx install-electron. The browser host (lockstep serve) works without.',
+    ),
+    check(
+      'browser',
+      'Browser',
+      browser,
+      'A Chromium-based browser shows the browser host best, and runs the browser tests.',
+    ),
+    check(
+      'nvcc',
+      'CUDA compiler',
+      nvcc,
+      'Install the CUDA toolkit and put nvcc in PATH to compile kernels here. Predictions do not need it.',
+    ),
     check('cuda', 'CUDA device', gpu, 'No NVIDIA device answers nvidia-smi. Predictions do not need one.'),
   ];
 }

@@ -27,7 +27,12 @@ export interface LossReport {
 }
 
 /** The losses of a workload over group sizes (Swatman 2022): closed form for the moments, the distribution for quantiles. */
-export async function lossReport(workload: string, groupSizes: readonly number[], folder: string, truncation?: number): Promise<Result<LossReport>> {
+export async function lossReport(
+  workload: string,
+  groupSizes: readonly number[],
+  folder: string,
+  truncation?: number,
+): Promise<Result<LossReport>> {
   const openFile = fileOpener(folder);
   const law = await resolveWorkload(workload, truncation === undefined ? { openFile } : { openFile, truncation });
   if (!law.ok) return law;
@@ -38,9 +43,16 @@ export async function lossReport(workload: string, groupSizes: readonly number[]
       meanLoss: row.meanLoss,
       standardDeviationLoss: row.standardDeviationLoss,
       aggregateLoss: row.aggregateLoss,
-      quantiles: { p50: quantile(distribution, 0.5), p95: quantile(distribution, 0.95), p99: quantile(distribution, 0.99) },
+      quantiles: {
+        p50: quantile(distribution, 0.5),
+        p95: quantile(distribution, 0.95),
+        p99: quantile(distribution, 0.99),
+      },
       distribution: { method: distribution.method, resolution: distribution.resolution },
     };
   });
-  return ok({ workload: { label: law.value.label, ...moments(law.value), truncatedMass: law.value.truncatedMass }, rows });
+  return ok({
+    workload: { label: law.value.label, ...moments(law.value), truncatedMass: law.value.truncatedMass },
+    rows,
+  });
 }

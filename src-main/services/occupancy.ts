@@ -35,7 +35,11 @@ export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): R
   return residency.ok ? ok(report(residency.value)) : residency;
 }
 
-export async function deviceOccupancy(catalogue: Catalogue, deviceId: string, usage: BlockUsage): Promise<Result<OccupancyReport>> {
+export async function deviceOccupancy(
+  catalogue: Catalogue,
+  deviceId: string,
+  usage: BlockUsage,
+): Promise<Result<OccupancyReport>> {
   const device = await catalogue.gpus([deviceId]);
   if (!device.ok) return device;
   const checked = checkUsage(usage);
@@ -43,7 +47,12 @@ export async function deviceOccupancy(catalogue: Catalogue, deviceId: string, us
   return ok(report(residentBlocks(device.value[0]!, checked.value)));
 }
 
-const BATCH_COLUMNS = ['compute_capability', 'block_threads', 'registers_per_thread', 'dynamic_shared_memory_bytes'] as const;
+const BATCH_COLUMNS = [
+  'compute_capability',
+  'block_threads',
+  'registers_per_thread',
+  'dynamic_shared_memory_bytes',
+] as const;
 
 export interface OccupancyRow extends OccupancyReport {
   readonly computeCapability: string;
@@ -57,19 +66,37 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0]!.split(',').map((cell) => cell.trim());
   if (BATCH_COLUMNS.some((name, at) => head[at] !== name))
-    return fail('bad-input', `${fileName}, line 1: got "${lines[0]!.slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`);
+    return fail(
+      'bad-input',
+      `${fileName}, line 1: got "${lines[0]!.slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`,
+    );
   const rows: OccupancyRow[] = [];
   for (let line = 1; line < lines.length; line += 1) {
     if (lines[line]!.trim() === '') continue;
     const cells = lines[line]!.split(',').map((cell) => cell.trim());
     const [computeCapability, ...numbers] = cells.slice(0, 4);
-    if (numbers.length < 3) return fail('bad-input', `${fileName}, line ${line + 1}: got ${cells.length} columns, expected at least 4`);
+    if (numbers.length < 3)
+      return fail('bad-input', `${fileName}, line ${line + 1}: got ${cells.length} columns, expected at least 4`);
     const wrong = numbers.findIndex((cell) => !/^\d+$/.test(cell));
-    if (wrong >= 0) return fail('bad-input', `${fileName}, line ${line + 1}, ${BATCH_COLUMNS[wrong + 1]}: got "${numbers[wrong]}", expected a whole number ≥ 0`);
+    if (wrong >= 0)
+      return fail(
+        'bad-input',
+        `${fileName}, line ${line + 1}, ${BATCH_COLUMNS[wrong + 1]}: got "${numbers[wrong]}", expected a whole number ≥ 0`,
+      );
     const [blockThreads, registersPerThread, sharedMemoryBytes] = numbers.map(Number) as [number, number, number];
-    const one = nvidiaOccupancy(computeCapability!, { blockThreads, registersPerThread, sharedMemoryBytesPerBlock: sharedMemoryBytes });
+    const one = nvidiaOccupancy(computeCapability!, {
+      blockThreads,
+      registersPerThread,
+      sharedMemoryBytesPerBlock: sharedMemoryBytes,
+    });
     if (!one.ok) return fail(one.error.code, `${fileName}, line ${line + 1}: ${one.error.message}`);
-    rows.push({ computeCapability: computeCapability!, blockThreads, registersPerThread, sharedMemoryBytes, ...one.value });
+    rows.push({
+      computeCapability: computeCapability!,
+      blockThreads,
+      registersPerThread,
+      sharedMemoryBytes,
+      ...one.value,
+    });
   }
   return ok(rows);
 }

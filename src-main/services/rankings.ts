@@ -216,9 +216,7 @@ export function designSlices(
   );
 }
 
-export function landscapeAxes(
-  view: RunView,
-): readonly {
+export function landscapeAxes(view: RunView): readonly {
   readonly id: string;
   readonly label: string;
   readonly values: readonly string[];

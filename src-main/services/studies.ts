@@ -35,7 +35,8 @@ export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> 
     return fail('storage', `${what}: not a study this version can read`);
   const study = validate(studySchema, spec.study, what);
   if (!study.ok) return study;
-  const baseFolder = 'baseFolder' in spec && typeof spec.baseFolder === 'string' && isAbsolute(spec.baseFolder) ? spec.baseFolder : null;
+  const baseFolder =
+    'baseFolder' in spec && typeof spec.baseFolder === 'string' && isAbsolute(spec.baseFolder) ? spec.baseFolder : null;
   return ok({ study: study.value, baseFolder, example: 'example' in spec && spec.example === true });
 }
 
@@ -47,7 +48,9 @@ export async function saveStudy(store: StoreClient, located: LocatedStudy, id?: 
 /** The example studies that come with Lockstep, in order of their file names, Acts first. */
 export async function exampleStudies(resourceFolder: string): Promise<Result<readonly LocatedStudy[]>> {
   const folder = join(resourceFolder, 'db', 'examples');
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
+  const names = (await readdir(folder))
+    .filter((name) => name.endsWith('.json'))
+    .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
   const studies: LocatedStudy[] = [];
   for (const name of names) {
     const study = await readStudyFile(join(folder, name));

@@ -25,15 +25,6 @@ export interface ChartTheme {
   readonly animationMs: number;
 }
 
-/** Shapes of series 1–5, so that colour is never the only sign. As ECharts symbols. */
-export const SERIES_SHAPES = [
-  'rect',
-  'diamond',
-  'triangle',
-  'path://M1,0 L4,3 L7,0 L8,1 L5,4 L8,7 L7,8 L4,5 L1,8 L0,7 L3,4 L0,1 Z',
-  'circle',
-];
-
 /** Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by themselves. */
 export function readColours(tokens: readonly string[]): string[] {
   const probe = document.createElement('span');

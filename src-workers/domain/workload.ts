@@ -19,11 +19,3 @@ export interface LawMoments {
   readonly supportMin: number;
   readonly supportMax: number;
 }
-
-/** A workload: how many units, and the law of their lengths (in the workload grammar, resolved to a `LengthLaw`). */
-export interface WorkloadSpec {
-  /** Workload grammar: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`, `example:collatz`, … */
-  readonly lengths: string;
-  /** Number of independent work units, ≥ 1. */
-  readonly units: number;
-}

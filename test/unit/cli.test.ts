@@ -401,7 +401,7 @@ describe('as a process', () => {
     const ended = await interrupted(file, 'SIGINT');
     expect(ended).toMatchObject({ status: 1, signal: null, out: '' });
     expect(ended.err).toMatch(
-      /^lockstep: run 1 stopped after [\d,]+ of 49,152 designs; what was predicted is saved\n$/,
+      /^lockstep: run 1 stopped after [\d,]+ of 49,152 designs; what was predicted is saved, and lockstep runs resume 1 goes on\n$/,
     );
     expect(await json('runs', 'show', '1', '--db', file)).toMatchObject({ state: 'cancelled' });
   });

@@ -96,13 +96,17 @@ describe('the token', () => {
 });
 
 describe('requests', () => {
-  test.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.evil.example:1', '10.0.0.1', 'x@localhost'])(
-    'the Host %j is refused, with the cookie and with the token',
-    async (name) => {
-      expect(await ask('/', { cookie, host: name })).toMatchObject({ status: 403 });
-      expect(await ask(`/?token=${TOKEN}`, { host: name })).toMatchObject({ status: 403 });
-    },
-  );
+  test.each([
+    'evil.example',
+    'evil.example:80',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example:1',
+    '10.0.0.1',
+    'x@localhost',
+  ])('the Host %j is refused, with the cookie and with the token', async (name) => {
+    expect(await ask('/', { cookie, host: name })).toMatchObject({ status: 403 });
+    expect(await ask(`/?token=${TOKEN}`, { host: name })).toMatchObject({ status: 403 });
+  });
 
   test.each(['localhost', 'localhost:9', '127.0.0.1:4321', '[::1]:80', 'LOCALHOST:1'])(
     'a tunnel’s Host %s is accepted',
