@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { studyAxes } from '../../src-main/services/plan.ts';
+import { packLengths, unpackLengths } from '../../src-main/services/workloads.ts';
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
+import { cpuSweep } from '../../src-workers/models/contention/cores.ts';
+import { amdahlLoads, triangularLoads } from '../../src-workers/models/contention/loads.ts';
+import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/published.ts';
+import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { coreLoads, createCpuLoads } from '../../src-workers/sweep/cpu.ts';
+import { drawnLengths, MAX_ENTRIES, orderedLengths } from '../../src-workers/sweep/ordered.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+import { createPredictor, describeDesign, explainDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createRanking } from '../../src-workers/sweep/ranking.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { cpu, CPUS, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+
+const SPMV: StudyFile['kernel'] = {
+  ...KERNEL,
+  bytesPerIteration: 12,
+  bytesPerUnit: 20,
+  lengthsKnownBeforeLaunch: true,
+};
+const PARTITIONS = ['row-split', 'nonzero-split', 'merge-path'];
+const onCpus = (change: Partial<StudyFile> = {}): StudyFile =>
+  oneDesign({
+    workload: { lengths: 'mtx:ca-GrQc.mtx', units: 5242 },
+    kernel: SPMV,
+    devices: CPUS.map(({ id }) => id),
+    axes: { blockThreads: [1], balancing: PARTITIONS, cores: { from: 1, to: 72 } },
+    ...change,
+  });
+
+function whole(plan: SweepPlan) {
+  const predictor = createPredictor(plan);
+  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
+}
+/** The same plan with lengths given directly. */
+function withLengths(plan: SweepPlan, lengths: Float64Array): SweepPlan {
+  return { ...plan, units: lengths.length, ordered: orderedLengths(lengths) };
+}
+const EPS = Number.EPSILON;
+
+describe('designs of a CPU', () => {
+  it.each(CPUS.map((device) => [device.id, device] as const))(
+    'are those of the contention models on %s',
+    async (id, device) => {
+      const { plan, columns, predictor } = whole(await planOf(onCpus({ devices: [id] })));
+      const expected = cpuSweep(device, plan.ordered!.iterations, { bytesPerNonZero: 12, bytesPerRow: 20 });
+      expected.partitions.forEach(({ timeMs, imbalance, bestCores }, p) => {
+        const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
+        times.forEach((time, c) => {
+          // The same sums in the same order, but for a factor of 1.
+          expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
+          const design = p * 72 + c;
+          expect(columns.aggregateLoss[design]).toBe(Math.fround(imbalance[c]));
+          expect(columns.occupancyFraction[design]).toBe(Math.fround((c + 1) / device.cores));
+          expect(describeDesign(predictor, design)).toMatchObject({
+            invalid: null,
+            design: {
+              gridBlocks: c + 1,
+              blockThreads: 1,
+              unitsPerThread: Math.ceil(5242 / (c + 1)),
+              balancing: PARTITIONS[p],
+            },
+          });
+          const { parts } = explainDesign(predictor, design)!;
+          const sum = Object.values(parts).reduce((a, b) => a + b, 0);
+          expect(Math.abs(sum / time - 1)).toBeLessThanOrEqual(8 * EPS);
+          for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
+        });
+        const least = Math.min(...times);
+        // The fewest cores among equals, rounding aside, as the model chooses.
+        expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
+      });
+    },
+  );
+
+  it('scale with the units that the rows stand for', async () => {
+    const one = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
+    const many = whole(
+      await planOf(
+        onCpus({ devices: ['amd-epyc-7302p'], workload: { lengths: 'mtx:ca-GrQc.mtx', units: 5242 * 200 } }),
+      ),
+    );
+    for (let design = 0; design < 16; design += 1)
+      expect(many.columns.timeMs[design] / one.columns.timeMs[design]).toBeCloseTo(200, 9);
+  });
+
+  it('cost the bytes of all units, whatever the partition and the bundling', () => {
+    const lengths = Float64Array.from({ length: MAX_ENTRIES + 12_345 }, (_, i) => i % 7);
+    const total = lengths.reduce((a, b) => a + b, 0) * 12 + lengths.length * 20;
+    const ordered = orderedLengths(lengths);
+    expect(ordered.iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
+    const loads = createCpuLoads({ bytesPerIteration: 12, bytesPerUnit: 20 }, lengths.length, ordered);
+    for (const kind of ['row-split', 'nonzero-split', 'merge-path'] as const)
+      expect(coreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
+  });
+
+  it('take the triangular and the Amdahl workload of the slides', async () => {
+    const plan = await planOf(
+      onCpus({
+        kernel: { ...SPMV, bytesPerUnit: 0 },
+        axes: { blockThreads: [1], balancing: ['row-split'], cores: CPUS.map((device) => device.cores) },
+      }),
+    );
+    LANGGUTH_CPUS.forEach((published, at) => {
+      const device = CPUS.find(
+        ({ cores, fullBandwidthGbS }) => cores === published.cores && fullBandwidthGbS === published.fullBandwidthGbS,
+      )!;
+      const P = device.cores;
+      const timeOf = (lengths: Float64Array): number => {
+        const { columns, plan: own } = whole(
+          withLengths({ ...plan, axes: { ...plan.axes, devices: [device] } }, lengths),
+        );
+        return columns.timeMs[own.axes.launch.findIndex(({ value }) => value === P)];
+      };
+      // Row i of a triangle has i entries. Shares differ from 2i − 1 by half a row: one in rows per share.
+      const perCore = 2000;
+      const triangle = Float64Array.from({ length: P * perCore }, (_, i) => i + 1);
+      const triangleBytes = 12 * triangle.reduce((a, b) => a + b, 0);
+      const triangularMs = twoPhases(device, triangularLoads(triangleBytes, P), 'derived').timeMs;
+      expect(Math.abs(timeOf(triangle) / triangularMs - 1)).toBeLessThan(1 / perCore);
+      // Half of the work in one row, evenly spread otherwise.
+      const amdahl = Float64Array.from({ length: P }, (_, i) => (i === 0 ? 1000 * (P + 1) : 1000));
+      const amdahlBytes = 12 * 1000 * 2 * P;
+      const timeMs = timeOf(amdahl);
+      expect(Math.abs(timeMs / staircaseMs(maxRateCurve(device, P), amdahlLoads(amdahlBytes, P)) - 1)).toBeLessThan(
+        1e-12,
+      );
+      // Printed to a hundredth of GB/s, from bandwidths printed so.
+      expect(Math.abs(amdahlBytes / (timeMs * 1e6) / LANGGUTH_AMDAHL[at].twoPhase[0] - 1)).toBeLessThan(1e-3);
+    });
+  });
+
+  it('need fewer cores where one row cannot be divided', async () => {
+    // One row with half of the entries: more cores only take bandwidth from the one that has it.
+    const lengths = Float64Array.from({ length: 160 }, (_, i) => (i === 0 ? 16_000 : 100));
+    const plan = await planOf(
+      onCpus({
+        devices: ['amd-epyc-7302p'],
+        kernel: { ...SPMV, bytesPerUnit: 0 },
+        axes: { blockThreads: [1], balancing: ['row-split'], cores: { from: 1, to: 16 } },
+      }),
+    );
+    const { columns } = whole(withLengths(plan, lengths));
+    const best = columns.timeMs.indexOf(columns.timeMs.reduce((a, b) => Math.min(a, b))) + 1;
+    expect(best).toBeLessThan(16);
+  });
+
+  it('are one wave, and are not simulated', async () => {
+    const { plan, predictor, columns } = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
+    const ranking = createRanking(plan.axes, columns);
+    expect(ranking.waves[15]).toBe(1);
+    expect(ranking.waves[16]).toBe(0);
+    const simulated = simulateDesign(predictor, 15, { seed: 1, halfWidth: 0.01, maxReplications: 10 });
+    expect(simulated).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+  });
+});
+
+describe('what is valid where', () => {
+  it('says why of every other design of a mixed space', async () => {
+    const study = onCpus({
+      devices: ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb'],
+      axes: {
+        threadsPerUnit: [1, 4],
+        loop: ['nested', 'flattened'],
+        balancing: ['none', 'full-sort', 'row-split', 'merge-path'],
+        registerCap: [null, 32],
+        blockThreads: [128, 256],
+        unitsPerThread: [1],
+        cores: [1, 16, 17],
+      },
+    });
+    const { predictor, columns, plan } = whole(await planOf(study));
+    expect(spaceSize(plan.axes)).toBe(2 * 2 * 2 * 4 * 4 * 2 * 2);
+    for (let design = 0; design < columns.timeMs.length; design += 1) {
+      const { design: d, device } = describeDesign(predictor, design);
+      const launch = plan.axes.launch[Math.floor(design / 4) % 4];
+      const partition = d.balancing === 'row-split' || d.balancing === 'merge-path';
+      const plain = d.threadsPerUnit === 1 && d.loop === 'nested' && d.registerCap === null && design % 2 === 0;
+      const expected =
+        device.kind === 'gpu'
+          ? partition || launch.kind === 'cores'
+            ? 'not-on-device'
+            : 'valid'
+          : !partition || !plain || launch.kind !== 'cores'
+            ? 'not-on-device'
+            : launch.value === 17
+              ? 'cores'
+              : 'valid';
+      expect([design, INVALID_REASONS[columns.invalidReason[design]].code]).toEqual([design, expected]);
+      expect(Number.isNaN(columns.timeMs[design])).toBe(expected !== 'valid');
+    }
+  });
+
+  it('knows lengths before it cuts by them, and gives every core a unit', async () => {
+    const reasons = async (study: StudyFile): Promise<string[]> =>
+      Array.from(whole(await planOf(study)).columns.invalidReason, (code) => INVALID_REASONS[code].code);
+    const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
+    const unknown = { ...SPMV, lengthsKnownBeforeLaunch: false };
+    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], kernel: unknown, axes }))).toEqual([
+      'valid',
+      'lengths-unknown',
+      'lengths-unknown',
+    ]);
+    const few = { lengths: 'constant(3)', units: 7 };
+    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], workload: few, axes }))).toEqual([
+      'idle-blocks',
+      'idle-blocks',
+      'idle-blocks',
+    ]);
+    const blocks = [{ quantity: 'blockThreads', multipleOf: 32 } as const];
+    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], constraints: blocks, axes }))).toEqual([
+      'valid',
+      'valid',
+      'valid',
+    ]);
+    const half = [{ quantity: 'occupancyFraction', atLeast: 0.6 } as const];
+    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], constraints: half, axes }))).toEqual([
+      'constraint',
+      'constraint',
+      'constraint',
+    ]);
+  });
+
+  it.each([
+    ['axes.cores', { axes: { blockThreads: [1], balancing: PARTITIONS } }],
+    ['axes.balancing', { axes: { blockThreads: [1], cores: [4] } }],
+    ['kernel.bytesPerIteration', { kernel: { ...SPMV, bytesPerIteration: 0, bytesPerUnit: 0 } }],
+  ] satisfies readonly (readonly [string, Partial<StudyFile>])[])(
+    'asks for %s where there is a CPU',
+    (field, change) => {
+      const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
+      const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
+      expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
+      if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
+    },
+  );
+});
+
+describe('ordered lengths', () => {
+  it('come back from the text they are stored as', () => {
+    const ordered = { units: 9, iterations: Float64Array.of(3, 0, 2 ** 40, 1.5) };
+    expect(unpackLengths({ order: JSON.parse(JSON.stringify(packLengths(ordered))) as unknown })).toEqual(ordered);
+    for (const wrong of [null, {}, { order: 1 }, { order: { units: 1, iterations: 'no' } }])
+      expect(unpackLengths(wrong)).toBeNull();
+  });
+
+  it('are drawn alike from the same seed, one for each unit', async () => {
+    const { law } = await planOf(oneDesign());
+    const drawn = drawnLengths(law, 5000, 7);
+    expect(drawn).toEqual(drawnLengths(law, 5000, 7));
+    expect(drawn).not.toEqual(drawnLengths(law, 5000, 8));
+    expect(drawn.iterations).toHaveLength(5000);
+    // Mean 20, deviation 19.5: five standard errors.
+    expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan(
+      (5 * 19.5) / Math.sqrt(5000),
+    );
+  });
+
+  it('are bundled evenly where they are many', () => {
+    const { units, iterations } = orderedLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1));
+    expect(units).toBe(2 * MAX_ENTRIES + 2);
+    expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
+    expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
+  });
+});
