@@ -1,0 +1,55 @@
+/* eslint-disable no-console */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { createPredictor, describeDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+
+// Prediction against simulation on the best designs of the example studies:
+// node test/bench/simulations.ts [--top 20] [--studies acts,geometric] [--designs]
+const { values: options } = parseArgs({
+  options: {
+    top: { type: 'string', default: '20' },
+    studies: { type: 'string', default: 'acts,collatz,geometric,mandelbrot,spmv-skewed,spmv-uniform' },
+    designs: { type: 'boolean', default: false },
+  },
+});
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'db', 'examples');
+const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
+
+for (const name of options.studies.split(',')) {
+  const study = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8')) as StudyFile;
+  const predictor = createPredictor(await planOf(study));
+  const size = predictor.counts.reduce((product, count) => product * count, 1);
+  const { timeMs } = predictChunk(predictor, 0, size);
+  const best = Array.from({ length: size }, (_, design) => design)
+    .filter((design) => !Number.isNaN(timeMs[design]))
+    .sort((a, b) => timeMs[a]! - timeMs[b]! || a - b)
+    .slice(0, Number(options.top));
+  const start = performance.now();
+  const simulated = best.map((design) =>
+    unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.005, maxReplications: 30 })),
+  );
+  const seconds = (performance.now() - start) / 1000;
+  const differences = best.map((design, at) => timeMs[design]! / simulated[at]!.meanMs - 1);
+  if (options.designs)
+    best.forEach((design, at) => {
+      const { meanMs, highMs, timesMs } = simulated[at]!;
+      const described = describeDesign(predictor, design);
+      console.log(
+        `${percent(differences[at]!).padStart(9)} ± ${percent(highMs / meanMs - 1)} of ${timesMs.length}  ${described.device.id} ${JSON.stringify(described.design)}`,
+      );
+    });
+  const magnitude = differences.map(Math.abs).sort((a, b) => a - b);
+  const correlation = spearman(
+    Float64Array.from(best, (design) => timeMs[design]!),
+    Float64Array.from(simulated, ({ meanMs }) => meanMs),
+  );
+  console.log(
+    `${name.padEnd(13)} best ${best.length}: median |difference| ${percent(magnitude[magnitude.length >> 1]!)}, most ${percent(magnitude.at(-1)!)}, Spearman ${correlation.toFixed(3)}, ${((seconds * 1000) / best.length).toFixed(0)} ms a design`,
+  );
+}
