@@ -7,6 +7,8 @@ export default defineConfig({
   outputDir: 'test-results/e2e',
   timeout: 60_000,
   workers: 1,
+  // A shared machine may starve a browser for seconds; a test that fails twice is a defect.
+  retries: process.env['CI'] ? 1 : 0,
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
   use: { actionTimeout: 10_000, trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
