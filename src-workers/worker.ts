@@ -3,7 +3,9 @@ import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
 import type { Result } from './domain/result.ts';
+import type { LengthLaw } from './domain/workload.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
+import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
 import type { SweepPlan } from './sweep/plan.ts';
 import { simulateDesign, simulateTimeline, type DrawnTimeline, type SimulatedDistribution, type SimulationOptions } from './sweep/simulation.ts';
@@ -74,6 +76,10 @@ export function timeline({ plan, design, seed, replication }: { readonly plan: S
   return simulateTimeline(predictorOf(plan), design, seed, replication);
 }
 
+export function play({ law, request }: { readonly law: LengthLaw; readonly request: PlayRequest }): Result<PlayedLaunch> {
+  return playLaunch(law, request);
+}
+
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {
   return reproducePapers(paper);
 }
@@ -84,5 +90,6 @@ export interface WorkerTasks {
   readonly explain: typeof explain;
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;
+  readonly play: typeof play;
   readonly reproduce: typeof reproduce;
 }

@@ -11,6 +11,7 @@ import {
   type Histogram,
   type LandscapeGrid,
   type ParallelSample,
+  type PlayedLaunch,
   type RankPage,
   type RankRow,
   type ReproductionTable,
@@ -48,6 +49,7 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(1));
 const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
+const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
 /** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
@@ -232,6 +234,24 @@ export const procedures = {
     }),
   ).returns<ExportDocument>(),
 
+  /** Plays a launch of unbalanced work on an imagined device, small enough to be watched. `lengths` names a law, no file. */
+  'models.play': procedure(
+    v.strictObject({
+      lengths: shortText,
+      unitsPerGroup: whole(1, 64),
+      groupsPerBlock: whole(1, 32),
+      residentBlocks: whole(1, 32),
+      multiprocessors: whole(1, 16),
+      gridBlocks: whole(1, 4096),
+      pipeline: v.strictObject({
+        latencyCycles: v.pipe(v.number(), v.minValue(1), v.maxValue(1e9)),
+        issueCycles: v.pipe(v.number(), v.minValue(0), v.maxValue(1e9)),
+        kneeSoftness: v.pipe(v.number(), v.minValue(1), v.maxValue(1000)),
+        schedulers: whole(1, 64),
+      }),
+      seed: whole(0, 2 ** 31 - 1),
+    }),
+  ).returns<PlayedLaunch>(),
   'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
     readonly ReproductionTable[]
   >(),

@@ -8,6 +8,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
@@ -467,6 +468,12 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
           : fail('conflict', `design ${designIndex} is invalid and has no time to explain`);
       }),
     'export.render': (input) => onRun(input.runId, (view) => renderExport(view, input)),
+    'models.play': async ({ lengths, ...request }) => {
+      const law = await resolveWorkload(lengths, {
+        openFile: async (path) => fail('bad-input', `lengths: got the file "${path}", expected a distribution`),
+      });
+      return law.ok ? context.pool.run('play', { law: law.value, request }) : law;
+    },
     'models.reproduce': async ({ paper }) => {
       const known = knownPaper(paper);
       return known.ok ? ok(await context.pool.run('reproduce', { paper })) : known;

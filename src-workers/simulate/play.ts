@@ -1,0 +1,96 @@
+import type { PipelineParameters } from '../domain/kernel.ts';
+import { ok, type Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { groupDepth } from '../models/balancing/depth.ts';
+import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { allocateTimeline, prepareDevice } from './device.ts';
+import { replicate, replicationRandom } from './replicate.ts';
+import { independentGroups } from './samplers.ts';
+
+/** A launch on an imagined device, small enough to be watched block by block. */
+export interface PlayRequest {
+  /** n: units of one thread group, drawn from the law. */
+  readonly unitsPerGroup: number;
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly multiprocessors: number;
+  readonly gridBlocks: number;
+  readonly pipeline: PipelineParameters;
+  readonly seed: number;
+}
+
+/** The first replication in full, and the times of all. */
+export interface PlayedLaunch {
+  /** Time of every replication, cycles. */
+  readonly replicationCycles: Float64Array;
+  /** 95 % confidence interval of their mean. */
+  readonly meanLowCycles: number;
+  readonly meanHighCycles: number;
+  /** When the last block was dispatched. */
+  readonly lastDispatchCycles: number;
+  /** One entry per block. */
+  readonly blockMultiprocessor: Float64Array;
+  /** 0 … R − 1. */
+  readonly blockSlot: Float64Array;
+  readonly blockStartCycles: Float64Array;
+  readonly blockEndCycles: Float64Array;
+  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
+  readonly stepMultiprocessor: Float64Array;
+  readonly stepCycles: Float64Array;
+  readonly stepActiveGroups: Float64Array;
+}
+
+export const PLAY_REPLICATIONS = 30;
+
+/** Plays a launch of unbalanced work (see the README of this folder). Fails with `bad-input` on a launch that means nothing. */
+export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
+  const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
+  const depth = groupDepth(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const launch = {
+    multiprocessors,
+    residentBlocks,
+    groupsPerBlock,
+    gridBlocks,
+    cyclesPerIteration: rateTable(pipeline, residentBlocks * groupsPerBlock),
+    launchOverheadCycles: 0,
+  };
+  const device = prepareDevice(launch, independentGroups(depth));
+  if (!device.ok) return device;
+  const times = replicate(device.value, {
+    seed,
+    atLeast: PLAY_REPLICATIONS,
+    atMost: PLAY_REPLICATIONS,
+    relativeStandardError: 0,
+  });
+  if (!times.ok) return times;
+  const timeline = allocateTimeline(gridBlocks);
+  device.value.run(replicationRandom(seed, 0), timeline);
+  return ok({
+    replicationCycles: times.value.cycles,
+    meanLowCycles: times.value.confidenceLowCycles,
+    meanHighCycles: times.value.confidenceHighCycles,
+    lastDispatchCycles: device.value.lastDispatchCycles,
+    blockMultiprocessor: Float64Array.from(timeline.blockMultiprocessor),
+    blockSlot: slotsOf(timeline, launch),
+    blockStartCycles: timeline.blockStartCycles,
+    blockEndCycles: timeline.blockEndCycles,
+    stepMultiprocessor: Float64Array.from(timeline.stepMultiprocessor),
+    stepCycles: Float64Array.from(timeline.stepCycles),
+    stepActiveGroups: Float64Array.from(timeline.stepActiveGroups),
+  });
+}
+
+/** Blocks are dispatched in order, each into a slot that is free: the first such one of its multiprocessor. */
+function slotsOf(
+  timeline: ReturnType<typeof allocateTimeline>,
+  { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },
+): Float64Array {
+  const freeAt = new Float64Array(multiprocessors * residentBlocks);
+  return Float64Array.from(timeline.blockMultiprocessor, (multiprocessor, block) => {
+    const first = multiprocessor * residentBlocks;
+    const own = freeAt.subarray(first, first + residentBlocks);
+    const slot = own.findIndex((time) => time <= timeline.blockStartCycles[block]!);
+    own[slot] = timeline.blockEndCycles[block]!;
+    return slot;
+  });
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { constantLaw, geometricLaw } from '../../../src-workers/models/workload/laws.ts';
+import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
+
+const request: PlayRequest = {
+  unitsPerGroup: 8,
+  groupsPerBlock: 2,
+  residentBlocks: 3,
+  multiprocessors: 2,
+  gridBlocks: 40,
+  pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
+  seed: 5,
+};
+
+describe('a launch that is played to be watched', () => {
+  const played = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
+
+  it('never has two blocks in one slot at a time', () => {
+    for (let m = 0; m < request.multiprocessors; m += 1)
+      for (let slot = 0; slot < request.residentBlocks; slot += 1) {
+        const here = [...played.blockSlot.keys()].filter(
+          (block) => played.blockMultiprocessor[block] === m && played.blockSlot[block] === slot,
+        );
+        here.sort((a, b) => played.blockStartCycles[a]! - played.blockStartCycles[b]!);
+        expect(here.length).toBeGreaterThan(0);
+        for (let k = 1; k < here.length; k += 1)
+          expect(played.blockStartCycles[here[k]!]!).toBeGreaterThanOrEqual(played.blockEndCycles[here[k - 1]!]!);
+      }
+  });
+
+  it('shows the first of its replications', () => {
+    expect(Math.max(...played.blockEndCycles)).toBe(played.replicationCycles[0]);
+    expect(Math.max(...played.blockStartCycles)).toBe(played.lastDispatchCycles);
+    expect(new Set(played.replicationCycles).size).toBeGreaterThan(1);
+  });
+
+  it('runs even work in whole waves', () => {
+    const even = unwrap(playLaunch(unwrap(constantLaw(10)), request));
+    // 40 blocks in 6 slots: seven waves, each as long as ten iterations with what is resident.
+    expect(new Set(even.blockStartCycles).size).toBe(7);
+    expect(new Set(even.replicationCycles).size).toBe(1);
+  });
+
+  it('refuses a device without slots', () => {
+    expect(playLaunch(unwrap(constantLaw(1)), { ...request, residentBlocks: 0 })).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input' },
+    });
+  });
+});
