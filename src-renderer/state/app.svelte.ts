@@ -86,6 +86,11 @@ export class App {
     }
   }
 
+  /** Reads again what the store holds. */
+  async reload(): Promise<void> {
+    await Promise.all([this.library.load(), this.editor.follow()]);
+  }
+
   /** Saves the study and predicts its whole design space. */
   async predict(): Promise<void> {
     if (this.location.studyId === null || this.running) return;

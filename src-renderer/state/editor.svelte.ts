@@ -30,6 +30,9 @@ export class StudyEditor {
   constructor(engine: Engine) {
     this.#engine = engine;
     window.addEventListener('beforeunload', () => void this.save());
+    engine.on('store.changed', ({ what }) => {
+      if (what === 'studies' || what === 'all') void this.follow();
+    });
   }
 
   get id(): number | null {
@@ -73,6 +76,22 @@ export class StudyEditor {
     this.#saving = 'saved';
     this.#failure = null;
     this.#lastField = '';
+  }
+
+  /** Takes over what another window saved, as a step that can be undone. What is being edited here wins. */
+  async follow(): Promise<void> {
+    const id = this.#id;
+    if (id === null || this.#saving !== 'saved') return;
+    const result = await this.#engine.call('studies.get', { id });
+    if (!result.ok || this.#id !== id || !this.#study || this.#saving !== 'saved') return;
+    if (JSON.stringify(result.value.study) === JSON.stringify(this.#study)) return;
+    this.#past = [
+      ...this.#past.slice(1 - LONGEST_HISTORY),
+      { study: this.#study, label: 'a change in another window' },
+    ];
+    this.#future = [];
+    this.#lastField = '';
+    this.#study = result.value.study;
   }
 
   close(): void {

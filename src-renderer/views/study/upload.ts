@@ -4,6 +4,10 @@ import { withWorkload } from './edit.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
 
+export function isMatrixFile(fileName: string): boolean {
+  return /\.mtx$/i.test(fileName);
+}
+
 /** Takes a file in as the workload of the open study: CSV of lengths, Matrix Market, or a study file, which is opened. */
 export async function takeFile(app: App, file: File): Promise<void> {
   if (file.name.endsWith('.json')) {
@@ -23,7 +27,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   });
   if (!result.ok) return app.report(result.error);
   const { lengths, units } = result.value;
-  const matrix = lengths.startsWith('mtx:');
+  const matrix = isMatrixFile(file.name);
   app.editor.edit('workload', `take in ${file.name}`, (study) =>
     // The rows of a matrix are the units; a histogram of lengths says nothing of how many there are.
     withWorkload(study, matrix ? { lengths, units } : { lengths }),
