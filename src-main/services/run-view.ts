@@ -264,7 +264,7 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
           : launch.kind === 'grid'
             ? `grid ${launch.value}`
             : launch.kind === 'cores'
-              ? `${launch.value} cores`
+              ? `${launch.value} ${launch.value === 1 ? 'core' : 'cores'}`
               : `${launch.value} per SM`,
       );
     case 'registerCap':

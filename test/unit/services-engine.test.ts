@@ -247,7 +247,7 @@ describe('the boundary', () => {
     const first = await engineOn(file, 1, 'serve');
     const names = (await call<readonly StudyRecord[]>(first, 'studies.list', {})).map((study) => study.name);
     expect(names[0]).toBe('Acts propagation');
-    expect(names.length).toBe(6);
+    expect(names.length).toBe(7);
     await first.close();
     const second = await engineOn(file, 1, 'serve');
     expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(6);

@@ -1,0 +1,192 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  DeviceComparisonResult,
+  LandscapeGrid,
+  RankPage,
+  ResolvedWorkload,
+  RunDetail,
+  RunSummary,
+  SpaceSize,
+  StudyRecord,
+} from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { deviceRows } from '../../src-main/services/compare.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const matrix = readFileSync(join(ROOT, 'db/examples/ca-GrQc.mtx'));
+const DEVICES = ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb', 'nvidia-grace-gh200'];
+const mixed = (change: Partial<StudyFile> = {}): StudyFile => ({
+  lockstep: 1,
+  name: 'Mixed',
+  workload: { lengths: 'geometric(0.05)', units: 100_000 },
+  kernel: {
+    name: 'walk',
+    registersPerThread: 40,
+    instructionsPerIteration: 60,
+    bytesPerIteration: 12,
+    lengthsKnownBeforeLaunch: true,
+  },
+  devices: DEVICES,
+  axes: {
+    threadsPerUnit: [1, 4],
+    balancing: ['none', 'row-split', 'merge-path'],
+    blockThreads: [128, 256],
+    unitsPerThread: [1, 2],
+    cores: { from: 1, to: 20 },
+  },
+  ...change,
+});
+
+let folder: string;
+let engine: Engine;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'lockstep-cpu-'));
+  engine = unwrap(
+    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
+  );
+});
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function call<T>(name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+function finished(runId: number): Promise<RunSummary> {
+  return new Promise((resolve) => {
+    const off = engine.subscribe((event, payload) => {
+      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
+      off();
+      resolve(payload as RunSummary);
+    });
+  });
+}
+async function start(study: StudyFile): Promise<number> {
+  const { id } = await call<StudyRecord>('studies.save', { study });
+  return (await call<{ runId: number }>('runs.start', { studyId: id })).runId;
+}
+async function sweep(study: StudyFile): Promise<RunSummary> {
+  const runId = await start(study);
+  return finished(runId);
+}
+const page = (runId: number, filter: object = {}) =>
+  call<RankPage>('ranking.page', {
+    runId,
+    filter: { validity: 'valid', ...filter },
+    sort: { column: 'timeMs', descending: false },
+    offset: 0,
+    limit: 100,
+    detail: true,
+  });
+
+describe('a study of CPUs and a GPU', () => {
+  it('runs, ranks and compares both in one space', async () => {
+    const run = await sweep(mixed());
+    expect(run).toMatchObject({ state: 'complete', enumerated: 3 * 2 * 3 * 22 * 2 });
+    // Epyc: 16 of 20 core counts, two partitions; Grace: all 20; the A100: two granularities, blocks and launches.
+    expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * 2 * 2);
+    const size = await call<SpaceSize>('space.size', { study: mixed() });
+    expect(size.valid).toBe(run.valid);
+    expect(size.invalid.map(({ reason }) => reason)).toEqual(['not-on-device', 'cores']);
+
+    const { rows } = await page(run.id);
+    expect(new Set(rows.map(({ deviceId }) => deviceId))).toEqual(new Set(DEVICES));
+    for (const row of rows) {
+      const sum = Object.values(row.breakdown!.parts).reduce((a, b) => a + b, 0);
+      expect(Math.abs(sum / row.timeMs - 1)).toBeLessThan(1e-9);
+      if (row.deviceId === 'nvidia-a100-sxm4-40gb') continue;
+      expect(row).toMatchObject({ residentBlocks: 1, waves: 1, limitedBy: [], design: { blockThreads: 1 } });
+    }
+    const detail = await call<RunDetail>('runs.get', { id: run.id });
+    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual([
+      ['amd-epyc-7302p', 'cpu'],
+      ['nvidia-a100-sxm4-40gb', 'gpu'],
+      ['nvidia-grace-gh200', 'cpu'],
+    ]);
+
+    const compared = await call<DeviceComparisonResult>('compare.devices', { runId: run.id });
+    compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
+    // No design is of both kinds.
+    expect(compared.cross[0][1]).toBeNaN();
+    for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
+    const grid = await call<LandscapeGrid>('landscape.grid', {
+      runId: run.id,
+      x: 'launch',
+      y: 'balancing',
+      hold: { device: 0 },
+    });
+    expect(grid.xValues[2]).toBe('1 core');
+    expect(Number.isNaN(grid.timeMs[2])).toBe(true);
+    expect(grid.timeMs[22 + 2]).toBeGreaterThan(0);
+    for (const format of EXPORT_FORMATS) {
+      const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
+      expect(document.text.length).toBeGreaterThan(100);
+    }
+    const line = (await call<RunSummary[]>('runs.list', {})).find(({ id }) => id === run.id)!;
+    expect(line.bestDesign).toBeTruthy();
+  });
+
+  it('is predicted on the rows of an uploaded matrix in their order, and resumes with them', async () => {
+    const uploaded = await call<{ lengths: string; workload: ResolvedWorkload; units: number }>('workload.upload', {
+      fileName: 'rows.mtx',
+      bytes: new Uint8Array(matrix),
+    });
+    const axes = { balancing: ['row-split'], blockThreads: { from: 1, to: 64 }, cores: { from: 1, to: 4096 } } as const;
+    const study = mixed({
+      workload: { lengths: uploaded.lengths, units: uploaded.units },
+      devices: ['amd-epyc-7302p', 'intel-xeon-platinum-8360y'],
+      axes: { ...axes, balancing: [...axes.balancing] },
+    });
+    const runId = await start(study);
+    const progressed = new Promise<void>((resolve) => {
+      const off = engine.subscribe((event, payload) => {
+        if (event !== 'run.progress' || (payload as { done: number }).done === 0) return;
+        off();
+        resolve();
+      });
+    });
+    await progressed;
+    await call('runs.cancel', { id: runId });
+    const { state, valid, invalid, enumerated } = await call<RunDetail>('runs.get', { id: runId });
+    expect(state).toBe('cancelled');
+    expect(valid + invalid).toBeLessThan(enumerated);
+    const done = finished(runId);
+    await call('runs.resume', { id: runId });
+    expect(await done).toMatchObject({ state: 'complete' });
+    const whole = await sweep(study);
+    const columns = async (id: number) => unwrap(await engine.context.store.loadRunColumns(id));
+    expect(await columns(runId)).toEqual(await columns(whole.id));
+
+    // The same from the file itself; drawn from the law the shares are others.
+    const path = join(ROOT, 'db/examples/ca-GrQc.mtx');
+    const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units } });
+    expect((await columns(file.id)).timeMs).toEqual((await columns(whole.id)).timeMs);
+    // An opened run explains its designs by the stored order.
+    const best = (await page(file.id)).rows[0];
+    expect(best.breakdown!.timeMs).toBe(best.timeMs);
+  });
+
+  it('says what is missing, and which devices it knows', async () => {
+    const { cores: _cores, ...axes } = mixed().axes;
+    expect(await engine.call('space.size', { study: mixed({ axes }) })).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', context: { field: 'axes.cores' } },
+    });
+    const { catalogue } = engine.context;
+    const cpus = unwrap(await deviceRows(catalogue, ['amd-epyc-7302p', 'amd-epyc-7763']));
+    expect(cpus.rows.find(({ id }) => id === 'cores')).toMatchObject({ values: [16, 64], best: [1] });
+    expect(await deviceRows(catalogue, ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb'])).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported' },
+    });
+    expect(await catalogue.gpus(['amd-epyc-7302p'])).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(await catalogue.devices(['amd-epyc-7303'])).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+});
