@@ -55,20 +55,32 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  readonly depths: Map<number, GroupDepth>;
-  readonly blocks: Map<GroupDepth, Map<number, BlockLaw>>;
-  /** Number of laws in `blocks`. */
-  blockCount: number;
-  /** That of the design predicted last: its buffer serves the next, and all of it a design that differs in its grid only. */
+  /** Laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
+  laws: LawCache;
+  olderLaws: LawCache;
+  /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
 }
 
-/**
- * Laws kept at once: beyond this the oldest go, so that a large space cannot fill the memory (a law is tens of kilobytes).
- * Several times what one task needs: designs that share a law are neighbours, on every device of the task.
- */
-const MAX_DEPTHS = 512;
-const MAX_BLOCKS = 1536;
+/** Depth laws by everything they depend on, and the laws of their blocks by W_b. */
+interface LawCache {
+  readonly depths: Map<number, DepthLaws>;
+  blockCount: number;
+}
+
+interface DepthLaws {
+  readonly depth: GroupDepth;
+  readonly blocks: (BlockLaw | undefined)[];
+  blockCount: number;
+}
+
+/** Laws in use at once, so that a large space cannot fill the memory: a block's law is some ten kilobytes. */
+const MAX_DEPTHS = 2048;
+const MAX_BLOCKS = 4096;
+
+function emptyCache(): LawCache {
+  return { depths: new Map(), blockCount: 0 };
+}
 
 function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
   const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
@@ -146,9 +158,8 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
-    depths: new Map(),
-    blocks: new Map(),
-    blockCount: 0,
+    laws: emptyCache(),
+    olderLaws: emptyCache(),
     residency: null,
   };
 }
@@ -299,29 +310,33 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
   }
 }
 
-/** Depth of one work group; keyed by everything it depends on. */
-function depthOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): GroupDepth {
-  const { balancing, depths, plan } = predictor;
+/** Laws of one work group; keyed by everything they depend on. */
+function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): DepthLaws {
+  const { balancing, plan } = predictor;
   const key =
     ((tabulated.key * 128 + candidate.unitsPerGroup) * plan.axes.loop.length + candidate.loopAt) * balancing.length +
     candidate.balancingAt;
-  const known = depths.get(key);
-  if (known) return known;
-  const depth =
-    tabulated.share === 0
-      ? wholeDepth(predictor, candidate, tabulated.units)
-      : mixedDepth(
-          depthOf(predictor, candidate, tabulatedUnits(tabulated.units)),
-          depthOf(predictor, candidate, tabulatedUnits(tabulated.units + 1)),
-          tabulated.share,
-        );
-  if (depths.size >= MAX_DEPTHS) {
-    const oldest = depths.keys().next().value!;
-    dropBlocks(predictor, depths.get(oldest)!);
-    depths.delete(oldest);
+  let laws = predictor.laws.depths.get(key);
+  if (laws) return laws;
+  laws = predictor.olderLaws.depths.get(key);
+  if (!laws) {
+    const depth =
+      tabulated.share === 0
+        ? wholeDepth(predictor, candidate, tabulated.units)
+        : mixedDepth(
+            lawsOf(predictor, candidate, tabulatedUnits(tabulated.units)).depth,
+            lawsOf(predictor, candidate, tabulatedUnits(tabulated.units + 1)).depth,
+            tabulated.share,
+          );
+    laws = { depth, blocks: [], blockCount: 0 };
   }
-  depths.set(key, depth);
-  return depth;
+  if (predictor.laws.depths.size >= MAX_DEPTHS || predictor.laws.blockCount >= MAX_BLOCKS) {
+    predictor.olderLaws = predictor.laws;
+    predictor.laws = emptyCache();
+  }
+  predictor.laws.depths.set(key, laws);
+  predictor.laws.blockCount += laws.blockCount;
+  return laws;
 }
 
 /** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
@@ -357,28 +372,19 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
   );
 }
 
-function dropBlocks(predictor: Predictor, depth: GroupDepth): void {
-  predictor.blockCount -= predictor.blocks.get(depth)?.size ?? 0;
-  predictor.blocks.delete(depth);
-}
-
-function residencyOf(predictor: Predictor, candidate: Candidate, depth: GroupDepth): Residency {
+function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { shape } = candidate;
-  let perGroups = predictor.blocks.get(depth);
-  if (!perGroups) predictor.blocks.set(depth, (perGroups = new Map()));
-  let block = perGroups.get(shape.groupsPerBlock);
+  let block = laws.blocks[shape.groupsPerBlock];
   if (!block) {
-    block = prepareBlockLaw(depth, shape.groupsPerBlock);
-    perGroups.set(shape.groupsPerBlock, block);
-    predictor.blockCount += 1;
-    while (predictor.blockCount > MAX_BLOCKS) dropBlocks(predictor, predictor.blocks.keys().next().value!);
+    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock);
+    laws.blocks[shape.groupsPerBlock] = block;
+    laws.blockCount += 1;
+    predictor.laws.blockCount += 1;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const last = predictor.residency;
   if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.rate === rate) return last;
   const residency = prepareResidency(block, shape.residentBlocks, rate);
-  // A design's time line is scratch: an array a design would keep the garbage collector busier than the models.
-  if (last) residency.mainCycles = last.mainCycles;
   predictor.residency = residency;
   return residency;
 }
@@ -421,8 +427,9 @@ function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu): void
 function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const { plan } = predictor;
   const tabulated = tabulatedUnits(candidate.meanUnitsPerThread);
-  const depth = depthOf(predictor, candidate, tabulated);
-  const residency = residencyOf(predictor, candidate, depth);
+  const laws = lawsOf(predictor, candidate, tabulated);
+  const { depth } = laws;
+  const residency = residencyOf(predictor, candidate, laws);
   const cycles = predictCycles(residency, candidate.gridBlocks, device.multiprocessors) * tabulated.scale;
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;

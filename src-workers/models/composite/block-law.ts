@@ -1,48 +1,38 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import { depthTable, rowSurvivalInto } from './depth-table.ts';
+import type { Renewal } from './renewal.ts';
 
 /**
  * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
- * blocks are not replaced. Struct of arrays over cells of virtual time; every probability is the mean over its cell.
+ * blocks are not replaced. One record of `CELL_FIELDS` numbers per cell of virtual time, so that a profile is one
+ * allocation; every probability is the mean over its cell.
  */
 export interface ActivityProfile {
-  /** Widths of the cells, iterations. */
-  readonly width: Float64Array;
-  /** P(a slot's block is active): some group of it has iterations left. */
-  readonly block: Float64Array;
-  /** E[active groups] / W_b of a slot. */
-  readonly group: Float64Array;
-  /** P(two given groups of a block are both active). */
-  readonly pair: Float64Array;
-  /** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
-  readonly logIdle: Float64Array;
-  /** Mean, variance and standard deviation of the active groups of a slot. */
-  readonly active: Float64Array;
-  readonly variance: Float64Array;
-  readonly deviation: Float64Array;
-  /** variance / P(a group has ended) per active group: 1 where groups are independent, 0 where none has ended. */
-  readonly clump: Float64Array;
-  /** The same of a slot whose block is active. */
-  readonly own: Float64Array;
-  readonly ownVariance: Float64Array;
+  readonly cells: number;
+  readonly data: Float64Array;
 }
+
+/** Numbers of a cell, in this order: */
+export const CELL_FIELDS = 5;
+/** Width of the cell, iterations. */
+export const WIDTH = 0;
+/** P(a slot's block is active): some group of it has iterations left. */
+export const BLOCK = 1;
+/** E[active groups] / W_b of a slot. */
+export const GROUP = 2;
+/** P(two given groups of a block are both active). */
+export const PAIR = 3;
+/** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
+export const LOG_IDLE = 4;
 
 /** Stands for ln 0. */
 export const LOG_CERTAIN = -50;
 
 /** ln(1 − p), at least `LOG_CERTAIN`. */
 export function logNone(p: number): number {
+  // Two terms of the series leave less than 1e-8 of it here.
+  if (p < 1e-4) return -p * (1 + 0.5 * p);
   return p < 1 ? Math.max(LOG_CERTAIN, Math.log1p(-p)) : LOG_CERTAIN;
-}
-
-/** ∫₀^y of the three activity probabilities of a block that starts at 0; `y` in iterations, ≥ 0. */
-export interface ActivityIntegrals {
-  /** Writes block, group and pair integrals to `out[0..2]`. */
-  at(y: number, out: Float64Array): void;
-  /** Mean residual life at time `y` > 0 of a slot whose block has any age up to y alike, iterations. */
-  meanResidualAt(y: number): number;
-  /** P(B > y). */
-  blockSurvival(y: number): number;
 }
 
 /**
@@ -53,7 +43,10 @@ export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  readonly integrals: ActivityIntegrals;
+  /** Records of `ROW_FIELDS` numbers, one per step of the laws: see `integralsAt`. */
+  readonly rows: Float64Array;
+  /** Where its group is in its life, for a slot that has been busy forever: records of weight, E[active groups] and their variance. */
+  readonly ages: Float64Array;
   /** Edges of the cells on which activity after the last dispatch is tabulated, iterations, from 0. */
   readonly drainEdges: Float64Array;
   /** E[D], iterations. */
@@ -72,6 +65,8 @@ export interface BlockLaw {
   readonly longest: number;
   /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
+  /** Its renewal process, once asked for: see `renewalOf`. */
+  renewal: Renewal | null;
 }
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
@@ -83,167 +78,210 @@ const NEGLIGIBLE_TAIL = 1e-9;
 const DRAIN_FRACTION_OF_BLOCK = 0.2;
 const DRAIN_FRACTION_OF_TIME = 0.5;
 
+/** Numbers of a row: its first time; P(block, group, two groups active) up to the next row; their integrals up to its first time; the integral of the first of these. */
+const ROW_FIELDS = 8;
+
+/** The row whose times hold y, searched upwards from row `from`, which must not lie beyond. */
+function rowFrom(rows: Float64Array, from: number, y: number): number {
+  let i = from;
+  for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
+  return i;
+}
+
+/** The row whose times hold y ≥ 0, as an offset into `rows`. */
+function rowOf(rows: Float64Array, y: number): number {
+  let low = 0;
+  let high = rows.length / ROW_FIELDS;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (rows[middle * ROW_FIELDS] <= y) low = middle;
+    else high = middle;
+  }
+  return low * ROW_FIELDS;
+}
+
+/**
+ * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) of a block that starts at 0 to `out[0..2]`, for
+ * y = from, from + edges[1], from + edges[2] …: three numbers each; `edges` ascend from 0.
+ */
+export function integralsInto(out: Float64Array, law: BlockLaw, from: number, edges: Float64Array): void {
+  const { rows } = law;
+  let i = rowOf(rows, from);
+  for (let e = 0, to = 0; e < edges.length; e++, to += 3) {
+    const y = from + edges[e];
+    i = rowFrom(rows, i, y);
+    const rest = y - rows[i];
+    out[to] = rows[i + 4] + rest * rows[i + 1];
+    out[to + 1] = rows[i + 5] + rest * rows[i + 2];
+    out[to + 2] = rows[i + 6] + rest * rows[i + 3];
+  }
+}
+
+/** Mean residual life at time `y` > 0 of a slot whose block has any age up to y alike, iterations. */
+export function meanResidualAt(law: BlockLaw, y: number): number {
+  const { rows } = law;
+  const i = rowOf(rows, y);
+  const rest = y - rows[i];
+  const lived = rows[i + 4] + rest * rows[i + 1];
+  const area = rows[i + 7] + rest * (rows[i + 4] + 0.5 * rest * rows[i + 1]);
+  return (y * law.meanBlock - area) / lived;
+}
+
+/** Writes P(B > first + i·step) to `out[i]`. */
+export function blockSurvivalInto(out: Float64Array, law: BlockLaw, first: number, step: number): void {
+  const { rows } = law;
+  let row = 0;
+  for (let i = 0; i < out.length; i++) {
+    row = rowFrom(rows, row, first + i * step);
+    out[i] = rows[row + 1];
+  }
+}
+
+const survivals = { block: new Float64Array(0), group: new Float64Array(0), pair: new Float64Array(0) };
+
 /**
  * Tabulates the life of a block of `groupsPerBlock` consecutive work groups.
  * @param depth law of the work groups
  * @param groupsPerBlock W_b, integer ≥ 1
  */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
+  const W = groupsPerBlock;
   const table = depthTable(depth);
-  const n = table.edges.length;
-  // Row i holds the probabilities on [edge[i], edge[i+1]) and the integrals up to edge[i]; the last edge ends them.
-  const edge = new Float64Array(n + 1);
-  edge.set(table.edges, 1);
-  const block = new Float64Array(n + 1);
-  const group = new Float64Array(n + 1);
-  const pair = new Float64Array(n + 1);
-  rowSurvivalInto(block.subarray(1), table, groupsPerBlock);
-  if (groupsPerBlock > 1) {
-    rowSurvivalInto(group.subarray(1), table, 1);
-    rowSurvivalInto(pair.subarray(1), table, 2);
-    // P(both) = 2 P(one) − P(either).
-    for (let i = 1; i < n; i++) pair[i] = Math.max(0, 2 * group[i] - pair[i]);
-    pair[0] = 1;
-  } else {
-    group.set(block);
+  const { edges } = table;
+  const n = edges.length;
+  if (survivals.block.length < n) {
+    survivals.block = new Float64Array(n);
+    survivals.group = new Float64Array(n);
+    survivals.pair = new Float64Array(n);
   }
-  block[0] = 1;
-  group[0] = 1;
-  const sumBlock = new Float64Array(n + 1);
-  const sumGroup = new Float64Array(n + 1);
-  const sumPair = new Float64Array(n + 1);
-  // ∫∫ of the block's survival.
-  const sumSum = new Float64Array(n + 1);
+  const { block, group, pair } = survivals;
+  rowSurvivalInto(block, table, W);
+  if (W > 1) {
+    rowSurvivalInto(group, table, 1);
+    rowSurvivalInto(pair, table, 2);
+  }
+  // Row i holds the probabilities on [edge[i−1], edge[i]); the first starts at 0, the last has no end.
+  const rows = new Float64Array((n + 1) * ROW_FIELDS);
+  let sumBlock = 0;
+  let sumGroup = 0;
+  let sumPair = 0;
+  let sumSum = 0;
   let secondMoment = 0;
   let together = 0;
   let apart = 0;
-  for (let i = 0; i < n; i++) {
-    const step = edge[i + 1] - edge[i];
-    sumBlock[i + 1] = sumBlock[i] + step * block[i];
-    sumGroup[i + 1] = sumGroup[i] + step * group[i];
-    sumPair[i + 1] = sumPair[i] + step * pair[i];
-    sumSum[i + 1] = sumSum[i] + step * (sumBlock[i] + 0.5 * step * block[i]);
-    together += step * (pair[i] - group[i] * group[i]);
-    apart += step * (group[i] - group[i] * group[i]);
-    secondMoment += step * (edge[i + 1] + edge[i]) * block[i];
-  }
-  const meanBlock = sumBlock[n];
-  const first = edge[1];
-  const end = edge[n];
-  const consecutive = end - first === n - 1;
-
-  /** The row whose interval holds y. */
-  function rowOf(y: number): number {
-    if (y < first) return 0;
-    if (y >= end) return n;
-    if (consecutive) return 1 + Math.floor(y - first);
-    let low = 1;
-    let high = n;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (edge[middle] <= y) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
-
-  const integrals: ActivityIntegrals = {
-    at(y, out) {
-      const i = rowOf(y);
-      const rest = y - edge[i];
-      out[0] = sumBlock[i] + rest * block[i];
-      out[1] = sumGroup[i] + rest * group[i];
-      out[2] = sumPair[i] + rest * pair[i];
-    },
-    meanResidualAt(y) {
-      const i = rowOf(y);
-      const rest = y - edge[i];
-      const lived = sumBlock[i] + rest * block[i];
-      const area = sumSum[i] + rest * (sumBlock[i] + 0.5 * rest * block[i]);
-      return (y * meanBlock - area) / lived;
-    },
-    blockSurvival: (y) => block[rowOf(y)],
-  };
-
-  // A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each.
-  const ends: number[] = [];
-  const monitor = (i: number): number =>
-    BULK_CELLS * (2 - group[i] - block[i]) - TAIL_CELLS * Math.log(Math.max(block[i], NEGLIGIBLE_TAIL));
-  let mark = monitor(0);
-  for (let i = 1; i <= n; i++) {
-    if (edge[i] === 0) continue;
-    const here = monitor(i);
-    if (i === n || here - mark >= 1) {
-      ends.push(i);
-      mark = here;
-    }
-  }
-  const fresh = allocateProfile(ends.length);
-  const drainEdges = [0];
-  let from = 0;
-  ends.forEach((to, c) => {
-    const width = edge[to] - edge[from];
-    fresh.width[c] = width;
-    fresh.block[c] = (sumBlock[to] - sumBlock[from]) / width;
-    fresh.logIdle[c] = logNone(fresh.block[c]);
-    fresh.group[c] = (sumGroup[to] - sumGroup[from]) / width;
-    fresh.pair[c] = (sumPair[to] - sumPair[from]) / width;
+  for (let i = 0, from = 0; i <= n; i++) {
+    const b = i === 0 ? 1 : i === n ? 0 : block[i - 1];
+    const g = i === 0 || W === 1 ? b : i === n ? 0 : group[i - 1];
+    // P(both) = 2 P(one) − P(either).
+    const p = W === 1 ? 0 : i === 0 ? 1 : i === n ? 0 : Math.max(0, 2 * g - pair[i - 1]);
+    const at = i * ROW_FIELDS;
+    rows[at] = from;
+    rows[at + 1] = b;
+    rows[at + 2] = g;
+    rows[at + 3] = p;
+    rows[at + 4] = sumBlock;
+    rows[at + 5] = sumGroup;
+    rows[at + 6] = sumPair;
+    rows[at + 7] = sumSum;
+    if (i === n) break;
+    const to = edges[i];
+    const step = to - from;
+    sumSum += step * (sumBlock + 0.5 * step * b);
+    sumBlock += step * b;
+    sumGroup += step * g;
+    sumPair += step * p;
+    together += step * (p - g * g);
+    apart += step * (g - g * g);
+    secondMoment += step * (to + from) * b;
     from = to;
-    let last = drainEdges[drainEdges.length - 1];
-    while (last < edge[to]) {
+  }
+  const meanBlock = sumBlock;
+  const end = edges[n - 1];
+  // A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each.
+  cells.length = 0;
+  drainEnds.length = 0;
+  let mark = 0;
+  let start = 0;
+  let last = 0;
+  for (let i = 1; i <= n; i++) {
+    const at = i * ROW_FIELDS;
+    const to = rows[at];
+    if (to === 0) continue;
+    const b = rows[at + 1];
+    const here =
+      BULK_CELLS * (2 - rows[at + 2] - b) - (b < 0.5 ? TAIL_CELLS * Math.log(2 * Math.max(b, NEGLIGIBLE_TAIL)) : 0);
+    if (i < n && here - mark < 1) continue;
+    mark = here;
+    const width = to - rows[start];
+    const active = (rows[at + 4] - rows[start + 4]) / width;
+    cells.push(
+      width,
+      active,
+      (rows[at + 5] - rows[start + 5]) / width,
+      (rows[at + 6] - rows[start + 6]) / width,
+      logNone(active),
+    );
+    start = at;
+    while (last < to) {
       const widest = Math.max(DRAIN_FRACTION_OF_BLOCK * meanBlock, DRAIN_FRACTION_OF_TIME * last);
-      const pieces = Math.ceil((edge[to] - last) / widest - 1e-9);
-      last = pieces <= 1 ? edge[to] : last + Math.min(widest, (edge[to] - last) / pieces);
-      drainEdges.push(last);
+      const pieces = Math.ceil((to - last) / widest - 1e-9);
+      last = pieces <= 1 ? to : last + Math.min(widest, (to - last) / pieces);
+      drainEnds.push(last);
     }
-  });
-  countGroups(fresh, groupsPerBlock);
+  }
+  const drainEdges = new Float64Array(drainEnds.length + 1);
+  drainEdges.set(drainEnds, 1);
+  const fresh = { cells: cells.length / CELL_FIELDS, data: Float64Array.from(cells) };
   return {
     groupsPerBlock,
     fresh,
-    integrals,
-    drainEdges: Float64Array.from(drainEdges),
-    meanGroup: sumGroup[n],
+    rows,
+    ages: agesOf(fresh, W, meanBlock),
+    drainEdges,
+    meanGroup: sumGroup,
     meanBlock,
-    meanPair: sumPair[n],
+    meanPair: sumPair,
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
-    clumping: groupsPerBlock > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
+    clumping: W > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
     longest: end,
     lattice: table.lattice,
+    renewal: null,
   };
+}
+
+const cells: number[] = [];
+const drainEnds: number[] = [];
+
+/** Ages are told apart where the share of active groups differs by more than this. */
+const AGE_STEP = 0.015;
+
+function agesOf({ cells, data }: ActivityProfile, W: number, meanBlock: number): Float64Array {
+  const ages: number[] = [];
+  for (let c = 0; c < cells;) {
+    let weight = 0;
+    let sum = 0;
+    let squares = 0;
+    let first = 0;
+    for (; c < cells; c++) {
+      const at = c * CELL_FIELDS;
+      const b = data[at + BLOCK];
+      if (b <= 0) continue;
+      const share = data[at + GROUP] / b;
+      if (weight === 0) first = share;
+      else if (Math.abs(share - first) > AGE_STEP) break;
+      const lived = data[at + WIDTH] / meanBlock;
+      weight += lived * b;
+      sum += lived * W * data[at + GROUP];
+      squares += lived * W * (data[at + GROUP] + (W - 1) * data[at + PAIR]);
+    }
+    if (weight === 0) break;
+    const mean = sum / weight;
+    ages.push(weight, mean, Math.max(0, squares / weight - mean * mean));
+  }
+  return Float64Array.from(ages);
 }
 
 export function allocateProfile(cells: number): ActivityProfile {
-  return {
-    active: new Float64Array(cells),
-    variance: new Float64Array(cells),
-    deviation: new Float64Array(cells),
-    clump: new Float64Array(cells),
-    own: new Float64Array(cells),
-    ownVariance: new Float64Array(cells),
-    width: new Float64Array(cells),
-    block: new Float64Array(cells),
-    group: new Float64Array(cells),
-    pair: new Float64Array(cells),
-    logIdle: new Float64Array(cells),
-  };
-}
-
-/** Fills the numbers of groups from the probabilities. */
-export function countGroups(profile: ActivityProfile, groupsPerBlock: number): ActivityProfile {
-  const W = groupsPerBlock;
-  const { width, block, group, pair, active, variance, deviation, clump, own, ownVariance } = profile;
-  for (let c = 0; c < width.length; c++) {
-    const mean = W * group[c];
-    const square = mean + W * (W - 1) * pair[c];
-    active[c] = mean;
-    variance[c] = Math.max(0, square - mean * mean);
-    deviation[c] = Math.sqrt(variance[c]);
-    clump[c] = mean > 0 && group[c] < 1 ? variance[c] / ((1 - group[c]) * mean) : 0;
-    const given = block[c] > 0 ? 1 / block[c] : 0;
-    own[c] = mean * given;
-    ownVariance[c] = Math.max(0, square * given - own[c] * own[c]);
-  }
-  return profile;
+  return { cells, data: new Float64Array(cells * CELL_FIELDS) };
 }

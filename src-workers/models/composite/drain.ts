@@ -1,4 +1,4 @@
-import type { ActivityProfile } from './block-law.ts';
+import { BLOCK, CELL_FIELDS, GROUP, LOG_IDLE, PAIR, WIDTH, type ActivityProfile } from './block-law.ts';
 import { meanRate, rateAt, type SmoothedRate } from './rate.ts';
 
 /** What `drainCycles` found, beside its result: written there, read at once by its caller. */
@@ -16,20 +16,23 @@ export const drainParts = {
  * On average one takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The slowest is late for two
  * independent reasons: it holds the longest block of all (the same integral over the time in which any block of the
  * device is active, for the multiprocessor that holds that block), or more work in total (the variance of the integral).
- * @param profile activity of a slot, with its groups counted
+ * @param profile activity of a slot
+ * @param groupsPerBlock W_b
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
  */
 export function drainCycles(
   profile: ActivityProfile,
+  groupsPerBlock: number,
   slots: number,
   multiprocessors: number,
   rate: SmoothedRate,
   cap: number,
 ): number {
   const { cycles } = rate;
-  const { width, block, group, logIdle } = profile;
-  const rootSlots = Math.sqrt(slots);
+  const { data } = profile;
+  const W = groupsPerBlock;
+  const end = profile.cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
   const top = normalMaximum(multiprocessors);
   const skewing = Math.max(0, top * top - 1) / 6;
@@ -40,17 +43,21 @@ export function drainCycles(
   let topTime = 0;
   let alignedShift = 0;
   let aligned = 0;
-  for (let c = 0; c < width.length; c++) {
-    const b = block[c];
+  for (let c = 0; c < end; c += CELL_FIELDS) {
+    const b = data[c + BLOCK];
     if (b < 1e-13) continue;
-    const h = width[c];
-    const active = profile.active[c];
-    const slotVariance = profile.variance[c];
+    const h = data[c + WIDTH];
+    const group = data[c + GROUP];
+    // Mean and variance of the active groups of a slot, then of all of them.
+    const active = W * group;
+    const slotSquare = active + W * (W - 1) * data[c + PAIR];
+    const slotVariance = Math.max(0, slotSquare - active * active);
     const all = slots * active;
     const allVariance = slots * slotVariance;
-    const deviation = rootSlots * profile.deviation[c];
+    const deviation = Math.sqrt(allVariance);
 
-    const idle = b < 1 ? power(1 - b, slots) : 0;
+    // (1 − b)^slots is less than the exponential of −b·slots.
+    const idle = b < 1 && b * slots < MANY ? power(1 - b, slots) : 0;
     if (idle < 1e-9) {
       meanTime += h * meanRate(cycles, all, deviation, cap);
     } else {
@@ -60,17 +67,19 @@ export function drainCycles(
       meanTime += h * alive * meanRate(cycles, mean, Math.sqrt(Math.max(0, square - mean * mean)), cap);
     }
 
-    const meanSlow = profile.own[c] + (all - active);
-    // (slots − 1) times the variance of a slot, but for rounding.
-    const varianceSlow = profile.ownVariance[c] + Math.max(0, allVariance - slotVariance);
+    // The slot with the longest block is active for certain.
+    const own = active / b;
+    const meanSlow = own + (all - active);
+    const varianceSlow = Math.max(0, slotSquare / b - own * own) + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
     // At least half a group to either side, so that the difference is a slope.
     const step = Math.max(0.5, deviationSlow);
     const above = rateAt(cycles, meanSlow + step, cap);
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
-    const aliveAnywhere = 1 - Math.exp(deviceSlots * logIdle[c]);
+    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    const aliveAnywhere = logNowhere < -MANY ? 1 : 1 - Math.exp(logNowhere);
     longestTime += h * t * aliveAnywhere;
-    const ended = 1 - group[c];
+    const ended = 1 - group;
     if (ended > 0) {
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Never negative but for rounding at the cap.
@@ -80,7 +89,8 @@ export function drainCycles(
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
-      const skewed = skewing * (ended - group[c]) * profile.clump[c];
+      const clump = active > 0 ? slotVariance / (ended * active) : 0;
+      const skewed = skewing * (ended - group) * clump;
       const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
       aligned += slope * deviationSlow;
@@ -102,6 +112,8 @@ export function drainCycles(
   return meanTime + apart + (bound - apart) * Math.pow(alignment, ALIGNMENT_POWER);
 }
 
+/** e to minus this is nothing. */
+const MANY = 25;
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
 /** Largest factor by which skewness raises the expected maximum. */

@@ -1,4 +1,4 @@
-import type { BlockLaw } from './block-law.ts';
+import { meanResidualAt, type BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
@@ -15,9 +15,8 @@ export interface Residency {
   ageExcess: number;
   /** Correlation of the refills of one multiprocessor's slots; NaN until asked for. */
   likeness: number;
-  /** Cycles from the start to each grid point of the renewal. Valid below `mainKnown`. */
-  mainCycles: Float64Array;
-  mainKnown: number;
+  /** Cycles from the start to the end of each span of the renewal, as far as asked for. */
+  readonly spanCycles: number[];
 }
 
 /**
@@ -34,15 +33,12 @@ export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: 
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
-    mainCycles: NONE,
-    mainKnown: 1,
+    spanCycles: [],
   };
 }
 
 /** Clumping below which it is not worth a table. */
 const CLUMPED = 0.05;
-
-const NONE = new Float64Array(1);
 
 /**
  * Predicted time of a launch, cycles, on the device that `simulate` plays event by event.
@@ -76,7 +72,7 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
       if (inStep > 0) {
         drain = inStep * refilledDrain(renewal, profile, R, multiprocessors, likeness(residency), rate);
       }
-      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, R, multiprocessors, rate, R * W);
+      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, W, R, multiprocessors, rate, R * W);
       return mainCyclesTo(residency, renewal, point) + drain;
     }
   }
@@ -86,12 +82,12 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   let time = total - block.meanResidual;
   if (time < block.longest) {
     for (let i = 0; i < RESIDUAL_STEPS; i++) {
-      time = total - block.integrals.meanResidualAt(Math.max(time, 0.1 * total));
+      time = total - meanResidualAt(block, Math.max(time, 0.1 * total));
     }
     time = Math.max(time, 0.1 * total);
   }
   const profile = agedProfile(renewal, time);
-  return time * residency.stationaryRate + drainCycles(profile, R, multiprocessors, rate, R * W);
+  return time * residency.stationaryRate + drainCycles(profile, W, R, multiprocessors, rate, R * W);
 }
 
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */
@@ -104,7 +100,7 @@ const RESIDUAL_STEPS = 6;
 function likeness(residency: Residency): number {
   if (Number.isNaN(residency.likeness)) {
     const { block, residentBlocks: R, rate } = residency;
-    const wave = drainCycles(block.fresh, R, 1, rate, R * block.groupsPerBlock);
+    const wave = drainCycles(block.fresh, block.groupsPerBlock, R, 1, rate, R * block.groupsPerBlock);
     const perIteration = wave / block.meanBlock;
     const clocks = drainParts.variance / (perIteration * perIteration);
     const differences = clocks + block.blockDeviation * block.blockDeviation;
@@ -144,9 +140,9 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
   const { fresh, groupsPerBlock: W } = block;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, rate, (few + 1) * W) : 0;
+  const full = fuller > 0 ? drainCycles(fresh, W, few + 1, fuller, rate, (few + 1) * W) : 0;
   if (few === 0) return full;
-  const rest = drainCycles(fresh, few, multiprocessors, rate, few * W);
+  const rest = drainCycles(fresh, W, few, multiprocessors, rate, few * W);
   if (fuller === 0) return rest;
   // Euler's constant is the mean of a Gumbel variable.
   const scale = (rest - drainParts.meanCycles) / (0.5772 + Math.log(multiprocessors));
@@ -160,22 +156,18 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
 function makeStationary(residency: Residency): void {
   if (!Number.isNaN(residency.stationaryRate)) return;
   const { block, residentBlocks: R, rate } = residency;
-  const { fresh, meanBlock, groupsPerBlock: W } = block;
+  const { ages, meanBlock, groupsPerBlock: W } = block;
   const fraction = block.meanGroup / meanBlock;
   const active = W * fraction;
   const slotVariance = Math.max(0, active + (W * (W - 1) * block.meanPair) / meanBlock - active * active);
   // By the age of one slot, exactly, with the others as a normal sum: one slot's activity is far from normal.
   let mean = 0;
   let between = 0;
-  for (let c = 0; c < fresh.width.length; c++) {
-    const b = fresh.block[c];
-    const g = fresh.group[c];
-    const weight = (fresh.width[c] * b) / meanBlock;
-    const own = (W * g) / b;
-    const ownVariance = Math.max(0, (W * g + W * (W - 1) * fresh.pair[c]) / b - own * own);
-    mean +=
-      weight * meanRate(rate.cycles, own + (R - 1) * active, Math.sqrt(ownVariance + (R - 1) * slotVariance), R * W);
-    between += weight * (g / b) * (g / b);
+  for (let i = 0; i < ages.length; i += 3) {
+    const own = ages[i + 1];
+    const deviation = Math.sqrt(ages[i + 2] + (R - 1) * slotVariance);
+    mean += ages[i] * meanRate(rate.cycles, own + (R - 1) * active, deviation, R * W);
+    between += ages[i] * (own / W) * (own / W);
   }
   residency.stationaryRate = mean;
   const ageVariance = between - fraction * fraction;
@@ -186,23 +178,37 @@ function makeStationary(residency: Residency): void {
 
 /** Cycles from the start to a grid point of the renewal with every slot refilled at once. */
 function mainCyclesTo(residency: Residency, renewal: Renewal, point: number): number {
-  if (residency.mainKnown > point) return residency.mainCycles[point];
   makeStationary(residency);
-  if (residency.mainCycles.length <= point) {
-    const grown = new Float64Array(Math.min(renewal.points, Math.max(64, 2 * point + 1)));
-    grown.set(residency.mainCycles);
-    residency.mainCycles = grown;
+  const { spanEnds } = renewal;
+  const { spanCycles } = residency;
+  let low = 0;
+  let high = spanEnds.length;
+  // Whole spans that end by the point.
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spanEnds[middle] <= point) low = middle + 1;
+    else high = middle;
   }
-  const { mainCycles, residentBlocks: R, rate, ageExcess } = residency;
+  for (let s = spanCycles.length; s < low; s++) {
+    const from = s === 0 ? 0 : spanEnds[s - 1];
+    spanCycles.push((s === 0 ? 0 : spanCycles[s - 1]) + spanTime(residency, renewal, from, spanEnds[s]));
+  }
+  if (low === 0) return spanTime(residency, renewal, 0, point);
+  return spanCycles[low - 1] + spanTime(residency, renewal, spanEnds[low - 1], point);
+}
+
+/** Cycles of some grid cells with nearly the same activity. */
+function spanTime(residency: Residency, renewal: Renewal, from: number, to: number): number {
+  if (to <= from) return 0;
+  const { residentBlocks: R, rate, ageExcess } = residency;
+  const { sums } = renewal;
   const W = renewal.law.groupsPerBlock;
-  for (let k = residency.mainKnown; k <= point; k++) {
-    const group = Math.min(1, renewal.group[k - 1]);
-    const active = W * group;
-    const slotVariance = Math.max(0, active + W * (W - 1) * renewal.pair[k - 1] - active * active);
-    const between = Math.max(0, renewal.between[k - 1] - group * group);
-    const t = meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W) + ageExcess * between;
-    mainCycles[k] = mainCycles[k - 1] + renewal.step * t;
-  }
-  residency.mainKnown = point + 1;
-  return mainCycles[point];
+  const each = 1 / (to - from);
+  const group = Math.min(1, (sums[3 * to] - sums[3 * from]) * each);
+  const pair = (sums[3 * to + 1] - sums[3 * from + 1]) * each;
+  const between = Math.max(0, (sums[3 * to + 2] - sums[3 * from + 2]) * each - group * group);
+  const active = W * group;
+  const slotVariance = Math.max(0, active + W * (W - 1) * pair - active * active);
+  const t = meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W) + ageExcess * between;
+  return (to - from) * renewal.step * t;
 }

@@ -1,4 +1,15 @@
-import { allocateProfile, countGroups, LOG_CERTAIN, logNone, type ActivityProfile } from './block-law.ts';
+import {
+  allocateProfile,
+  BLOCK,
+  CELL_FIELDS,
+  GROUP,
+  LOG_CERTAIN,
+  LOG_IDLE,
+  logNone,
+  PAIR,
+  WIDTH,
+  type ActivityProfile,
+} from './block-law.ts';
 import { drainCycles } from './drain.ts';
 import type { SmoothedRate } from './rate.ts';
 import type { Renewal } from './renewal.ts';
@@ -18,8 +29,6 @@ const NARROW = 0.1;
 /** Blocks that end in the window, relative to the stationary state: at one in this many the waves are out of step. */
 const IN_STEP = 3;
 
-let scratch = allocateProfile(64);
-
 /** The cell of the drain that holds a time. */
 function cellAt(renewal: Renewal, time: number): number {
   const edges = renewal.law.drainEdges;
@@ -38,8 +47,8 @@ export function stepShare(renewal: Renewal, profile: ActivityProfile): number {
   const late = cellAt(renewal, (MIDDLE + WINDOW) * law.meanBlock);
   const edges = law.drainEdges;
   const apart = (0.5 * (edges[late] + edges[late + 1] - edges[early] - edges[early + 1])) / law.meanBlock;
-  if (!(apart > 0 && profile.block[late] > 0)) return 0;
-  const ended = profile.block[early] - profile.block[late];
+  if (!(apart > 0 && profile.data[late * CELL_FIELDS + BLOCK] > 0)) return 0;
+  const ended = profile.data[early * CELL_FIELDS + BLOCK] - profile.data[late * CELL_FIELDS + BLOCK];
   return Math.min(1, narrow) * Math.min(1, Math.max(0, 1 - (IN_STEP * ended) / apart));
 }
 
@@ -59,10 +68,11 @@ export function refilledDrain(
   const { law, freshDrain } = renewal;
   const R = residentBlocks;
   const W = law.groupsPerBlock;
-  const cells = profile.width.length;
-  if (scratch.width.length !== cells) scratch = allocateProfile(cells);
-  const middle = cellAt(renewal, MIDDLE * law.meanBlock);
-  const share = profile.block[middle];
+  const { cells, data } = profile;
+  if (scratch.data.length < data.length) scratch.data = new Float64Array(2 * data.length);
+  scratch.cells = cells;
+  const middle = cellAt(renewal, MIDDLE * law.meanBlock) * CELL_FIELDS;
+  const share = data[middle + BLOCK];
 
   // Beta-binomial counts: binomial where slots are refilled independently, all or none where they are alike.
   const alpha = share * (1 / likeness - 1);
@@ -89,24 +99,29 @@ export function refilledDrain(
   return sum / total;
 
   function drainOf(k: number, alikes: number): number {
-    for (let c = 0; c < cells; c++) {
-      scratch.width[c] = profile.width[c];
+    const out = scratch.data;
+    const fresh = freshDrain.data;
+    for (let c = 0; c < cells * CELL_FIELDS; c += CELL_FIELDS) {
+      out[c + WIDTH] = data[c + WIDTH];
       if (c < middle) {
         // Refilled slots as fresh ones, and what is left of the others beside them.
-        const own = freshDrain.group[c];
-        const others = share < 1 ? Math.max(0, profile.group[c] - share * own) / (1 - share) : 0;
+        const own = fresh[c + GROUP];
+        const others = share < 1 ? Math.max(0, data[c + GROUP] - share * own) / (1 - share) : 0;
         const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
-        scratch.block[c] = 1;
-        scratch.logIdle[c] = LOG_CERTAIN;
-        scratch.group[c] = active;
-        scratch.pair[c] = active * active;
+        out[c + BLOCK] = 1;
+        out[c + LOG_IDLE] = LOG_CERTAIN;
+        out[c + GROUP] = active;
+        out[c + PAIR] = active * active;
       } else {
-        scratch.block[c] = Math.min(1, profile.block[c] / share);
-        scratch.logIdle[c] = logNone(scratch.block[c]);
-        scratch.group[c] = Math.min(1, profile.group[c] / share);
-        scratch.pair[c] = Math.min(1, profile.pair[c] / share);
+        out[c + BLOCK] = Math.min(1, data[c + BLOCK] / share);
+        out[c + LOG_IDLE] = logNone(out[c + BLOCK]);
+        out[c + GROUP] = Math.min(1, data[c + GROUP] / share);
+        out[c + PAIR] = Math.min(1, data[c + PAIR] / share);
       }
     }
-    return drainCycles(countGroups(scratch, W), k, alikes, rate, R * W);
+    return drainCycles(scratch, W, k, alikes, rate, R * W);
   }
 }
+
+/** The profile of one number of refilled slots: scratch. */
+const scratch = { ...allocateProfile(64) };

@@ -1,4 +1,17 @@
-import { allocateProfile, countGroups, logNone, type ActivityProfile, type BlockLaw } from './block-law.ts';
+import {
+  allocateProfile,
+  BLOCK,
+  blockSurvivalInto,
+  CELL_FIELDS,
+  GROUP,
+  integralsInto,
+  LOG_IDLE,
+  logNone,
+  PAIR,
+  WIDTH,
+  type ActivityProfile,
+  type BlockLaw,
+} from './block-law.ts';
 
 /**
  * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
@@ -12,28 +25,30 @@ export interface Renewal {
   /** The same in blocks per slot. */
   readonly waves: number;
   /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
-  readonly starts: Float64Array;
+  starts: Float64Array;
   /** Expected starts up to and including each point. */
-  readonly cumulative: Float64Array;
-  /** E[active groups]/W_b, and P(two given groups both active), on the cell after each point. */
-  readonly group: Float64Array;
-  readonly pair: Float64Array;
-  /** Σ over ages of P(age)·(E[active fraction | age])²: its excess over group² is the variance between ages. */
-  readonly between: Float64Array;
+  cumulative: Float64Array;
+  /**
+   * Sums over the cells before each point of the activities there: E[active groups]/W_b, P(two given groups both active),
+   * and Σ over ages of P(age)·(E[active fraction | age])², whose excess over the first squared is the variance between ages. Three numbers each.
+   */
+  sums: Float64Array;
+  /** Cells of nearly the same activity are one span: point after the last of each. */
+  readonly spanEnds: number[];
   known: number;
-  /** Activity after each point where nothing starts from that point on; `undefined` until asked for. */
-  readonly profiles: (ActivityProfile | undefined)[];
+  /** Activity after each point where nothing starts from that point on, once asked for: without the widths. */
+  readonly profiles: Map<number, Float64Array>;
   /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
-  readonly aged: ActivityProfile;
+  aged: ActivityProfile | null;
   agedTime: number;
-  /** Activity after the last dispatch of the launch that was asked for last. */
-  readonly combined: ActivityProfile;
   readonly law: BlockLaw;
-  /** P(B = i·step), and the means of the activities over [i·step, (i+1)·step). */
-  readonly mass: Float64Array;
-  readonly ageGroup: Float64Array;
-  readonly agePair: Float64Array;
-  readonly ageBetween: Float64Array;
+  /** P(B > i·step). */
+  readonly alive: Float64Array;
+  /**
+   * P(B = i·step), and the means over [i·step, (i+1)·step) of P(group active), P(two groups active), and the square of the
+   * first given that the block is active: four numbers each.
+   */
+  readonly ages: Float64Array;
   readonly firstMass: number;
   /** Activity of a block from its start, on the cells of the drain. */
   readonly freshDrain: ActivityProfile;
@@ -47,13 +62,9 @@ const MOST_WAVES = 48;
 /** How far the waves must have smeared out: 2π²·waves·(σ_B/E[B])². */
 const SMEARED = 3;
 
-const renewals = new WeakMap<BlockLaw, Renewal>();
-
 /** The renewal process of a block law; prepared once. */
 export function renewalOf(law: BlockLaw): Renewal {
-  let renewal = renewals.get(law);
-  if (!renewal) renewals.set(law, (renewal = prepareRenewal(law)));
-  return renewal;
+  return (law.renewal ??= prepareRenewal(law));
 }
 
 function prepareRenewal(law: BlockLaw): Renewal {
@@ -67,81 +78,113 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const points = Math.ceil((waves * law.meanBlock) / grid);
   const last = law.drainEdges[law.drainEdges.length - 1];
   const span = Math.min(points, Math.floor(last / grid + 0.5) + 1);
-  const mass = new Float64Array(span + 1);
+  const alive = new Float64Array(span + 1);
+  // Just below the cell's end, so that a whole number of iterations on the edge rounds up like every other.
+  blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
   let mean = 0;
-  let above = 1;
-  for (let i = 0; i <= span; i++) {
-    // Just below the cell's end, so that a whole number of iterations on the edge rounds up like every other.
-    const next = law.integrals.blockSurvival((i + 0.5) * grid * (1 - 1e-12));
-    mass[i] = above - next;
-    mean += i * mass[i];
-    above = next;
+  const ages = new Float64Array(4 * (span + 1));
+  for (let i = 0, above = 1; i <= span; i++) {
+    ages[4 * i] = above - alive[i];
+    mean += i * ages[4 * i];
+    above = alive[i];
   }
   // Rounding to the grid must not change the mean life, or the waves drift; a tail beyond the grid leaves no say.
-  const step = above < 1e-9 ? law.meanBlock / mean : grid;
-  const ageGroup = new Float64Array(span + 1);
-  const agePair = new Float64Array(span + 1);
-  const ageBetween = new Float64Array(span + 1);
-  law.integrals.at(0, high);
+  const step = alive[span] < 1e-9 ? law.meanBlock / mean : grid;
+  blockSurvivalInto(alive, law, 0, step);
+  const times = scratchOf(0, span + 2);
+  for (let i = 0; i <= span + 1; i++) times[i] = i * step;
+  const lived = scratchOf(1, 3 * (span + 2));
+  integralsInto(lived, law, 0, times);
   for (let i = 0; i <= span; i++) {
-    low.set(high);
-    law.integrals.at((i + 1) * step, high);
-    const block = (high[0] - low[0]) / step;
-    ageGroup[i] = (high[1] - low[1]) / step;
-    agePair[i] = (high[2] - low[2]) / step;
-    ageBetween[i] = block > 0 ? (ageGroup[i] * ageGroup[i]) / block : 0;
+    const block = (lived[3 * i + 3] - lived[3 * i]) / step;
+    const group = (lived[3 * i + 4] - lived[3 * i + 1]) / step;
+    ages[4 * i + 1] = group;
+    ages[4 * i + 2] = (lived[3 * i + 5] - lived[3 * i + 2]) / step;
+    ages[4 * i + 3] = block > 0 ? (group * group) / block : 0;
   }
   const freshDrain = emptyDrain(law);
-  addBlocks(freshDrain, law, 1, 0);
+  addBlocks(freshDrain.data, law, 1, 0);
   let firstMass = 0;
-  while (firstMass < span && mass[firstMass] < 1e-12) firstMass++;
+  while (firstMass < span && ages[4 * firstMass] < 1e-12) firstMass++;
   return {
     step,
     points,
     waves,
-    starts: new Float64Array(points),
-    cumulative: new Float64Array(points),
-    group: new Float64Array(points),
-    pair: new Float64Array(points),
-    between: new Float64Array(points),
+    starts: NONE,
+    cumulative: NONE,
+    sums: NONE,
+    spanEnds: [],
     known: 0,
-    profiles: [],
-    aged: emptyDrain(law),
+    profiles: new Map(),
+    aged: null,
     agedTime: 0,
-    combined: emptyDrain(law),
     law,
-    mass,
-    ageGroup,
-    agePair,
-    ageBetween,
+    alive,
+    ages,
     firstMass,
     freshDrain,
   };
 }
 
+const NONE = new Float64Array(0);
+
+const scratches = [NONE, NONE];
+
+/** A buffer of at least `length`, whose contents last until it is asked for again. */
+function scratchOf(which: number, length: number): Float64Array {
+  if (scratches[which].length < length) scratches[which] = new Float64Array(2 * length);
+  return scratches[which].subarray(0, length);
+}
+
+function grown(values: Float64Array, length: number): Float64Array {
+  const larger = new Float64Array(length);
+  larger.set(values);
+  return larger;
+}
+
+/** A span ends where the share of active groups has moved by this, or after so many cells. */
+const SPAN_STEP = 0.01;
+const LONGEST_SPAN = 32;
+
 /** Extends the process until `waves` blocks have started per slot or it is stationary; returns the last point known. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
-  const { starts, cumulative, mass, ageGroup, agePair, ageBetween, points, firstMass } = renewal;
-  const span = mass.length - 1;
-  let k = renewal.known;
+  const { alive, ages, points, firstMass, spanEnds } = renewal;
+  let { starts, cumulative, sums, known: k } = renewal;
+  const span = alive.length - 1;
+  const again = 1 / (1 - ages[0]);
   while (k < points && (k === 0 || cumulative[k - 1] < waves)) {
+    if (k === starts.length) {
+      const length = Math.min(points, Math.max(64, 2 * k));
+      renewal.starts = starts = grown(starts, length);
+      renewal.cumulative = cumulative = grown(cumulative, length);
+      renewal.sums = sums = grown(sums, 3 * length + 3);
+    }
     let sum = k === 0 ? 1 : 0;
-    for (let i = Math.max(1, firstMass), to = Math.min(k, span); i <= to; i++) sum += starts[k - i] * mass[i];
-    // Lives that round to nothing are followed by another start at once.
-    starts[k] = sum / (1 - mass[0]);
-    cumulative[k] = (k === 0 ? 0 : cumulative[k - 1]) + starts[k];
     let group = 0;
     let pair = 0;
     let between = 0;
-    for (let i = 0, to = Math.min(k, span); i <= to; i++) {
+    const to = Math.min(k, span);
+    for (let i = Math.max(1, firstMass); i <= to; i++) sum += starts[k - i] * ages[4 * i];
+    // Lives that round to nothing are followed by another start at once.
+    starts[k] = sum * again;
+    cumulative[k] = (k === 0 ? 0 : cumulative[k - 1]) + starts[k];
+    for (let i = 0, age = 1; i <= to; i++, age += 4) {
       const started = starts[k - i];
-      group += started * ageGroup[i];
-      pair += started * agePair[i];
-      between += started * ageBetween[i];
+      group += started * ages[age];
+      pair += started * ages[age + 1];
+      between += started * ages[age + 2];
     }
-    renewal.group[k] = group;
-    renewal.pair[k] = pair;
-    renewal.between[k] = between;
+    const at = 3 * k;
+    const first = spanEnds.length > 0 ? spanEnds[spanEnds.length - 1] : 0;
+    if (
+      k > first &&
+      (k - first >= LONGEST_SPAN || Math.abs(group - (sums[3 * first + 3] - sums[3 * first])) > SPAN_STEP)
+    ) {
+      spanEnds.push(k);
+    }
+    sums[at + 3] = sums[at] + group;
+    sums[at + 4] = sums[at + 1] + pair;
+    sums[at + 5] = sums[at + 2] + between;
     k++;
   }
   renewal.known = k;
@@ -156,60 +199,55 @@ const LUMP_SPAN = 0.08;
  * Activity of a slot after grid point `k` where blocks started before `k` only: what drains if nothing starts from then
  * on. Blocks started at `k` itself add `starts·fresh`.
  */
-function profileAfter(renewal: Renewal, k: number): ActivityProfile {
-  const known = renewal.profiles[k];
+function profileAfter(renewal: Renewal, k: number): Float64Array {
+  const known = renewal.profiles.get(k);
   if (known) return known;
-  const { law, starts, step } = renewal;
-  const profile = emptyDrain(law);
-  const add = (share: number, age: number): void => addBlocks(profile, law, share, age);
+  const { law, starts, step, alive } = renewal;
+  const profile = new Float64Array((law.drainEdges.length - 1) * CELL_FIELDS);
   let weight = 0;
   let moment = 0;
   let activity = 0;
   let youngest = 1;
-  for (let i = 1; i <= k; i++) {
+  for (let i = 1; i <= k && i < alive.length; i++) {
     const started = starts[k - i];
-    const alive = law.integrals.blockSurvival(i * step);
-    if (alive <= 0) break;
-    if (weight > 0 && (activity + started * alive > LUMP_ACTIVITY || i - youngest > LUMP_SPAN * i)) {
-      add(weight, (moment / weight) * step);
+    const active = started * alive[i];
+    if (alive[i] <= 0) break;
+    if (weight > 0 && (activity + active > LUMP_ACTIVITY || i - youngest > LUMP_SPAN * i)) {
+      addBlocks(profile, law, weight, (moment / weight) * step);
       weight = moment = activity = 0;
     }
     if (started < 1e-12) continue;
     if (weight === 0) youngest = i;
     weight += started;
     moment += started * i;
-    activity += started * alive;
+    activity += active;
   }
-  if (weight > 0) add(weight, (moment / weight) * step);
-  renewal.profiles[k] = profile;
+  if (weight > 0) addBlocks(profile, law, weight, (moment / weight) * step);
+  renewal.profiles.set(k, profile);
   return profile;
 }
 
 function emptyDrain(law: BlockLaw): ActivityProfile {
-  const edges = law.drainEdges;
-  const profile = allocateProfile(edges.length - 1);
-  for (let c = 0; c < profile.width.length; c++) profile.width[c] = edges[c + 1] - edges[c];
+  const { drainEdges } = law;
+  const profile = allocateProfile(drainEdges.length - 1);
+  for (let c = 0; c < profile.cells; c++) profile.data[c * CELL_FIELDS + WIDTH] = drainEdges[c + 1] - drainEdges[c];
   return profile;
 }
 
-const low = new Float64Array(3);
-const high = new Float64Array(3);
-
-/** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
-function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: number): void {
-  const { width, block, group, pair, logIdle } = profile;
-  const edges = law.drainEdges;
-  law.integrals.at(age, high);
-  for (let c = 0; c < width.length; c++) {
-    low.set(high);
-    law.integrals.at(age + edges[c + 1], high);
-    const lived = high[0] - low[0];
-    if (lived <= 0) break;
-    const scale = share / width[c];
-    block[c] += scale * lived;
-    logIdle[c] += share * logNone(lived / width[c]);
-    group[c] += scale * (high[1] - low[1]);
-    pair[c] += scale * (high[2] - low[2]);
+/** Adds the activity of a share of the slots whose blocks are `age` iterations old to cells of the drain. */
+function addBlocks(data: Float64Array, law: BlockLaw, share: number, age: number): void {
+  const { drainEdges } = law;
+  const lived = scratchOf(0, 3 * drainEdges.length);
+  integralsInto(lived, law, age, drainEdges);
+  for (let c = 0, at = 0, i = 0; at < data.length; c++, at += CELL_FIELDS, i += 3) {
+    const block = lived[i + 3] - lived[i];
+    if (block <= 0) break;
+    const perWidth = 1 / (drainEdges[c + 1] - drainEdges[c]);
+    const scale = share * perWidth;
+    data[at + BLOCK] += scale * block;
+    data[at + GROUP] += scale * (lived[i + 4] - lived[i + 1]);
+    data[at + PAIR] += scale * (lived[i + 5] - lived[i + 2]);
+    data[at + LOG_IDLE] += share * logNone(block * perWidth);
   }
 }
 
@@ -219,42 +257,60 @@ function addBlocks(profile: ActivityProfile, law: BlockLaw, share: number, age: 
  * matters for long.
  */
 export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
-  const { law, aged } = renewal;
-  const edges = law.drainEdges;
-  const cells = aged.width.length;
+  const { law } = renewal;
+  const { drainEdges } = law;
+  const aged = (renewal.aged ??= emptyDrain(law));
+  const { cells, data } = aged;
   // Beyond the longest life nothing changes any more.
-  const age = Math.min(time, edges[cells]);
+  const age = Math.min(time, drainEdges[cells]);
   if (renewal.agedTime === age) return aged;
-  law.integrals.at(age, low);
-  const scale = 1 / low[0];
-  for (let c = 0; c < cells; c++) {
-    const middle = 0.5 * (edges[c] + edges[c + 1]);
-    law.integrals.at(middle, low);
-    law.integrals.at(middle + age, high);
-    aged.block[c] = (high[0] - low[0]) * scale;
-    aged.logIdle[c] = logNone(aged.block[c]);
-    aged.group[c] = (high[1] - low[1]) * scale;
-    aged.pair[c] = (high[2] - low[2]) * scale;
+  // In the middles of the cells, after a first time that is 0 itself.
+  const times = middlesOf(drainEdges);
+  const now = scratchOf(0, 3 * times.length);
+  const then = scratchOf(1, 3 * times.length);
+  integralsInto(now, law, 0, times);
+  integralsInto(then, law, age, times);
+  const scale = 1 / then[0];
+  for (let at = 0, i = 3; at < data.length; at += CELL_FIELDS, i += 3) {
+    data[at + BLOCK] = (then[i] - now[i]) * scale;
+    data[at + GROUP] = (then[i + 1] - now[i + 1]) * scale;
+    data[at + PAIR] = (then[i + 2] - now[i + 2]) * scale;
+    data[at + LOG_IDLE] = logNone(data[at + BLOCK]);
   }
   renewal.agedTime = age;
-  return countGroups(aged, law.groupsPerBlock);
+  return aged;
 }
 
+let middles = NONE;
+
+function middlesOf(edges: Float64Array): Float64Array {
+  if (middles.length < edges.length) middles = new Float64Array(2 * edges.length);
+  for (let c = 1; c < edges.length; c++) middles[c] = 0.5 * (edges[c - 1] + edges[c]);
+  return middles.subarray(0, edges.length);
+}
+
+/** The profile that `combinedProfile` returns: valid until it is called again. */
+const combined = { ...allocateProfile(64) };
+
 /**
- * Writes to `renewal.combined` the activity after grid point `k` where `started` blocks per slot start at that point and
- * none later.
+ * Activity after grid point `k` where `started` blocks per slot start at that point and none later. Valid until the next
+ * call.
  */
 export function combinedProfile(renewal: Renewal, k: number, started: number): ActivityProfile {
   const before = profileAfter(renewal, k);
-  const { combined, freshDrain } = renewal;
-  for (let c = 0; c < combined.width.length; c++) {
+  const { cells, data: fresh } = renewal.freshDrain;
+  if (combined.data.length < fresh.length) combined.data = new Float64Array(2 * fresh.length);
+  combined.cells = cells;
+  const { data } = combined;
+  for (let c = 0; c < fresh.length; c += CELL_FIELDS) {
     // The grid of starts is only so fine: a slot never holds more than one block.
-    const block = Math.min(1, before.block[c] + started * freshDrain.block[c]);
-    const group = Math.min(block, before.group[c] + started * freshDrain.group[c]);
-    combined.block[c] = block;
-    combined.group[c] = group;
-    combined.pair[c] = Math.min(group, before.pair[c] + started * freshDrain.pair[c]);
-    combined.logIdle[c] = before.logIdle[c] + started * freshDrain.logIdle[c];
+    const block = Math.min(1, before[c + BLOCK] + started * fresh[c + BLOCK]);
+    const group = Math.min(block, before[c + GROUP] + started * fresh[c + GROUP]);
+    data[c + WIDTH] = fresh[c + WIDTH];
+    data[c + BLOCK] = block;
+    data[c + GROUP] = group;
+    data[c + PAIR] = Math.min(group, before[c + PAIR] + started * fresh[c + PAIR]);
+    data[c + LOG_IDLE] = before[c + LOG_IDLE] + started * fresh[c + LOG_IDLE];
   }
-  return countGroups(combined, renewal.law.groupsPerBlock);
+  return combined;
 }
