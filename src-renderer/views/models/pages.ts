@@ -8,6 +8,7 @@ import HasanDemo from './demos/HasanDemo.svelte';
 import ImbalanceDemo from './demos/ImbalanceDemo.svelte';
 import KimDemo from './demos/KimDemo.svelte';
 import OccupancyDemo from './demos/OccupancyDemo.svelte';
+import SimulatorDemo from './demos/SimulatorDemo.svelte';
 import SoftSaturationDemo from './demos/SoftSaturationDemo.svelte';
 
 export interface Equation {
@@ -514,6 +515,58 @@ export const MODEL_PAGES = [
       'No caches, no clock changes, no other work on the device: measure before trusting absolute times.',
     ],
     demo: CompositeDemo,
+  },
+  {
+    id: 'simulator',
+    label: 'Simulator',
+    group: 'Whole',
+    question: 'What does a launch do, block by block?',
+    text: [
+      'The judge of the composite prediction. It plays a launch event by event: blocks are dispatched in order to free slots, the resident thread groups of a multiprocessor share its pace, and a slot is free again only when the last group of its block has ended.',
+      'Nothing in it is averaged: depths are drawn, and the time of a launch is itself a random number. So it says what the prediction cannot, how far single launches scatter; and it costs milliseconds where the prediction costs less than one of them.',
+    ],
+    sources: [
+      OURS('Event simulation of a device in the virtual time of each multiprocessor'),
+      {
+        authors: 'Blackman, Vigna',
+        year: '2021',
+        title: 'Scrambled linear pseudorandom number generators (the streams of random numbers)',
+        where: 'ACM Transactions on Mathematical Software 47',
+        doi: '10.1145/3460772',
+      },
+    ],
+    equations: [
+      {
+        tex: '\\frac{\\mathrm{d} v_m}{\\mathrm{d} t} = \\frac{1}{t(w_m)}',
+        text: 'A multiprocessor’s own clock, in iterations: with w active groups, one iteration of all of them takes t(w) cycles.',
+      },
+      {
+        tex: 'v_{\\mathrm{end}} = v_{\\mathrm{start}} + D, \\qquad \\Pr(D > v) = 1 - F(v)^{\\, n}',
+        text: 'In that clock a group ends D iterations after it started, whatever the others do: between two ends of blocks a multiprocessor is on its own.',
+      },
+      {
+        tex: 'v_{\\mathrm{free}} = \\max_{i \\le W_b} v_{\\mathrm{end}, i}, \\qquad T = \\max_m t_{\\mathrm{end}, m}',
+        text: 'A slot is free when the last group of its block ends; the launch takes until the last group of all.',
+      },
+      {
+        tex: 'T_{\\mathrm{ideal}} = \\frac{G}{M R} \\, \\mathbb{E}[W] \\, t(R \\, W_b)',
+        text: 'The ideal drawn beside it: no lane waits for another and no slot is ever empty.',
+      },
+    ],
+    symbols: [
+      { tex: 'v_m', meaning: 'virtual time of multiprocessor m', unit: 'iterations' },
+      { tex: 'w_m', meaning: 'its active thread groups', unit: '1' },
+      { tex: 't(w)', meaning: 'cycles of an iteration with w active thread groups', unit: 'cycles' },
+      { tex: 'D', meaning: 'depth of a thread group: its longest unit', unit: 'iterations' },
+      { tex: 'n, F', meaning: 'units of a thread group, and the law of their lengths', unit: '1' },
+      { tex: 'G, M, R, W_b', meaning: 'blocks, multiprocessors, resident blocks, thread groups of a block', unit: '1' },
+    ],
+    validity: [
+      'Slots that free at the same instant are all free before any is filled; they are filled one per multiprocessor in turn. Work without imbalance therefore runs in whole waves, dealt evenly.',
+      'Dispatch takes no time here. Caches, clocks and other work on the device are not played.',
+      'With heavy tails few launches prove nothing: the rare long unit may not have come yet. The interval of the mean says how well it is known.',
+    ],
+    demo: SimulatorDemo,
   },
 ] as const satisfies readonly ModelPage[];
 
