@@ -128,9 +128,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
 
       function plan(s: number): void {
         nextEnd[s] =
-          activeGroups[s] === 0
-            ? Infinity
-            : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
+          activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
       }
 
       /** Runs a multiprocessor to its next end of units. */
@@ -207,7 +205,14 @@ function comesBefore(key: number, index: number, keys: Float64Array, indices: In
 }
 
 /** Adds an entry to a binary heap of `size` entries that begins at `base`. */
-function pushEntry(keys: Float64Array, indices: Int32Array, base: number, size: number, key: number, index: number): void {
+function pushEntry(
+  keys: Float64Array,
+  indices: Int32Array,
+  base: number,
+  size: number,
+  key: number,
+  index: number,
+): void {
   let i = size;
   while (i > 0) {
     const parent = (i - 1) >> 1;
@@ -221,7 +226,14 @@ function pushEntry(keys: Float64Array, indices: Int32Array, base: number, size: 
 }
 
 /** Puts an entry in place of the first. */
-function settleEntry(keys: Float64Array, indices: Int32Array, base: number, size: number, key: number, index: number): void {
+function settleEntry(
+  keys: Float64Array,
+  indices: Int32Array,
+  base: number,
+  size: number,
+  key: number,
+  index: number,
+): void {
   let i = 0;
   for (;;) {
     let child = 2 * i + 1;

@@ -71,9 +71,18 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   expect(found.medianAbsoluteDifference).toBe((differences[1]! + differences[2]!) / 2);
   expect(Math.abs(found.spearman)).toBeLessThanOrEqual(1);
 
-  type Ranked = { rows: { fidelity: string; designIndex: number; timeMs: number; simulatedMs: { mean: number } | null }[] };
+  type Ranked = {
+    rows: { fidelity: string; designIndex: number; timeMs: number; simulatedMs: { mean: number } | null }[];
+  };
   const ranked = await json<Ranked>('rank', '1', '--top', '6', '--device', device);
-  expect(ranked.rows.map((row) => row.fidelity)).toEqual(['simulated', 'simulated', 'simulated', 'simulated', 'predicted', 'predicted']);
+  expect(ranked.rows.map((row) => row.fidelity)).toEqual([
+    'simulated',
+    'simulated',
+    'simulated',
+    'simulated',
+    'predicted',
+    'predicted',
+  ]);
   for (const row of ranked.rows.slice(0, 4)) {
     expect(row.timeMs).toBe(found.rows.find((other) => other.designIndex === row.designIndex)!.simulatedMs.mean);
     expect(row.simulatedMs?.mean).toBe(row.timeMs);
@@ -82,8 +91,15 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   expect((await run('rank', '2')).out).not.toMatch(/simulated/);
 
   const csv = parse((await run('export', '1', '--format', 'csv')).out, { columns: true }) as Record<string, string>[];
-  expect(csv.filter((row) => row.fidelity === 'simulated').map((row) => Number(row.simulated_ms)).sort()).toEqual(found.rows.map((row) => row.simulatedMs.mean).sort());
-  expect(Object.keys(parse((await run('export', '2', '--format', 'csv')).out, { columns: true })[0] as object)).not.toContain('simulated_ms');
+  expect(
+    csv
+      .filter((row) => row.fidelity === 'simulated')
+      .map((row) => Number(row.simulated_ms))
+      .sort(),
+  ).toEqual(found.rows.map((row) => row.simulatedMs.mean).sort());
+  expect(
+    Object.keys(parse((await run('export', '2', '--format', 'csv')).out, { columns: true })[0] as object),
+  ).not.toContain('simulated_ms');
   const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Ranked;
   expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
 }, 60_000);
@@ -104,16 +120,25 @@ it('refuses what it cannot simulate in one line', async () => {
 });
 
 it('keeps every design that was saved when it is killed, and goes on from there', async () => {
-  const child = spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), 'simulate', '2', '--top', '12', '--db', db], { stdio: 'ignore' });
+  const child = spawn(
+    process.execPath,
+    [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), 'simulate', '2', '--top', '12', '--db', db],
+    { stdio: 'ignore' },
+  );
   const exited = once(child, 'exit');
   const reader = new Database(db, { readonly: true });
-  const latest = reader.prepare<[], { run: number; saved: number }>('SELECT max(id) AS run, (SELECT count(*) FROM simulations WHERE run_id = (SELECT max(id) FROM runs)) AS saved FROM runs');
+  const latest = reader.prepare<[], { run: number; saved: number }>(
+    'SELECT max(id) AS run, (SELECT count(*) FROM simulations WHERE run_id = (SELECT max(id) FROM runs)) AS saved FROM runs',
+  );
   const before = latest.get()!.run;
-  while (latest.get()!.run === before || latest.get()!.saved < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (latest.get()!.run === before || latest.get()!.saved < 2)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   child.kill('SIGKILL');
   await exited;
   const { run: id, saved } = latest.get()!;
-  const rows = reader.prepare<[number], { design_index: number; times_ms: string }>('SELECT design_index, times_ms FROM simulations WHERE run_id = ? ORDER BY position');
+  const rows = reader.prepare<[number], { design_index: number; times_ms: string }>(
+    'SELECT design_index, times_ms FROM simulations WHERE run_id = ? ORDER BY position',
+  );
   const kept = rows.all(id);
   expect(saved).toBeGreaterThanOrEqual(2);
   expect(saved).toBeLessThan(12);

@@ -268,7 +268,9 @@ describe('a timeline', () => {
   it('shows the replication that was saved, and every block once', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
-    await simulate(engine, { runId, top: 100, halfWidth: 0.5 });
+    const best = async (balancing: string): Promise<number> =>
+      (await page(engine, { runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0]!.designIndex;
+    await simulate(engine, { runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
     const rows = await list(engine, runId);
     for (const balancing of ['none', 'dynamic-fetch']) {
       const row = rows.find(({ design }) => design.balancing === balancing)!;

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { createPredictor, playableDesign } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign, simulateTimeline } from '../../src-workers/sweep/simulation.ts';
+import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+
+const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };
+const WIDE = gpu('amd-mi250x-gcd');
+
+it('fills no lane that a block does not have: 96 threads on groups of 64', async () => {
+  const gridBlocks = 2 * WIDE.multiprocessors;
+  for (const balancing of ['none', 'dynamic-fetch', 'full-sort']) {
+    const study = oneDesign({
+      workload: { lengths: 'constant(10)', units: gridBlocks * 96 * 3 },
+      devices: [WIDE.id],
+      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+      axes: { blockThreads: [96], gridBlocks: [gridBlocks], balancing: [balancing] },
+    });
+    const predictor = createPredictor(await planOf(study));
+    const design = playableDesign(predictor, 0)!;
+    expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 3 });
+    const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
+    // Three units of ten iterations in a row, two blocks of two groups on every multiprocessor.
+    const kernelMs = 30 * design.cyclesPerIteration[4]! * design.msPerCycle;
+    expect(Math.abs(meanMs / (kernelMs + design.balancingMs) - 1)).toBeLessThan(8 * Number.EPSILON);
+    expect(standardDeviationMs).toBe(0);
+  }
+});
+
+it('gives slots of a grid that does not divide the work one unit more', async () => {
+  const gridBlocks = WIDE.multiprocessors;
+  const times = [0, 1].map(async (more) => {
+    const study = oneDesign({
+      workload: { lengths: 'constant(10)', units: gridBlocks * 256 * 2 + more },
+      devices: [WIDE.id],
+      axes: { blockThreads: [256], gridBlocks: [gridBlocks] },
+    });
+    const predictor = createPredictor(await planOf(study));
+    const { cyclesPerIteration, msPerCycle } = playableDesign(predictor, 0)!;
+    return { meanMs: unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration, msPerCycle };
+  });
+  const [even, odd] = await Promise.all(times);
+  // One unit more keeps one group for ten iterations more, alone.
+  const moreMs = 10 * odd!.cyclesPerIteration[1]! * odd!.msPerCycle;
+  expect(Math.abs((odd!.meanMs - even!.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
+});
+
+it('draws other work for another seed or replication, the same for the same', async () => {
+  const predictor = createPredictor(
+    await planOf(oneDesign({ workload: { lengths: 'geometric(0.05)', units: 50_000 } })),
+  );
+  const play = (seed: number): readonly number[] => unwrap(simulateDesign(predictor, 0, { ...OPTIONS, seed })).timesMs;
+  expect(play(1)).toEqual(play(1));
+  expect(play(2)).not.toEqual(play(1));
+  expect(new Set(play(1)).size).toBe(play(1).length);
+  const kernelMs = (replication: number): number => unwrap(simulateTimeline(predictor, 0, 1, replication)).kernelMs;
+  expect([0, 1, 2].map(kernelMs)).toEqual(play(1).slice(0, 3));
+});
+
+it('keeps a timeline of very many blocks drawable, and refuses one that is too large to record', async () => {
+  const many = oneDesign({ workload: { lengths: 'geometric(0.5)', units: 4_000_000 }, axes: { blockThreads: [32] } });
+  const predictor = createPredictor(await planOf({ ...many, devices: ['nvidia-a100-sxm4-40gb'] }));
+  const timeline = unwrap(simulateTimeline(predictor, 0, 1, 0));
+  expect(timeline.gridBlocks).toBe(125_000);
+  expect(timeline.blockIndex.length).toBeLessThanOrEqual(20_000);
+  expect(timeline.shownMultiprocessors.length).toBeGreaterThan(1);
+  expect([...timeline.blockCount].every((count) => count === 1)).toBe(true);
+  const huge = oneDesign({ workload: { lengths: 'constant(1)', units: 300_000_000 }, axes: { blockThreads: [32] } });
+  const refused = simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0);
+  expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+});
