@@ -129,8 +129,22 @@ describe('a study of CPUs and a GPU', () => {
       const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
     }
-    const line = (await call<RunSummary[]>('runs.list', {})).find(({ id }) => id === run.id)!;
-    expect(line.bestDesign).toBeTruthy();
+    const cpuBest = compared.devices[0].best!;
+    const markdown = await call<{ text: string }>('export.render', {
+      runId: run.id,
+      format: 'markdown',
+      designIndex: cpuBest.designIndex,
+    });
+    expect(markdown.text).toContain(
+      `${cpuBest.design.gridBlocks} of 16 cores, units shared out by ${cpuBest.design.balancing}`,
+    );
+    // Code of a launch is of the best GPU design, and never of a CPU's.
+    const cuda = await call<{ text: string }>('export.render', { runId: run.id, format: 'cuda' });
+    expect(cuda.text).toContain('A100');
+    expect(cuda.text).toContain(`grid_blocks = ${compared.devices[1].best!.design.gridBlocks}u`);
+    expect(
+      await engine.call('export.render', { runId: run.id, format: 'cuda', designIndex: cpuBest.designIndex }),
+    ).toMatchObject({ ok: false, error: { code: 'unsupported' } });
   });
 
   it('is predicted on the rows of an uploaded matrix in their order, and resumes with them', async () => {

@@ -1,13 +1,16 @@
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
+import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { explainDesign } from '../../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../compare.ts';
 import { rankHistogram } from '../rankings.ts';
-import { ALL_VALID, TIE_FRACTION, deviceFilter, type RunView } from '../run-view.ts';
+import { ALL_VALID, TIE_FRACTION, alongAxis, deviceFilter, type RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { counted, ms, percent, whole } from './text.ts';
 
@@ -48,6 +51,8 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
   const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
   const ties = tieCount(view.ranking, list, TIE_FRACTION);
   const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
+  const device = view.devices.find(({ id }) => id === chosen.deviceId);
+  const cpu = device?.kind === 'cpu' ? device : null;
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
   const kernel = study.study.kernel;
@@ -56,8 +61,8 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
     title: study.study.name,
     description: study.study.description,
     chosen,
-    recommendation: designSentence(chosen, run.validCount),
-    reasons: designReasons(view, chosen, breakdown),
+    recommendation: cpu ? coresSentence(chosen, cpu, run.validCount) : designSentence(chosen, run.validCount),
+    reasons: cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown),
     deviceReasons: compared.value.reasons,
     breakdown,
     ties,
@@ -85,8 +90,39 @@ function designSentence({ design, device, timeMs, rank }: RankRow, valid: number
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
   const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
-  const place = rank > 0 ? `, rank ${whole(rank)} of ${counted(valid, 'valid design')}` : '';
-  return `On ${device}: ${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${place}.`;
+  return `On ${device}: ${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+}
+
+function placeAmong(rank: number, valid: number): string {
+  return rank > 0 ? `, rank ${whole(rank)} of ${counted(valid, 'valid design')}` : '';
+}
+
+function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice, valid: number): string {
+  return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+}
+
+/** Differences of time below this fraction are not told. */
+const WORTH_TELLING = 1e-3;
+
+function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
+  const { gridBlocks: cores, balancing } = row.design;
+  const sentences = [
+    `${percent(parts.idealWork / timeMs)} of the time is what moving all bytes takes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the one with the most to move.`,
+    `That core has ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
+  ];
+  const along = alongAxis(view, row.designIndex, AXIS_ORDER.indexOf('launch'));
+  const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
+    kind === 'cores' && value <= cpu.cores ? [{ cores: value, timeMs: along.timeMs[at]! }] : [],
+  );
+  const enough = others.find((other) => other.timeMs <= timeMs * (1 + TIE_FRACTION));
+  if (enough && enough.cores < cores)
+    sentences.push(
+      `${counted(enough.cores, 'core')} would do: with ${balancing} they are within ${percent(TIE_FRACTION)}.`,
+    );
+  const most = others.at(-1);
+  if (most && most.cores > cores && most.timeMs > timeMs * (1 + WORTH_TELLING))
+    sentences.push(`With ${whole(most.cores)} cores it would take ${percent(most.timeMs / timeMs - 1)} longer.`);
+  return sentences;
 }
 
 /** Parts smaller than this share of the time are left out of the sentences. */

@@ -43,10 +43,32 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
     case 'html':
       return report('html', 'text/html', htmlReport);
     case 'cuda':
-      return document('cuh', 'text/plain', cudaHeader(view, chosen));
-    case 'wgsl':
-      return document('wgsl', 'text/plain', wgslConstants(view, chosen));
+    case 'wgsl': {
+      const row = onGpu(view, chosen, designIndex);
+      if (!row.ok) return row;
+      return format === 'cuda'
+        ? document('cuh', 'text/plain', cudaHeader(view, row.value))
+        : document('wgsl', 'text/plain', wgslConstants(view, row.value));
+    }
   }
+}
+
+/** The row that code is written of: the chosen one, or where that is a CPU's and nobody asked for it, the best of a GPU. */
+function onGpu(view: RunView, chosen: RankRow, designIndex: number | undefined): Result<RankRow> {
+  const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
+  const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
+  if (isGpus) return ok(chosen);
+  const best =
+    designIndex === undefined
+      ? rankedDesigns(view.ranking, { ...ALL_VALID, positions: { 0: new Set(gpus) } }, 'timeMs')[0]
+      : undefined;
+  const row = best === undefined ? null : chosenRow(view, best);
+  return row
+    ? ok(row)
+    : fail(
+        'unsupported',
+        `design ${chosen.designIndex} is of ${chosen.device}, a CPU; expected one of a GPU, which code for a launch can be written of`,
+      );
 }
 
 /** A study's name as the start of a file name. */
