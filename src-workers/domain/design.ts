@@ -13,8 +13,9 @@ export type LockstepBalancing =
  * How units, in their order, are cut into one contiguous share per core: even numbers of units (rows), even numbers of
  * iterations (non-zeros; a unit may be cut in two), or even sums of both.
  */
+export const CPU_BALANCING = ['row-split', 'nonzero-split', 'merge-path'] as const;
 export interface PartitionBalancing {
-  readonly kind: 'row-split' | 'nonzero-split' | 'merge-path';
+  readonly kind: (typeof CPU_BALANCING)[number];
 }
 
 /**
@@ -26,6 +27,7 @@ export type Balancing = LockstepBalancing | PartitionBalancing;
 
 /** Whether a balancing cuts units into shares of cores, and so belongs to a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
+  // Asked of every design of a sweep: comparisons cost less than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 

@@ -14,6 +14,10 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { deviceRows } from '../../src-main/services/compare.ts';
+import { compareRows } from '../../src-renderer/views/compare/rows.ts';
+import { withCores } from '../../src-renderer/views/study/edit.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { term } from '../../src-workers/domain/terms.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
@@ -116,6 +120,18 @@ describe('a study of CPUs and a GPU', () => {
     // No design is of both kinds.
     expect(compared.cross[0][1]).toBeNaN();
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
+    const table = compareRows(
+      compared.devices.map((entry) => ({ device: entry.device, entry })),
+      detail.study,
+      compared,
+      false,
+      (key, form) => term(key, 'cuda', form),
+    );
+    const texts = (id: string) => table.find((row) => row.id === id)!.texts;
+    expect(texts('cores')).toEqual(['16', '', '72']);
+    expect(texts('multiprocessors')).toEqual(['', '108', '']);
+    expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
+    expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
     const grid = await call<LandscapeGrid>('landscape.grid', {
       runId: run.id,
       x: 'launch',
@@ -193,6 +209,13 @@ describe('a study of CPUs and a GPU', () => {
       ok: false,
       error: { code: 'bad-input', context: { field: 'axes.cores' } },
     });
+    // The study view adds what a CPU needs.
+    const gpus = unwrap(
+      parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),
+    );
+    const withCpu = withCores({ ...gpus, devices: [...gpus.devices, 'amd-epyc-7302p'] }, 16);
+    expect((await call<SpaceSize>('space.size', { study: withCpu })).valid).toBe(1 + 3 * 16);
+    expect(withCores(withCpu, 64)).toEqual(withCpu);
     const { catalogue } = engine.context;
     const cpus = unwrap(await deviceRows(catalogue, ['amd-epyc-7302p', 'amd-epyc-7763']));
     expect(cpus.rows.find(({ id }) => id === 'cores')).toMatchObject({ values: [16, 64], best: [1] });

@@ -3,6 +3,7 @@ import type { Study } from '../../../src-main/contract/study.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { CPU_METRICS } from '../../../src-workers/models/contention/comparison.ts';
 import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
@@ -78,6 +79,26 @@ export function compareRows(
     const device = compared.find((each) => each.device.id === best.deviceId)?.device;
     return device?.kind === 'gpu' ? text(device) : '–';
   };
+  const hasGpu = compared.some(({ device }) => device.kind === 'gpu');
+  const hasCpu = compared.some(({ device }) => device.kind === 'cpu');
+  const limit = (
+    { id, label, unit }: { readonly id: string; readonly label: string; readonly unit: string },
+    value: (device: Device) => number | null,
+  ): CompareRow => {
+    const values = compared.map(({ device }) => value(device));
+    const whole = values.every((each) => each === null || Number.isInteger(each));
+    const text = (each: number): string => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4));
+    return {
+      id,
+      group: 'limits',
+      label: spoken(label, term),
+      unit: spoken(unit, term),
+      hint: '',
+      better: 'none',
+      values,
+      texts: values.map((each) => (each === null ? '' : text(each))),
+    };
+  };
   const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
     byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
@@ -106,19 +127,29 @@ export function compareRows(
     }),
     row('block', 'result', sentenceCase(`${term('block')} size`), {
       unit: term('thread', 'many'),
-      text: (best) => count(best.design.blockThreads),
+      text: (best) => onGpu(best, () => count(best.design.blockThreads)),
     }),
     row('grid', 'result', sentenceCase(term('block', 'many')), {
       unit: `per ${sm}`,
       text: (best) => onGpu(best, ({ multiprocessors }) => plain(best.design.gridBlocks / multiprocessors, 3)),
       hint: `${sentenceCase(term('block', 'many'))} launched, over the number of ${term('multiprocessor', 'many')}`,
     }),
+    ...(hasCpu
+      ? [
+          row('coresUsed', 'result', 'Cores', {
+            unit: 'in use',
+            text: (best, { device }) =>
+              device.kind === 'cpu' ? `${count(best.design.gridBlocks)} of ${count(device.cores)}` : '–',
+            hint: 'Cores of a CPU that share the work, of all it has',
+          }),
+        ]
+      : []),
     row('balancing', 'result', 'Balancing', {
       text: (best) => best.design.balancing.replaceAll('-', ' '),
       hint: 'How units are ordered or handed out',
     }),
     row('cap', 'result', sentenceCase(`${term('register')} cap`), {
-      text: (best) => (best.design.registerCap === null ? 'none' : count(best.design.registerCap)),
+      text: (best) => onGpu(best, () => (best.design.registerCap === null ? 'none' : count(best.design.registerCap))),
     }),
     ...(same
       ? [
@@ -169,7 +200,7 @@ export function compareRows(
     row('gain', 'why', `Gain over 1 ${term('thread')} a unit`, {
       unit: '×',
       better: 'higher',
-      value: (best, entry) => finite(oneThread(entry) / best.timeMs),
+      value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),
       format: (value) => fixed(value, 2),
       hint: `Best time with one ${term('thread')} per unit, over this time`,
     }),
@@ -178,24 +209,14 @@ export function compareRows(
       format: (value) => fixed(value, 2),
       hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
     }),
-    ...[...DEVICE_METRICS]
-      .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
-      .map(({ id, label, unit, value }): CompareRow => {
-        const values = compared.map(({ device }) => (device.kind === 'gpu' ? value(device) : null));
-        const whole = values.every((each) => each === null || Number.isInteger(each));
-        return {
-          id,
-          group: 'limits',
-          label: spoken(label, term),
-          unit: spoken(unit, term),
-          hint: '',
-          better: 'none',
-          values,
-          texts: values.map((each) =>
-            each === null ? '' : whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4),
-          ),
-        };
-      }),
+    ...(hasGpu
+      ? [...DEVICE_METRICS]
+          .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
+          .map((metric) => limit(metric, (device) => (device.kind === 'gpu' ? metric.value(device) : null)))
+      : []),
+    ...(hasCpu
+      ? CPU_METRICS.map((metric) => limit(metric, (device) => (device.kind === 'cpu' ? metric.value(device) : null)))
+      : []),
   ];
 }
 

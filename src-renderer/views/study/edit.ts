@@ -1,4 +1,5 @@
 import type { Study } from '../../../src-main/contract/study.ts';
+import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
 
 /** Changes the study: the field that is edited, what undo says, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
@@ -20,4 +21,18 @@ export function withAxis<Name extends keyof Study['axes']>(
   if (value === undefined) delete axes[name];
   else axes[name] = value;
   return { ...study, axes };
+}
+
+/** The study with what a CPU needs, where it has none: numbers of cores, and ways to cut the work into their shares. */
+export function withCores(study: Study, cores: number): Study {
+  const { axes } = study;
+  const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));
+  return {
+    ...study,
+    axes: {
+      ...axes,
+      cores: axes.cores ?? { from: 1, to: cores },
+      balancing: cuts ? axes.balancing : [...axes.balancing, ...CPU_BALANCING],
+    },
+  };
 }
