@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -247,9 +247,10 @@ describe('the boundary', () => {
     const first = await engineOn(file, 1, 'serve');
     const names = (await call<readonly StudyRecord[]>(first, 'studies.list', {})).map((study) => study.name);
     expect(names[0]).toBe('Acts propagation');
-    expect(names.length).toBe(7);
+    const examples = readdirSync(join(ROOT, 'db/examples')).filter((name) => name.endsWith('.json'));
+    expect(names.length).toBe(examples.length);
     await first.close();
     const second = await engineOn(file, 1, 'serve');
-    expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(6);
+    expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
   });
 });
