@@ -44,7 +44,6 @@ export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefin
   };
 }
 
-type Codec = Readonly<Record<string, Field<never>>>;
 export type Address<C> = { readonly [Key in keyof C]: C[Key] extends Field<infer T> ? T : never };
 
 /** Reads every field of a codec; what is absent or malformed becomes its fallback. */
