@@ -1,5 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { PlayedLaunch } from '../../../src-main/contract/api.ts';
+import { openEngine } from '../../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { constantLaw, geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
 
@@ -48,4 +53,31 @@ describe('a launch that is played to be watched', () => {
       error: { code: 'bad-input' },
     });
   });
+});
+
+it('is played by the engine, for laws and not for files', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-play-'));
+  const engine = unwrap(
+    await openEngine({
+      databaseFile: join(folder, 'test.db'),
+      resourceFolder: join(import.meta.dirname, '../../..'),
+      host: 'cli',
+      workers: 1,
+    }),
+  );
+  try {
+    const answer = (await engine.call('models.play', {
+      ...request,
+      lengths: 'geometric(0.1)',
+    })) as Result<PlayedLaunch>;
+    const own = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
+    expect(unwrap(answer).blockEndCycles).toEqual(own.blockEndCycles);
+    expect(await engine.call('models.play', { ...request, lengths: 'file:lengths.csv' })).toMatchObject({ ok: false });
+    expect(await engine.call('models.play', { ...request, lengths: 'constant(1)', gridBlocks: 1e6 })).toMatchObject({
+      ok: false,
+    });
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
