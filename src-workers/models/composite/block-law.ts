@@ -102,12 +102,19 @@ function rowOf(rows: Float64Array, y: number): number {
 
 /**
  * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) of a block that starts at 0 to `out[0..2]`, for
- * y = from, from + edges[1], from + edges[2] …: three numbers each; `edges` ascend from 0.
+ * y = from, from + edges[1], from + edges[2] …: three numbers each, `count` times;
+ * `edges` ascend from 0.
  */
-export function integralsInto(out: Float64Array, law: BlockLaw, from: number, edges: Float64Array): void {
+export function integralsInto(
+  out: Float64Array,
+  law: BlockLaw,
+  from: number,
+  edges: Float64Array,
+  count: number,
+): void {
   const { rows } = law;
   let i = rowOf(rows, from);
-  for (let e = 0, to = 0; e < edges.length; e++, to += 3) {
+  for (let e = 0, to = 0; e < count; e++, to += 3) {
     const y = from + edges[e];
     i = rowFrom(rows, i, y);
     const rest = y - rows[i];

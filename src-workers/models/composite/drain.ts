@@ -45,9 +45,17 @@ export function drainCycles(
   let aligned = 0;
   for (let c = 0; c < end; c += CELL_FIELDS) {
     const b = data[c + BLOCK];
-    if (b < 1e-13) continue;
     const h = data[c + WIDTH];
     const group = data[c + GROUP];
+    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    if (logNowhere > -NOWHERE) {
+      // At most one block is active anywhere, and hardly ever: that one alone.
+      const t = rateAt(cycles, (W * group) / b, cap);
+      meanTime += h * slots * b * t;
+      longestTime -= h * logNowhere * t;
+      topTime -= h * logNowhere * t;
+      continue;
+    }
     // Mean and variance of the active groups of a slot, then of all of them.
     const active = W * group;
     const slotSquare = active + W * (W - 1) * data[c + PAIR];
@@ -76,7 +84,6 @@ export function drainCycles(
     const step = Math.max(0.5, deviationSlow);
     const above = rateAt(cycles, meanSlow + step, cap);
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
-    const logNowhere = deviceSlots * data[c + LOG_IDLE];
     const aliveAnywhere = logNowhere < -MANY ? 1 : 1 - Math.exp(logNowhere);
     longestTime += h * t * aliveAnywhere;
     const ended = 1 - group;
@@ -114,6 +121,8 @@ export function drainCycles(
 
 /** e to minus this is nothing. */
 const MANY = 25;
+/** Probability that any block of the device is active below which no two are. */
+const NOWHERE = 1e-4;
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
 /** Largest factor by which skewness raises the expected maximum. */

@@ -15,8 +15,9 @@ export interface Residency {
   ageExcess: number;
   /** Correlation of the refills of one multiprocessor's slots; NaN until asked for. */
   likeness: number;
-  /** Cycles from the start to the end of each span of the renewal, as far as asked for. */
-  readonly spanCycles: number[];
+  /** Whole spans of the renewal before the point that was asked for last, and cycles from the start to the end of them. */
+  spans: number;
+  spansCycles: number;
 }
 
 /**
@@ -33,7 +34,8 @@ export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: 
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
-    spanCycles: [],
+    spans: 0,
+    spansCycles: 0,
   };
 }
 
@@ -56,16 +58,16 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   const renewal = renewalOf(block);
   if (waves <= renewal.waves) {
     const last = extendRenewal(renewal, waves);
-    const { cumulative } = renewal;
-    if (cumulative[last] >= waves) {
+    const { sums } = renewal;
+    if (sums[4 * last] >= waves) {
       let low = -1;
       let point = last;
       while (point - low > 1) {
         const middle = (low + point) >> 1;
-        if (cumulative[middle] < waves) low = middle;
+        if (sums[4 * middle] < waves) low = middle;
         else point = middle;
       }
-      const started = waves - (point === 0 ? 0 : cumulative[point - 1]);
+      const started = waves - (point === 0 ? 0 : sums[4 * point - 4]);
       const profile = combinedProfile(renewal, point, started);
       const inStep = R > 1 ? stepShare(renewal, profile) : 0;
       let drain = 0;
@@ -180,21 +182,18 @@ function makeStationary(residency: Residency): void {
 function mainCyclesTo(residency: Residency, renewal: Renewal, point: number): number {
   makeStationary(residency);
   const { spanEnds } = renewal;
-  const { spanCycles } = residency;
-  let low = 0;
-  let high = spanEnds.length;
-  // Whole spans that end by the point.
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (spanEnds[middle] <= point) low = middle + 1;
-    else high = middle;
+  if (residency.spans > 0 && spanEnds[residency.spans - 1] > point) {
+    residency.spans = 0;
+    residency.spansCycles = 0;
   }
-  for (let s = spanCycles.length; s < low; s++) {
-    const from = s === 0 ? 0 : spanEnds[s - 1];
-    spanCycles.push((s === 0 ? 0 : spanCycles[s - 1]) + spanTime(residency, renewal, from, spanEnds[s]));
+  let from = residency.spans === 0 ? 0 : spanEnds[residency.spans - 1];
+  while (spanEnds[residency.spans] <= point) {
+    const to = spanEnds[residency.spans];
+    residency.spansCycles += spanTime(residency, renewal, from, to);
+    residency.spans++;
+    from = to;
   }
-  if (low === 0) return spanTime(residency, renewal, 0, point);
-  return spanCycles[low - 1] + spanTime(residency, renewal, spanEnds[low - 1], point);
+  return residency.spansCycles + spanTime(residency, renewal, from, point);
 }
 
 /** Cycles of some grid cells with nearly the same activity. */
@@ -204,9 +203,9 @@ function spanTime(residency: Residency, renewal: Renewal, from: number, to: numb
   const { sums } = renewal;
   const W = renewal.law.groupsPerBlock;
   const each = 1 / (to - from);
-  const group = Math.min(1, (sums[3 * to] - sums[3 * from]) * each);
-  const pair = (sums[3 * to + 1] - sums[3 * from + 1]) * each;
-  const between = Math.max(0, (sums[3 * to + 2] - sums[3 * from + 2]) * each - group * group);
+  const group = Math.min(1, (sums[4 * to + 1] - sums[4 * from + 1]) * each);
+  const pair = (sums[4 * to + 2] - sums[4 * from + 2]) * each;
+  const between = Math.max(0, (sums[4 * to + 3] - sums[4 * from + 3]) * each - group * group);
   const active = W * group;
   const slotVariance = Math.max(0, active + W * (W - 1) * pair - active * active);
   const t = meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W) + ageExcess * between;

@@ -26,18 +26,18 @@ export interface Renewal {
   readonly waves: number;
   /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
-  /** Expected starts up to and including each point. */
-  cumulative: Float64Array;
   /**
-   * Sums over the cells before each point of the activities there: E[active groups]/W_b, P(two given groups both active),
-   * and Σ over ages of P(age)·(E[active fraction | age])², whose excess over the first squared is the variance between ages. Three numbers each.
+   * Four numbers for each point: expected starts up to and including it; and sums over the cells before it of E[active
+   * groups]/W_b, P(two given groups both active), and Σ over ages of P(age)·(E[active fraction | age])², whose excess over
+   * the first squared is the variance between ages.
    */
   sums: Float64Array;
   /** Cells of nearly the same activity are one span: point after the last of each. */
   readonly spanEnds: number[];
   known: number;
-  /** Activity after each point where nothing starts from that point on, once asked for: without the widths. */
-  readonly profiles: Map<number, Float64Array>;
+  /** Activity after a point where nothing starts from that point on, once asked for: where in `profileData`, without the widths. */
+  readonly profiles: Map<number, number>;
+  profileData: Float64Array;
   /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
   aged: ActivityProfile | null;
   agedTime: number;
@@ -94,7 +94,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const times = scratchOf(0, span + 2);
   for (let i = 0; i <= span + 1; i++) times[i] = i * step;
   const lived = scratchOf(1, 3 * (span + 2));
-  integralsInto(lived, law, 0, times);
+  integralsInto(lived, law, 0, times, span + 2);
   for (let i = 0; i <= span; i++) {
     const block = (lived[3 * i + 3] - lived[3 * i]) / step;
     const group = (lived[3 * i + 4] - lived[3 * i + 1]) / step;
@@ -111,11 +111,11 @@ function prepareRenewal(law: BlockLaw): Renewal {
     points,
     waves,
     starts: NONE,
-    cumulative: NONE,
     sums: NONE,
     spanEnds: [],
     known: 0,
     profiles: new Map(),
+    profileData: NONE,
     aged: null,
     agedTime: 0,
     law,
@@ -133,7 +133,7 @@ const scratches = [NONE, NONE];
 /** A buffer of at least `length`, whose contents last until it is asked for again. */
 function scratchOf(which: number, length: number): Float64Array {
   if (scratches[which].length < length) scratches[which] = new Float64Array(2 * length);
-  return scratches[which].subarray(0, length);
+  return scratches[which];
 }
 
 function grown(values: Float64Array, length: number): Float64Array {
@@ -143,21 +143,23 @@ function grown(values: Float64Array, length: number): Float64Array {
 }
 
 /** A span ends where the share of active groups has moved by this, or after so many cells. */
-const SPAN_STEP = 0.01;
+const SPAN_STEP = 0.02;
 const LONGEST_SPAN = 32;
 
 /** Extends the process until `waves` blocks have started per slot or it is stationary; returns the last point known. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { alive, ages, points, firstMass, spanEnds } = renewal;
-  let { starts, cumulative, sums, known: k } = renewal;
+  let { starts, sums, known: k } = renewal;
   const span = alive.length - 1;
   const again = 1 / (1 - ages[0]);
-  while (k < points && (k === 0 || cumulative[k - 1] < waves)) {
+  while (k < points && (k === 0 || sums[4 * k - 4] < waves)) {
     if (k === starts.length) {
-      const length = Math.min(points, Math.max(64, 2 * k));
+      const length = Math.min(
+        points,
+        Math.max(32, 2 * k, Math.ceil((waves * renewal.law.meanBlock) / renewal.step) + 8),
+      );
       renewal.starts = starts = grown(starts, length);
-      renewal.cumulative = cumulative = grown(cumulative, length);
-      renewal.sums = sums = grown(sums, 3 * length + 3);
+      renewal.sums = sums = grown(sums, 4 * length + 4);
     }
     let sum = k === 0 ? 1 : 0;
     let group = 0;
@@ -167,24 +169,20 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
     for (let i = Math.max(1, firstMass); i <= to; i++) sum += starts[k - i] * ages[4 * i];
     // Lives that round to nothing are followed by another start at once.
     starts[k] = sum * again;
-    cumulative[k] = (k === 0 ? 0 : cumulative[k - 1]) + starts[k];
     for (let i = 0, age = 1; i <= to; i++, age += 4) {
       const started = starts[k - i];
       group += started * ages[age];
       pair += started * ages[age + 1];
       between += started * ages[age + 2];
     }
-    const at = 3 * k;
+    const at = 4 * k;
     const first = spanEnds.length > 0 ? spanEnds[spanEnds.length - 1] : 0;
-    if (
-      k > first &&
-      (k - first >= LONGEST_SPAN || Math.abs(group - (sums[3 * first + 3] - sums[3 * first])) > SPAN_STEP)
-    ) {
-      spanEnds.push(k);
-    }
-    sums[at + 3] = sums[at] + group;
-    sums[at + 4] = sums[at + 1] + pair;
-    sums[at + 5] = sums[at + 2] + between;
+    const moved = Math.abs(group - (sums[4 * first + 5] - sums[4 * first + 1]));
+    if (k > first && (k - first >= LONGEST_SPAN || moved > SPAN_STEP)) spanEnds.push(k);
+    sums[at] = (k === 0 ? 0 : sums[at - 4]) + starts[k];
+    sums[at + 5] = sums[at + 1] + group;
+    sums[at + 6] = sums[at + 2] + pair;
+    sums[at + 7] = sums[at + 3] + between;
     k++;
   }
   renewal.known = k;
@@ -192,18 +190,22 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
 }
 
 /** Share of a slot's activity that ages are lumped up to, and the widest relative span of a lump. */
-const LUMP_ACTIVITY = 0.03;
-const LUMP_SPAN = 0.08;
+const LUMP_ACTIVITY = 0.06;
+const LUMP_SPAN = 0.2;
 
 /**
  * Activity of a slot after grid point `k` where blocks started before `k` only: what drains if nothing starts from then
  * on. Blocks started at `k` itself add `starts·fresh`.
+ * @returns where it is in `profileData`
  */
-function profileAfter(renewal: Renewal, k: number): Float64Array {
+function profileAfter(renewal: Renewal, k: number): number {
   const known = renewal.profiles.get(k);
-  if (known) return known;
+  if (known !== undefined) return known;
   const { law, starts, step, alive } = renewal;
-  const profile = new Float64Array((law.drainEdges.length - 1) * CELL_FIELDS);
+  const length = (law.drainEdges.length - 1) * CELL_FIELDS;
+  const at = renewal.profiles.size * length;
+  if (renewal.profileData.length <= at) renewal.profileData = grown(renewal.profileData, Math.max(4 * length, 2 * at));
+  const profile = renewal.profileData.subarray(at, at + length);
   let weight = 0;
   let moment = 0;
   let activity = 0;
@@ -223,8 +225,8 @@ function profileAfter(renewal: Renewal, k: number): Float64Array {
     activity += active;
   }
   if (weight > 0) addBlocks(profile, law, weight, (moment / weight) * step);
-  renewal.profiles.set(k, profile);
-  return profile;
+  renewal.profiles.set(k, at);
+  return at;
 }
 
 function emptyDrain(law: BlockLaw): ActivityProfile {
@@ -238,7 +240,7 @@ function emptyDrain(law: BlockLaw): ActivityProfile {
 function addBlocks(data: Float64Array, law: BlockLaw, share: number, age: number): void {
   const { drainEdges } = law;
   const lived = scratchOf(0, 3 * drainEdges.length);
-  integralsInto(lived, law, age, drainEdges);
+  integralsInto(lived, law, age, drainEdges, drainEdges.length);
   for (let c = 0, at = 0, i = 0; at < data.length; c++, at += CELL_FIELDS, i += 3) {
     const block = lived[i + 3] - lived[i];
     if (block <= 0) break;
@@ -266,10 +268,10 @@ export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
   if (renewal.agedTime === age) return aged;
   // In the middles of the cells, after a first time that is 0 itself.
   const times = middlesOf(drainEdges);
-  const now = scratchOf(0, 3 * times.length);
-  const then = scratchOf(1, 3 * times.length);
-  integralsInto(now, law, 0, times);
-  integralsInto(then, law, age, times);
+  const now = scratchOf(0, 3 * cells + 3);
+  const then = scratchOf(1, 3 * cells + 3);
+  integralsInto(now, law, 0, times, cells + 1);
+  integralsInto(then, law, age, times, cells + 1);
   const scale = 1 / then[0];
   for (let at = 0, i = 3; at < data.length; at += CELL_FIELDS, i += 3) {
     data[at + BLOCK] = (then[i] - now[i]) * scale;
@@ -286,7 +288,7 @@ let middles = NONE;
 function middlesOf(edges: Float64Array): Float64Array {
   if (middles.length < edges.length) middles = new Float64Array(2 * edges.length);
   for (let c = 1; c < edges.length; c++) middles[c] = 0.5 * (edges[c - 1] + edges[c]);
-  return middles.subarray(0, edges.length);
+  return middles;
 }
 
 /** The profile that `combinedProfile` returns: valid until it is called again. */
@@ -297,20 +299,21 @@ const combined = { ...allocateProfile(64) };
  * call.
  */
 export function combinedProfile(renewal: Renewal, k: number, started: number): ActivityProfile {
-  const before = profileAfter(renewal, k);
+  let from = profileAfter(renewal, k);
+  const before = renewal.profileData;
   const { cells, data: fresh } = renewal.freshDrain;
   if (combined.data.length < fresh.length) combined.data = new Float64Array(2 * fresh.length);
   combined.cells = cells;
   const { data } = combined;
-  for (let c = 0; c < fresh.length; c += CELL_FIELDS) {
+  for (let c = 0; c < fresh.length; c += CELL_FIELDS, from += CELL_FIELDS) {
     // The grid of starts is only so fine: a slot never holds more than one block.
-    const block = Math.min(1, before[c + BLOCK] + started * fresh[c + BLOCK]);
-    const group = Math.min(block, before[c + GROUP] + started * fresh[c + GROUP]);
+    const block = Math.min(1, before[from + BLOCK] + started * fresh[c + BLOCK]);
+    const group = Math.min(block, before[from + GROUP] + started * fresh[c + GROUP]);
     data[c + WIDTH] = fresh[c + WIDTH];
     data[c + BLOCK] = block;
     data[c + GROUP] = group;
-    data[c + PAIR] = Math.min(group, before[c + PAIR] + started * fresh[c + PAIR]);
-    data[c + LOG_IDLE] = before[c + LOG_IDLE] + started * fresh[c + LOG_IDLE];
+    data[c + PAIR] = Math.min(group, before[from + PAIR] + started * fresh[c + PAIR]);
+    data[c + LOG_IDLE] = before[from + LOG_IDLE] + started * fresh[c + LOG_IDLE];
   }
   return combined;
 }
