@@ -45,6 +45,7 @@ export function drainCycles(
   let aligned = 0;
   for (let c = 0; c < end; c += CELL_FIELDS) {
     const b = data[c + BLOCK];
+    if (b < 1e-13) continue;
     const h = data[c + WIDTH];
     const group = data[c + GROUP];
     const logNowhere = deviceSlots * data[c + LOG_IDLE];
