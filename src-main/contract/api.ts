@@ -156,6 +156,10 @@ export interface SimulationTimeline {
 
 /** A launch on an imagined device: its first replication block by block, and the times of all replications. Times in cycles. */
 export interface PlayedLaunch {
+  /** As asked for. */
+  readonly multiprocessors: number;
+  readonly residentBlocks: number;
+  readonly groupsPerBlock: number;
   readonly replicationCycles: Float64Array;
   /** 95 % confidence interval of their mean. */
   readonly meanLowCycles: number;

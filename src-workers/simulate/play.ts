@@ -20,7 +20,7 @@ export interface PlayRequest {
 }
 
 /** The first replication in full, and the times of all. */
-export interface PlayedLaunch {
+export interface PlayedLaunch extends Pick<PlayRequest, 'multiprocessors' | 'residentBlocks' | 'groupsPerBlock'> {
   /** Time of every replication, cycles. */
   readonly replicationCycles: Float64Array;
   /** 95 % confidence interval of their mean. */
@@ -66,6 +66,9 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
   const timeline = allocateTimeline(gridBlocks);
   device.value.run(replicationRandom(seed, 0), timeline);
   return ok({
+    multiprocessors,
+    residentBlocks,
+    groupsPerBlock,
     replicationCycles: times.value.cycles,
     meanLowCycles: times.value.confidenceLowCycles,
     meanHighCycles: times.value.confidenceHighCycles,
