@@ -1,0 +1,86 @@
+import type { Page } from '@playwright/test';
+import { expect, open, test } from './fixtures/browser.ts';
+import { predicted } from './fixtures/page.ts';
+
+// Motion that is not wanted, and text twice as large.
+
+const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Runs', 'Models', 'Export'];
+
+test('who wants no motion gets none', async ({ page, host }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await open(page, host);
+  await predicted(page, 1);
+  for (const [i, view] of VIEWS.entries()) {
+    await page.keyboard.press(String(i + 1));
+    await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
+    await page.keyboard.press('Control+k');
+    await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeFocused();
+    const moving = await page.evaluate(() => [
+      ...[...document.querySelectorAll('*')]
+        .filter((element) => {
+          const { transitionDuration, animationDuration, animationName } = getComputedStyle(element);
+          const longest = (text: string) => Math.max(...text.split(',').map(parseFloat));
+          return longest(transitionDuration) > 0 || (animationName !== 'none' && longest(animationDuration) > 0);
+        })
+        .map((element) => element.outerHTML.slice(0, 120)),
+      ...document.getAnimations().map((animation) => JSON.stringify(animation.effect?.getTiming())),
+    ]);
+    expect(moving, view).toEqual([]);
+    await page.keyboard.press('Escape');
+  }
+});
+
+/** Controls and headings that no scrolling can bring into sight: cut off by something that clips. */
+function unreachable(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const lost: string[] = [];
+    for (const element of document.querySelectorAll(
+      'main :is(h1, h2, button, input, [role=combobox], [tabindex="0"])',
+    )) {
+      if (!element.checkVisibility({ checkVisibilityCSS: true, checkOpacity: true })) continue;
+      let box = element.getBoundingClientRect();
+      if (box.width === 0 || box.height === 0) continue;
+      for (let at = element.parentElement; at; at = at.parentElement) {
+        const frame =
+          at === document.documentElement ? new DOMRect(0, 0, innerWidth, innerHeight) : at.getBoundingClientRect();
+        const { overflowX, overflowY, position } = getComputedStyle(at);
+        const cuts = (overflow: string) => overflow === 'hidden' || overflow === 'clip';
+        const outside =
+          (cuts(overflowX) && (box.right > frame.right + 1 || box.left < frame.left - 1)) ||
+          (cuts(overflowY) && (box.bottom > frame.bottom + 1 || box.top < frame.top - 1));
+        if (outside) {
+          lost.push(
+            `${element.tagName} “${(element.textContent || element.ariaLabel || '').trim().slice(0, 40)}” in ${at.tagName}.${at.className}`,
+          );
+          break;
+        }
+        // What scrolls can bring it to its own place.
+        if (/auto|scroll/.test(overflowX + overflowY)) box = frame;
+        if (position === 'fixed') break;
+      }
+    }
+    return lost;
+  });
+}
+
+test('at 200 % nothing is cut off: what does not fit is scrolled', async ({ browser, host }) => {
+  // A browser at 200 % on a screen of 1440 × 900.
+  const context = await browser.newContext({ viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 });
+  const page = await context.newPage();
+  await open(page, host);
+  await predicted(page, 1);
+  for (const [i, view] of VIEWS.entries()) {
+    await page.keyboard.press(String(i + 1));
+    await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
+    await expect.poll(() => unreachable(page), { message: view }).toEqual([]);
+  }
+  // The far corner of the page can be reached.
+  await page.evaluate(() => window.scrollTo(10_000, 10_000));
+  const end = await page.evaluate(() => {
+    const { right, bottom } = document.querySelector('footer')!.getBoundingClientRect();
+    return { right: right - innerWidth, bottom: bottom - innerHeight };
+  });
+  expect(end.right).toBeLessThanOrEqual(1);
+  expect(end.bottom).toBeLessThanOrEqual(1);
+  await context.close();
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from './fixtures/desktop.ts';
+import { offered, predicted, rankRows, statusBar } from './fixtures/page.ts';
+
+test.setTimeout(120_000);
+
+test('the newcomer’s path in the window: example, edit, prediction, ranking, landscape, comparison, report', async ({
+  desktop: { app, window: page, complaints, folder },
+}) => {
+  // The first start: the example study, predicted by itself.
+  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
+  const whole = await predicted(page, 1);
+  expect(await offered(page)).toBe(whole);
+
+  await page.getByRole('radio', { name: 'Distribution' }).click();
+  await expect(page.getByRole('figure', { name: /^Distribution of unit lengths of geometric\(0\.05\)/ })).toBeVisible();
+  for (const device of ['V100 SXM2 16 GB', 'H100 SXM5 80 GB', 'Instinct MI250X, one GCD'])
+    await page.getByRole('checkbox', { name: device }).click({ force: true });
+  await expect.poll(() => offered(page)).toBeLessThan(whole / 2);
+  const fewer = await offered(page);
+  await page.keyboard.press('Control+Enter');
+  expect(await predicted(page, 2)).toBe(fewer);
+
+  await page.keyboard.press('3');
+  await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
+  await rankRows(page).nth(4).click();
+  await page.keyboard.press('p');
+  await expect(statusBar(page)).toContainText('Baseline pinned');
+  await page.screenshot({ path: 'test-results/desktop-ranking.png' });
+
+  await page.keyboard.press('l');
+  await expect(page.getByRole('application', { name: /^Predicted time over/ })).toBeVisible();
+  await page.keyboard.press('4');
+  await expect(page.getByText('2 devices, each at its best predicted design')).toBeVisible();
+
+  // The native dialog is answered for the test.
+  const file = join(folder, 'report.html');
+  await app.evaluate(({ dialog }, filePath) => {
+    dialog.showSaveDialog = () => Promise.resolve({ canceled: false, filePath });
+  }, file);
+  await page.keyboard.press('7');
+  await page.getByRole('button', { name: /^Save / }).click();
+  await expect(statusBar(page)).toContainText('Saved');
+  const report = readFileSync(file, 'utf8');
+  expect(report).toMatch(/^<!doctype html>/i);
+  expect(report).toContain('RTX 4090');
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,121 @@
+import type { Page } from '@playwright/test';
+import { expect, open, startHost, test } from './fixtures/browser.ts';
+import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
+
+// What survives: a reload in the middle of a run, a cancelled run, a killed engine, an address passed on.
+
+test.describe.configure({ timeout: 120_000 });
+
+/** A study that takes several seconds on any machine: many depth laws of a long-tailed workload. */
+const LARGE = JSON.stringify({
+  lockstep: 1,
+  name: 'Large',
+  description: '',
+  workload: { lengths: 'zipf(1.2,4000)', units: 1_048_576 },
+  kernel: { name: 'k', registersPerThread: 40, instructionsPerIteration: 30, lengthsKnownBeforeLaunch: true },
+  devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'],
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8, 16, 32],
+    balancing: ['none', 'quantile-buckets(8)', 'best-buckets(8)', 'window-sort(4096)', 'full-sort', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    blocksPerMultiprocessor: { from: 1, to: 32 },
+  },
+});
+
+const progress = (page: Page) => page.getByRole('progressbar', { name: 'Run 2' });
+
+test('a reload in the middle of a run loses nothing; cancelled, it is resumed to its end', async ({ page, own }) => {
+  await open(page, own);
+  await drop(page.getByRole('region', { name: 'Workload' }), 'large.json', LARGE);
+  await expect(page).toHaveTitle(/^Large/);
+  const total = await offered(page);
+  await page.keyboard.press('Control+Enter');
+  await expect(progress(page)).toBeVisible();
+  await expect.poll(async () => Number(await progress(page).getAttribute('aria-valuenow'))).toBeGreaterThan(0);
+
+  const before = Number(await progress(page).getAttribute('aria-valuenow'));
+  await page.reload();
+  await expect(progress(page)).toBeVisible();
+  await expect
+    .poll(async () => Number(await progress(page).getAttribute('aria-valuenow')))
+    .toBeGreaterThanOrEqual(before);
+
+  await page.getByRole('button', { name: 'Cancel Esc' }).click();
+  await expect(statusBar(page)).toContainText('Run 2 cancelled');
+  await expect(progress(page)).toBeHidden();
+  await page.keyboard.press('5');
+  await page.getByRole('row', { name: /^Run 2, Large, cancelled/ }).click();
+  await page.getByRole('button', { name: 'Resume R' }).click();
+  await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 60_000 });
+  expect(await predicted(page, 2)).toBe(total);
+  await page.keyboard.press('3');
+  await expect(page.getByText(new RegExp(`^${total.toLocaleString('en-US')} of `))).toBeVisible();
+});
+
+test('a killed engine: what is on screen stays, and the page goes on when it is back', async ({
+  page,
+  seed: _,
+  own,
+}) => {
+  const token = 'a-token-that-stays-the-same';
+  await own.interrupt();
+  const at = { port: own.port, token };
+  let host = await startHost(own.databaseFile, at);
+  await open(page, host);
+  await page.keyboard.press('3');
+  await expect(rankRows(page).first()).toBeVisible();
+  await host.kill();
+  const bar = page.getByText('The engine is not answering.');
+  await expect(bar).toBeVisible();
+  await expect(rankRows(page).first()).toBeVisible();
+  await page.keyboard.press('1');
+  await page.getByRole('spinbutton', { name: 'Registers per thread' }).fill('64');
+  await page.keyboard.press('Enter');
+  await expect(statusBar(page)).toContainText('not saved');
+
+  host = await startHost(own.databaseFile, at);
+  await expect(bar).toBeHidden({ timeout: 30_000 });
+  // The edit made meanwhile is saved by itself.
+  await expect(statusBar(page)).not.toContainText('not saved');
+  await page.reload();
+  await expect(page.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue('64');
+  await host.interrupt();
+});
+
+test('an address passed on opens the same view, order, filter and selection', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('3');
+  await page.getByRole('combobox', { name: /^Device/ }).click();
+  await page.getByRole('option', { name: /A100/ }).click();
+  await page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button').click();
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  const form = page.getByRole('dialog', { name: 'Filter' });
+  await form.getByRole('textbox', { name: 'Occupancy, %: at least' }).fill('40');
+  await form.getByRole('button', { name: 'Done' }).click();
+  await rankRows(page).nth(3).click();
+  const rank = page.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first();
+  await expect(rank).toHaveText(/^Rank \d/);
+  await page.keyboard.press('p');
+  await expect(statusBar(page)).toContainText('Baseline pinned');
+
+  const seen = async (at: Page) => {
+    const selected = at.getByRole('grid').locator('[aria-selected=true]');
+    await expect(selected).toBeVisible();
+    return {
+      rank: await at.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first().textContent(),
+      device: await at.getByRole('combobox', { name: /^Device/ }).textContent(),
+      sorted: await at.getByRole('combobox', { name: /^Sorted by/ }).textContent(),
+      designs: readCount(
+        (await at.getByRole('group', { name: 'Filter', exact: true }).locator('.hint').textContent())!,
+      ),
+      row: await selected.textContent(),
+      baseline: await at.getByRole('row', { name: 'Baseline', exact: true }).textContent(),
+    };
+  };
+  const first = await seen(page);
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await expect(rankRows(other).first()).toBeVisible();
+  expect(await seen(other)).toEqual(first);
+});

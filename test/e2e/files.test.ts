@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Locator, Page } from '@playwright/test';
+import { expect, open, test } from './fixtures/browser.ts';
+import { drop, offered, statusBar } from './fixtures/page.ts';
+import { ROOT } from './fixtures/program.ts';
+
+// Files that are dropped on a study, good and bad, and files that come out of charts.
+
+const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
+const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
+
+test('a CSV of lengths becomes the workload, and undo takes it back', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
+  await expect(law(page)).toHaveAccessibleName(/steps\.csv: mean 15\.0/);
+  await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
+  await expect(editor(page).getByText('steps.csv', { exact: true })).toBeVisible();
+  await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
+  await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
+  expect(complaints).toEqual([]);
+});
+
+test('a matrix becomes the workload: its rows are the units', async ({ page, own, complaints }) => {
+  await open(page, own);
+  const matrix = readFileSync(join(ROOT, 'test/data/matrices/1138_bus.mtx'), 'utf8');
+  await drop(editor(page), '1138_bus.mtx', matrix);
+  await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
+  await expect(editor(page).getByText('1138_bus.mtx', { exact: true })).toBeVisible();
+  const rows = matrix
+    .split('\n')
+    .find((line) => /^\d/.test(line))!
+    .split(' ')[0];
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue(
+    Number(rows).toLocaleString('en-US'),
+  );
+  expect(complaints).toEqual([]);
+});
+
+test('a wrong CSV is refused with its line and column, and nothing is lost', async ({ page, own }) => {
+  await open(page, own);
+  const before = await offered(page);
+  await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
+  await expect(statusBar(page)).toContainText(/line 3.*column 2/i);
+  await expect(statusBar(page)).toContainText('many');
+  await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
+  expect(await offered(page)).toBe(before);
+});
+
+test('a hostile study file is refused at its field, and opens nothing', async ({ page, own }) => {
+  await open(page, own);
+  const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/geometric.json'), 'utf8')) as Record<string, unknown>;
+  const hostile = (change: Record<string, unknown>) => JSON.stringify({ ...study, name: 'Intruder', ...change });
+  const bad: readonly (readonly [string, RegExp])[] = [
+    [hostile({ kernel: { ...(study['kernel'] as object), registersPerThread: -4 } }), /kernel\.registersPerThread/],
+    [hostile({ axes: { ...(study['axes'] as object), blockThreads: { from: 1, to: 1e12, step: 1 } } }), /blockThreads/],
+    [hostile({}).replace('{', '{"__proto__":{"polluted":true},'), /__proto__/],
+    ['{"lockstep": 1, "name": ', /line 1/i],
+  ];
+  for (const [text, expected] of bad) {
+    await drop(editor(page), 'intruder.json', text);
+    await expect(statusBar(page)).toContainText(expected);
+    await expect(page).toHaveTitle(/^Acts propagation/);
+  }
+  expect(await page.evaluate(() => 'polluted' in {})).toBe(false);
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('button').first().click();
+  await expect(page.getByRole('menuitem', { name: /^Acts propagation/ })).toBeVisible();
+  await expect(page.getByRole('menuitem', { name: /Intruder/ })).toHaveCount(0);
+});
+
+test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, complaints }) => {
+  await open(page, host);
+  const chart = page.getByRole('figure', { name: /^Performance loss/ });
+  const save = async (item: string) => {
+    await chart.hover();
+    await chart.getByRole('button', { name: 'Export this chart' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: item }).click(),
+    ]);
+    return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+  };
+  const png = await save('Save as PNG');
+  expect(png.name).toBe('performance-loss.png');
+  expect(png.content.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
+  const width = png.content.readUInt32BE(16);
+  expect(width).toBeGreaterThan(400); // twice its size on screen
+  const svg = await save('Save as SVG');
+  expect(svg.name).toBe('performance-loss.svg');
+  expect(svg.content.toString()).toMatch(/^<svg[^>]*>[^]*aggregate[^]*<\/svg>$/);
+  const csv = await save('Save data as CSV');
+  expect(csv.name).toBe('performance-loss.csv');
+  const rows = csv.content.toString().split('\n');
+  expect(rows[0]).toBe('n,mean loss,aggregate loss,standard deviation');
+  expect(rows[1]).toMatch(/^1,1,1,/);
+  expect(complaints).toEqual([]);
+});
