@@ -75,6 +75,7 @@ export function groupDepth(
   const setupDepth = setup === 0 ? 0 : setup * unitStarts(prepared, n, balancing, loop, unitsPerThread);
   // Rounding only: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
+  let { laneSums } = model;
   let meanLoss: number | undefined;
   return {
     values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
@@ -83,7 +84,12 @@ export function groupDepth(
     aggregateLoss,
     get meanLoss() {
       // Between 1 and n by definition; the approximations may stray for extreme laws.
-      meanLoss ??= Math.min(n, Math.max(1, meanLossOf(prepared, n, balancing, loop, unitsPerThread, aggregateLoss)));
+      meanLoss ??= Math.min(
+        n,
+        Math.max(1, meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, laneSums)),
+      );
+      // They are larger than the rest.
+      laneSums = undefined;
       return meanLoss;
     },
     survivalInto: model.survivalInto,
@@ -126,6 +132,13 @@ function unitStarts(
 interface DepthModel {
   readonly values: Float64Array;
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
+  /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
+  readonly laneSums?: readonly WeightedLaw[];
+}
+
+interface WeightedLaw {
+  readonly weight: number;
+  readonly law: DiscreteLaw;
 }
 
 function modelMean(model: DepthModel): number {
@@ -252,13 +265,13 @@ function bucketModel(
     patterns.map(({ counts }) => counts),
   );
   const sums = patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
-  return independentGroups(sums, loop === 'nested' ? 1 : n);
+  return loop === 'nested' ? independentGroups(sums, 1) : { ...independentGroups(sums, n), laneSums: sums };
 }
 
 /**
  * Groups that are the longest of `draws` independent draws from a law that all groups of a block share, one of `parts`.
  */
-function independentGroups(parts: readonly { weight: number; law: DiscreteLaw }[], draws: number): DepthModel {
+function independentGroups(parts: readonly WeightedLaw[], draws: number): DepthModel {
   const values = commonGrid(parts.map(({ law }) => law));
   const logCdfs = parts.map(({ weight, law }) => ({
     weight,
@@ -379,19 +392,17 @@ function meanLossOf(
   prepared: PreparedLaw,
   n: number,
   balancing: LockstepBalancing,
-  loop: LoopForm,
   rounds: number,
   aggregateLoss: number,
+  laneSums: readonly WeightedLaw[] | undefined,
 ): number {
   switch (balancing.kind) {
     case 'none':
-      return loop === 'nested' || rounds === 1
-        ? lossOf(prepared, prepared.law, 'all', n)
-        : laneSumLoss(laneSum(prepared, rounds), n, rounds);
+      return laneSums ? laneSumsLoss(laneSums, n, rounds) : lossOf(prepared, prepared.law, 'all', n);
     case 'quantile-buckets':
     case 'best-buckets': {
+      if (laneSums) return laneSumsLoss(laneSums, n, rounds);
       const buckets = lengthBuckets(prepared, n, balancing);
-      if (loop === 'flattened' && rounds > 1) return bucketSumsMeanLoss(buckets, n, rounds);
       const key = bucketKey(balancing, n);
       return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
     }
@@ -449,17 +460,8 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
 }
 
 /** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
-function bucketSumsMeanLoss(buckets: readonly Bucket[], n: number, rounds: number): number {
-  const terms = buckets.map(({ law }) => ({ law, cumulants: cumulantsOf(law) }));
-  const patterns = roundPatterns(
-    buckets.map(({ share }) => share),
-    rounds,
-  );
-  const sums = sumsOf(
-    terms,
-    patterns.map(({ counts }) => counts),
-  );
-  return patterns.reduce((loss, { weight }, i) => loss + weight * laneSumLoss(sums[i], n, rounds), 0);
+function laneSumsLoss(sums: readonly WeightedLaw[], n: number, rounds: number): number {
+  return sums.reduce((loss, { weight, law }) => loss + weight * laneSumLoss(law, n, rounds), 0);
 }
 
 /**

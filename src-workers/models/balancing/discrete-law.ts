@@ -121,11 +121,23 @@ export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Arr
   return Float64Array.from(picked, (i) => values[i]);
 }
 
+/** The values of both, each once; all strictly increasing. */
+export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
+  const merged = new Float64Array(a.length + b.length);
+  let count = 0;
+  for (let i = 0, j = 0; i < a.length || j < b.length;) {
+    const value = j >= b.length || (i < a.length && a[i] <= b[j]) ? a[i] : b[j];
+    if (i < a.length && a[i] === value) i++;
+    if (j < b.length && b[j] === value) j++;
+    merged[count++] = value;
+  }
+  return merged.slice(0, count);
+}
+
 /** The values of all laws, at most `maxPoints` of them; a mixture with equal weights says which to keep. */
 export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
-  const all = Float64Array.from(laws.flatMap((law) => [...law.values])).sort();
-  const union = all.filter((v, i) => i === 0 || v > all[i - 1]);
+  const union = laws.map((law) => law.values).reduce(mergedValues);
   if (union.length <= maxPoints) return union;
   const survival = new Float64Array(union.length);
   for (const law of laws) {
@@ -303,21 +315,31 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
 
     // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
     const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
-    const values: number[] = [];
-    const masses: number[] = [];
+    // Below this the transform's rounding is all there is.
+    const massOf = (j: number): number => {
+      const mass = inverse[2 * ((start + j) % TRANSFORM_POINTS)];
+      return mass < 1e-15 ? 0 : mass;
+    };
+    let kept = 0;
     let totalMass = 0;
     for (let j = 0; j < TRANSFORM_POINTS; j++) {
-      const mass = inverse[2 * ((start + j) % TRANSFORM_POINTS)];
-      // Below this the transform's rounding is all there is.
-      if (mass < 1e-15) continue;
-      values.push(origin + (start + j) * step);
-      masses.push(mass);
+      const mass = massOf(j);
+      if (mass > 0) kept++;
       totalMass += mass;
     }
-    return fromMasses(
-      Float64Array.from(values),
-      Float64Array.from(masses, (mass) => mass / totalMass),
-    );
+    const values = new Float64Array(kept);
+    const survival = new Float64Array(kept);
+    // From the top, so that small tails keep their digits.
+    let above = 0;
+    for (let j = TRANSFORM_POINTS - 1, at = kept; at > 0; j--) {
+      const mass = massOf(j);
+      if (mass === 0) continue;
+      at--;
+      values[at] = origin + (start + j) * step;
+      survival[at] = Math.min(1, above);
+      above += mass / totalMass;
+    }
+    return { values, survival };
   });
 }
 

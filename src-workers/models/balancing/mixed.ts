@@ -1,4 +1,5 @@
 import type { GroupDepth } from '../../domain/depth.ts';
+import { mergedValues } from './discrete-law.ts';
 
 /**
  * Depth of groups of which a share has one unit per slot more than the rest, as a grid that does not divide the units
@@ -38,10 +39,6 @@ export function mixedDepth(fewer: GroupDepth, more: GroupDepth, share: number): 
       }
     },
   };
-}
-
-function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
-  return Float64Array.from(new Set([...a, ...b])).sort();
 }
 
 /** For each merged value, the last own value that is not above it; −1 below the first. */
