@@ -65,10 +65,15 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
+  /** The sweep whose designs a run of kind `simulate` plays; null for other kinds. */
+  readonly sourceRunId: number | null;
+  /** Of a run of kind `simulate`: the designs it was asked for. */
   readonly enumerated: number;
+  /** Of a run of kind `simulate`: the designs that are done. */
   readonly valid: number;
   readonly invalid: number;
   readonly bytes: number;
+  /** Predicted, or of a run of kind `simulate` the least simulated mean. */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;

@@ -1,11 +1,11 @@
 import { cpus, hostname, platform, release } from 'node:os';
-import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.ts';
+import type { BestDesign, RunRecord, RunSummary as StoredRun, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../src-workers/sweep/simulation.ts';
-import type { SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
+import type { RunSummary, SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
 import { designText } from './design-text.ts';
@@ -46,6 +46,24 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   )
     return fail('storage', `run ${run.id}: not a simulation this version can read`);
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
+}
+
+/** A run as lists show it; of a simulation also which sweep it plays, and how many designs are done. */
+export async function summaryWithSource(
+  context: Context,
+  run: StoredRun | RunRecord,
+  bytes: number,
+): Promise<RunSummary> {
+  const summary = runSummary(run, bytes);
+  if (run.kind !== 'simulate') return summary;
+  const record = 'study' in run ? ok(run) : await context.store.getRun(run.id);
+  const request = record.ok ? simulationRequest(record.value) : record;
+  const done = await context.store.listSimulations(run.id);
+  return {
+    ...summary,
+    sourceRunId: request.ok ? request.value.sourceRunId : null,
+    valid: done.ok ? done.value.length : 0,
+  };
 }
 
 /** The designs a request means, best first by prediction where it does not name them. */
@@ -223,7 +241,7 @@ function runSimulations(
     });
     if (record.ok) {
       progress();
-      context.emit('run.finished', runSummary(record.value, 0));
+      context.emit('run.finished', await summaryWithSource(context, record.value, 0));
       context.emit('store.changed', { what: 'runs' });
     }
     return failure ? { ok: false, error: failure } : record;

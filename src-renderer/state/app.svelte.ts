@@ -45,13 +45,17 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The run on screen: the address's, or else the newest that has results. */
+  /** The run on screen: the address's (of a simulation its sweep, whose designs they are), or else the newest that has results. */
   readonly run: RunSummary | null = $derived.by(() => {
+    const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
-    if (wanted !== null) return this.library.runs.find(({ id }) => id === wanted) ?? null;
+    if (wanted !== null) {
+      const run = byId(wanted);
+      return run?.sourceRunId ? byId(run.sourceRunId) : run;
+    }
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
-  readonly runId: number | null = $derived.by(() => this.location.runId ?? this.run?.id ?? null);
+  readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
   /** The run of the open study that is going on, if any. */
   readonly running: RunSummary | null = $derived.by(() => this.runs.find(({ state }) => state === 'running') ?? null);
 
@@ -107,6 +111,13 @@ export class App {
     this.location.openRun(null);
     this.notices.announce('Prediction started');
     await this.library.load('runs');
+  }
+
+  /** Shows the designs of a run; those of a simulation in the ranking of its sweep, by simulated time. */
+  openRun(run: RunSummary, view: ViewId): void {
+    if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
+    this.location.openRun(run.sourceRunId ?? run.id, run.sourceRunId === null ? view : 'ranking');
+    if (run.sourceRunId !== null) this.location.go('ranking', { sort: 'simulatedMs' });
   }
 
   dismissStartFailure(): void {
