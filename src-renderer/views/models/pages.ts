@@ -549,8 +549,8 @@ export const MODEL_PAGES = [
         text: 'A slot is free when the last group of its block ends; the launch takes until the last group of all.',
       },
       {
-        tex: 'T_{\\mathrm{ideal}} = \\frac{G}{M R} \\, \\mathbb{E}[W] \\, t(R \\, W_b)',
-        text: 'The ideal drawn beside it: no lane waits for another and no slot is ever empty.',
+        tex: 'T_{\\mathrm{ideal}} = \\max \\Bigl( 1, \\frac{G}{M R} \\Bigr) \\, \\mathbb{E}[W] \\; t \\bigl( W_b \\min(R, \\lceil G / M \\rceil) \\bigr)',
+        text: 'The ideal drawn beside it: no lane waits for another, and no slot that could be used is ever empty.',
       },
     ],
     symbols: [
