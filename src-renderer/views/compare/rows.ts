@@ -175,7 +175,7 @@ export function compareRows(
       hint: `${sentenceCase(groups)} that live on one ${term('multiprocessor')} at a time, of its slots`,
     }),
     row('limited', 'why', 'Limited by', {
-      text: (best) => limitWords(best.limitedBy, term) || 'the launch',
+      text: (best) => onGpu(best, () => limitWords(best.limitedBy, term) || 'the launch'),
       hint: `What keeps more ${term('block', 'many')} from being resident`,
     }),
     row('knee', 'why', sentenceCase(`${groups} to the knee`), {
