@@ -223,7 +223,7 @@ export async function devicesList(engine: Engine, terminal: Terminal, options: O
   return EXIT_OK;
 }
 
-/** Devices side by side, GPUs only. */
+/** Devices side by side: GPUs, or CPUs. */
 export async function compareCommand(
   engine: Engine,
   terminal: Terminal,
