@@ -1,11 +1,10 @@
-import { spearman } from '../../src-workers/numeric/statistics.ts';
 import type { SimulatedDesign } from '../contract/api.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
 import type { RunRecord } from '../services/runs.ts';
-import { ownSimulations, simulatedRows, simulationRequest } from '../services/simulations.ts';
+import { ownSimulations, predictionAgreement, simulatedRows, simulationRequest } from '../services/simulations.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
 
@@ -13,12 +12,6 @@ interface SimulateOptions {
   readonly json?: boolean;
   readonly top: number;
   readonly device?: string;
-}
-
-/** The middle value, or the mean of the two; NaN of none. */
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }
 
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
@@ -56,16 +49,7 @@ export async function reportSimulations(
   const found = await ownSimulations(engine.context, run.id);
   if (!found.ok) return reportFailure(terminal, found.error);
   const rows = simulatedRows(view.value, found.value);
-  const agreement = {
-    spearman:
-      rows.length > 1
-        ? spearman(
-            Float64Array.from(rows, (row) => row.predictedMs),
-            Float64Array.from(rows, (row) => row.simulated.meanMs),
-          )
-        : null,
-    medianAbsoluteDifference: median(rows.map((row) => Math.abs(row.difference))),
-  };
+  const agreement = predictionAgreement(rows);
   if (options.json) {
     printJson(terminal, {
       runId: run.id,

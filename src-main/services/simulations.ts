@@ -1,3 +1,4 @@
+import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { cpus, hostname, platform, release } from 'node:os';
 import type { BestDesign, RunRecord, RunSummary as StoredRun, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
@@ -311,6 +312,31 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
       difference: predictedMs / simulated.meanMs - 1,
     };
   });
+}
+
+/** How well the predictions of simulated designs agree with their simulations. */
+export function predictionAgreement(rows: readonly SimulatedDesign[]): {
+  /** Spearman's rank correlation; null for fewer than two designs. */
+  readonly spearman: number | null;
+  /** Median of |predicted / simulated mean − 1|. */
+  readonly medianAbsoluteDifference: number;
+} {
+  return {
+    spearman:
+      rows.length > 1
+        ? spearman(
+            Float64Array.from(rows, (row) => row.predictedMs),
+            Float64Array.from(rows, (row) => row.simulated.meanMs),
+          )
+        : null,
+    medianAbsoluteDifference: median(rows.map((row) => Math.abs(row.difference))),
+  };
+}
+
+/** The middle value, or the mean of the two; NaN of none. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }
 
 /** What one `simulate` run found, of the designs of its sweep. */
