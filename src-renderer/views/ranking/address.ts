@@ -32,4 +32,8 @@ export const rankingAddress = {
   sort: choiceField(RANK_COLUMNS, 'timeMs'),
   descending: flagField(),
   mode: choiceField(MODES, 'both'),
+  /** The selected design's launch over time is open. */
+  timeline: flagField(),
+  /** Which of its replications. */
+  replication: numberField(0),
 };

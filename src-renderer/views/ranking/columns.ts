@@ -3,13 +3,14 @@ import type { TermForm, TermKey } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { change, count, fixed, signed } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
+import type { SimulatedTimes, StripScale } from './simulated.ts';
 
 /** The columns of the ranking as data: what they say, how wide, what sorts them, which go first where room is short. */
 
 export type ColumnId =
   | 'rank' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
-  | 'occupancyChange' | 'split' | 'alongBlock' | 'reason'; // prettier-ignore
+  | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications'; // prettier-ignore
 
 /** What a cell's text may depend on beside its row. */
 export interface CellContext {
@@ -18,6 +19,10 @@ export interface CellContext {
   readonly decimals: number;
   /** Registers a thread has where nothing caps it. */
   readonly invalidTexts: Readonly<Record<string, string>>;
+  /** What the simulator found, by design. */
+  readonly simulated: SimulatedTimes;
+  /** One scale for all strip plots. */
+  readonly stripScale: StripScale | null;
 }
 
 export interface Column {
@@ -40,17 +45,20 @@ export interface ColumnWorld {
   readonly varies: ReadonlySet<string>;
   /** Only invalid designs, or some: their reason is shown instead of what they have not. */
   readonly validity: 'valid' | 'invalid' | 'all';
+  /** How the replications' column is headed; null where nothing was simulated. */
+  readonly replications: string | null;
 }
 
 /** Shown unless a person chose otherwise. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
 const EMPTY = '';
+export const NOT_RUN = 'not run';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
 /** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
-export function availableColumns({ term, varies, validity }: ColumnWorld): readonly Column[] {
+export function availableColumns({ term, varies, validity, replications }: ColumnWorld): readonly Column[] {
   const short = `${sentenceCase(term('block', 'short'))}/${term('multiprocessor', 'short')}`;
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
@@ -63,8 +71,11 @@ export function availableColumns({ term, varies, validity }: ColumnWorld): reado
     { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched`, width: 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? count(row.design.gridBlocks) : '–') },
     { id: 'residentBlocks', head: short, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 48, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
     { id: 'registerCap', head: 'Cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} the compiler is held to`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
-    { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.timeMs, decimals) : EMPTY) },
-    { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.timeMs, baseline.timeMs) : '–') },
+    { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },
+    { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
+    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time, ms: mean of the replications', width: 78, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 0, when: replications !== null, text: (row, { decimals, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? fixed(simulated.get(row.designIndex)!.meanMs, decimals) : NOT_RUN) : EMPTY) },
+    { id: 'simulatedChange', head: 'Δ %', title: 'Simulated time against the baseline’s, %', width: 54, sort: 'simulatedMs', kind: 'difference', align: 'right', drop: 7, when: replications !== null, text: (row, { baseline, simulated }) => { const [here, base] = [simulated.get(row.designIndex), baseline && simulated.get(baseline.designIndex)]; return here ? (base ? change(here.meanMs, base.meanMs) : '–') : EMPTY; } },
+    { id: 'replications', head: replications ?? EMPTY, title: 'Times of the replications, each with a seed of its own; bar: median, triangle: prediction; one scale in the column', width: 84, sort: 'simulatedMs', kind: 'mark', align: 'left', drop: 13, when: replications !== null, text: () => EMPTY },
     { id: 'aggregateLoss', head: 'Agg. loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
     { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
     { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} over those resident at once`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: number((row) => row.waves, (value) => fixed(value, 2)) },
@@ -76,7 +87,7 @@ export function availableColumns({ term, varies, validity }: ColumnWorld): reado
   ]; // prettier-ignore
   const empty: ReadonlySet<ColumnId> =
     validity === 'invalid'
-      ? new Set(['rank', 'timeMs', 'timeChange', 'aggregateLoss', 'meanLoss', 'waves', 'occupancyFraction', 'occupancyChange', 'split', 'alongBlock']) // prettier-ignore
+      ? new Set(['rank', 'timeMs', 'timeChange', 'aggregateLoss', 'meanLoss', 'waves', 'occupancyFraction', 'occupancyChange', 'split', 'alongBlock', 'simulatedMs', 'simulatedChange', 'replications']) // prettier-ignore
       : validity === 'all'
         ? new Set(['alongBlock', 'occupancyChange'])
         : new Set();
@@ -105,7 +116,7 @@ export interface Placed {
 export function placeColumns(columns: readonly Column[], mode: Mode, availablePx: number): readonly Placed[] {
   let kept = columns.filter(({ id, kind }) => {
     if (kind === 'difference') return mode !== 'values';
-    return mode !== 'differences' || (id !== 'timeMs' && id !== 'occupancyFraction');
+    return mode !== 'differences' || (id !== 'timeMs' && id !== 'occupancyFraction' && id !== 'simulatedMs');
   });
   const total = () => kept.reduce((sum, { width }) => sum + width, 0);
   while (total() > availablePx) {

@@ -26,6 +26,7 @@ const SLOW_AFTER_MS = 200;
 interface Summary {
   readonly matching: number;
   readonly total: number;
+  readonly simulated: number;
   readonly ties: number;
   readonly tieFraction: number;
 }
@@ -41,6 +42,8 @@ export class RankPages {
   #generation = 0;
   #viewport = { first: 0, last: 0, down: true };
   #withDetail: () => boolean;
+  #find: () => number | null;
+  #onlist: (foundAt: number | null) => void;
   #settle: ReturnType<typeof setTimeout> | undefined;
   #version = $state(0);
   #summary = $state.raw<Summary | null>(null);
@@ -59,6 +62,8 @@ export class RankPages {
   ) {
     this.#engine = engine;
     this.#withDetail = withDetail;
+    this.#find = find;
+    this.#onlist = onlist;
     let written = '';
     $effect(() => {
       const list = input();
@@ -104,8 +109,44 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pump(true), SETTLED_AFTER_MS);
   }
 
-  async retry(): Promise<void> {
-    if (this.#list) await this.#open(this.#list, null, () => undefined);
+  /** Makes the list anew: after a failure, or because what changed of its rows changes their order. */
+  async again(): Promise<void> {
+    if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
+  }
+
+  /**
+   * Reads again what is on screen without moving it: for what changes of rows while their order stays. What was fetched
+   * before stays on screen until its successor is there.
+   */
+  async refresh(): Promise<void> {
+    const list = this.#list;
+    if (!list) return;
+    const mine = this.#generation;
+    const { first, last } = this.#viewport;
+    const size = this.#withDetail() ? DETAIL_ROWS : PAGE_ROWS;
+    const cache = this.#withDetail() ? this.#details : this.#pages;
+    const from = Math.floor(first / size);
+    const to = Math.floor(Math.max(first, last - 1) / size);
+    const fresh: [page: number, rows: readonly RankRow[]][] = [];
+    let simulated = this.#summary?.simulated ?? 0;
+    for (let page = from; page <= to; page += 1) {
+      const result = await this.#engine.call('ranking.page', {
+        ...list,
+        offset: page * size,
+        limit: size,
+        detail: this.#withDetail(),
+      });
+      if (mine !== this.#generation) return;
+      if (!result.ok) return;
+      fresh.push([page, result.value.rows]);
+      simulated = result.value.simulated;
+    }
+    this.#pages.clear();
+    this.#details.clear();
+    for (const [page, rows] of fresh) cache.set(page, rows);
+    if (this.#summary) this.#summary = { ...this.#summary, simulated };
+    this.#version += 1;
+    this.#pump(true);
   }
 
   async #open(list: ListInput, find: number | null, onlist: (foundAt: number | null) => void): Promise<void> {
@@ -123,7 +164,7 @@ export class RankPages {
       this.#failure = result.error;
       return;
     }
-    const { rows, matching, total, ties, tieFraction, foundAt } = result.value;
+    const { rows, matching, total, simulated, ties, tieFraction, foundAt } = result.value;
     this.#failure = null;
     this.#list = list;
     this.#pages = new Map([[0, rows]]);
@@ -131,7 +172,7 @@ export class RankPages {
     this.#asked = new Set();
     this.#inFlight = 0;
     this.#viewport = { first: 0, last: Math.max(1, this.#viewport.last - this.#viewport.first), down: true };
-    this.#summary = { matching, total, ties, tieFraction };
+    this.#summary = { matching, total, simulated, ties, tieFraction };
     this.#version += 1;
     this.#shown += 1;
     onlist(foundAt);

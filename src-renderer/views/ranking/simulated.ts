@@ -1,0 +1,87 @@
+import type {
+  RankRow,
+  RunProgress,
+  RunSummary,
+  SimulatedDesign,
+  SimulatedTime,
+} from '../../../src-main/contract/api.ts';
+import { NBSP, count, duration, fixed } from '../../format/numbers.ts';
+
+/** What the simulator found of a run's designs, by design. */
+export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
+
+export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTimes {
+  return new Map(designs.map(({ designIndex, simulated }) => [designIndex, simulated]));
+}
+
+/** How many designs one press simulates. */
+export const BATCH = 20;
+
+/**
+ * The next designs to simulate, in the order given: those that can run, are of a GPU (a CPU's time is not simulated) and
+ * were not simulated yet.
+ */
+export function nextToSimulate(
+  rows: readonly RankRow[],
+  gpus: ReadonlySet<string>,
+  known: SimulatedTimes,
+  most: number,
+): readonly number[] {
+  return rows
+    .filter((row) => row.invalid === null && row.rank > 0 && gpus.has(row.deviceId) && !known.has(row.designIndex))
+    .slice(0, most)
+    .map((row) => row.designIndex);
+}
+
+/** What simulating so many designs will take, from the newest simulation that has ended; empty where there is none. */
+export function simulationCost(runs: readonly RunSummary[], designs: number): string {
+  const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
+  return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
+}
+
+/** Whether progress is of a simulation, which changes what rows say. */
+export function isSimulating({ stage }: RunProgress): boolean {
+  return stage === 'simulating';
+}
+
+/** The head of the strip plots: `9 seeds`, `5–30 seeds`. Null where there are none. */
+export function replicationsHead(times: SimulatedTimes): string | null {
+  const counts = [...times.values()].map(({ replications }) => replications);
+  if (counts.length === 0) return null;
+  const [low, high] = [Math.min(...counts), Math.max(...counts)];
+  return `${low === high ? '' : `${count(low)}–`}${count(high)} seeds`;
+}
+
+/** The range of times a column of strip plots shows, ms. */
+export interface StripScale {
+  readonly lowMs: number;
+  readonly highMs: number;
+}
+
+/** A strip plot's scale reaches so many times the fastest replication; what lies beyond is written instead. */
+const STRIP_SPAN = 1.25;
+
+/** One scale for the whole column, from the fastest to the slowest replication or prediction that is not far slower. */
+export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {
+  const all = designs.flatMap(({ simulated, predictedMs }) => [...simulated.timesMs, predictedMs]);
+  if (all.length === 0) return null;
+  const lowMs = all.reduce((a, b) => Math.min(a, b));
+  const highMs = all.reduce((a, b) => (b <= lowMs * STRIP_SPAN ? Math.max(a, b) : a), lowMs);
+  const margin = Math.max(0.03 * (highMs - lowMs), 1e-6 * lowMs);
+  return { lowMs: lowMs - margin, highMs: highMs + margin };
+}
+
+/** Whether a design's median is on the scale; else its range is written. */
+export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripScale): boolean {
+  return medianMs >= lowMs && medianMs <= highMs;
+}
+
+/** The 95 % confidence interval of the mean: `4.155 to 4.168`. */
+export function intervalText({ lowMs, highMs }: SimulatedTime, decimals: number): string {
+  return `${fixed(lowMs, decimals)} to ${fixed(highMs, decimals)}`;
+}
+
+/** Half the width of that interval, relative to the mean: `± 0.5 %`. */
+export function precisionText({ lowMs, highMs, meanMs }: SimulatedTime): string {
+  return `±${NBSP}${fixed((50 * (highMs - lowMs)) / meanMs, 2)}${NBSP}%`;
+}

@@ -1,0 +1,102 @@
+import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
+import type { TermForm, TermKey } from '../../../src-workers/domain/terms.ts';
+import { count } from '../../format/numbers.ts';
+
+/** A launch over time as a picture: which part of it is seen, what lies where, what it leaves out. */
+
+/** Part of the time that is seen, ms. */
+export interface TimeWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Closer than this share of the launch nothing more is to be seen. */
+const CLOSEST = 1 / 2000;
+
+/** The window zoomed by a factor (below 1: closer) about a place in it, 0…1; never beyond the launch. */
+export function zoomed({ fromMs, toMs }: TimeWindow, by: number, at: number, totalMs: number): TimeWindow {
+  const width = Math.min(totalMs, Math.max(totalMs * CLOSEST, (toMs - fromMs) * by));
+  return within(fromMs + at * (toMs - fromMs) - at * width, width, totalMs);
+}
+
+/** The window moved by a share of its own width; never beyond the launch. */
+export function moved({ fromMs, toMs }: TimeWindow, by: number, totalMs: number): TimeWindow {
+  return within(fromMs + by * (toMs - fromMs), toMs - fromMs, totalMs);
+}
+
+function within(fromMs: number, width: number, totalMs: number): TimeWindow {
+  const from = Math.max(0, Math.min(totalMs - width, fromMs));
+  return { fromMs: from, toMs: from + width };
+}
+
+export interface RowGeometry {
+  /** Height of one slot of a multiprocessor. */
+  readonly lanePx: number;
+  /** Height of one multiprocessor, with the gap under it. */
+  readonly rowPx: number;
+  /** Height of all. */
+  readonly totalPx: number;
+}
+
+const GAP_PX = 4;
+const LEAST_LANE_PX = 2;
+const MOST_LANE_PX = 12;
+
+/** Slots as tall as the room allows, but never too flat to be pointed at: then the rows scroll. */
+export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeometry {
+  const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
+  const lanePx = Math.max(LEAST_LANE_PX, Math.min(MOST_LANE_PX, Math.floor(fit)));
+  const rowPx = lanes * lanePx + GAP_PX;
+  return { lanePx, rowPx, totalPx: rows * rowPx };
+}
+
+/** Where each multiprocessor's bars begin in the lists (length rows + 1). @param blockRow ascending */
+export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
+  const starts = new Int32Array(rows + 1);
+  for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i]! + 1]! += 1;
+  for (let row = 0; row < rows; row += 1) starts[row + 1]! += starts[row]!;
+  return starts;
+}
+
+/** The bar at a time in a slot, or −1. */
+export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: number, lane: number, ms: number): number {
+  for (let i = starts[row] ?? 0; i < (starts[row + 1] ?? 0); i += 1)
+    if (timeline.blockLane[i] === lane && timeline.blockStartMs[i]! <= ms && ms <= timeline.blockEndMs[i]!) return i;
+  return -1;
+}
+
+/** Mean duration of a block in each bar, from the shortest (0) to the longest (1). */
+export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): Float64Array {
+  const durations = blockStartMs.map((start, i) => (blockEndMs[i]! - start) / blockCount[i]!);
+  const low = durations.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = durations.reduce((a, b) => Math.max(a, b), -Infinity);
+  return durations.map((duration) => (high > low ? (duration - low) / (high - low) : 0));
+}
+
+/** Says what of the launch is in the picture. */
+export function partShown(timeline: SimulationTimeline, term: (key: TermKey, form?: TermForm) => string): string {
+  const shown = timeline.shownMultiprocessors.length;
+  const joined = timeline.blockCount.reduce((a, b) => Math.max(a, b), 1);
+  const some =
+    shown < timeline.multiprocessors
+      ? `${count(shown)} of ${count(timeline.multiprocessors)} ${term('multiprocessor', 'many')}, evenly spaced`
+      : `All ${count(shown)} ${term('multiprocessor', 'many')}`;
+  const bars =
+    joined > 1 ? `a bar is up to ${count(joined)} ${term('block', 'many')} in a row` : `a bar is one ${term('block')}`;
+  return `${some}; ${bars}; ${count(timeline.gridBlocks)} ${term('block', 'many')} launched, ${count(timeline.residentBlocks)} resident on each.`;
+}
+
+/** The bars as a table. */
+export function timelineTable(timeline: SimulationTimeline): readonly (readonly (string | number)[])[] {
+  return [
+    ['multiprocessor', 'slot', 'first block', 'blocks', 'start, ms', 'end, ms'],
+    ...Array.from(timeline.blockRow, (row, i) => [
+      timeline.shownMultiprocessors[row]!,
+      timeline.blockLane[i]!,
+      timeline.blockIndex[i]!,
+      timeline.blockCount[i]!,
+      timeline.blockStartMs[i]!,
+      timeline.blockEndMs[i]!,
+    ]),
+  ];
+}
