@@ -29,7 +29,7 @@ import { axisCounts, decodeInto } from '../space/axes.ts';
 import { createCpuLoads, explainCpu, predictCpu, type CpuLoads } from './cpu.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from './plan.ts';
-import { tabulatedUnits, type TabulatedUnits } from './units.ts';
+import { tabulatedFetches, tabulatedUnits, type TabulatedUnits } from './units.ts';
 
 const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
   Record<InvalidReason, number>
@@ -176,7 +176,10 @@ interface Candidate {
   loopAt: number;
   balancingAt: number;
   gridBlocks: number;
+  /** Of the launch, like gridBlocks. */
   unitsPerThread: number;
+  /** Blocks that get any work, and mean units of each of their slots. */
+  workingBlocks: number;
   meanUnitsPerThread: number;
 }
 
@@ -229,6 +232,10 @@ function violates(
   return false;
 }
 
+function isFetching(predictor: Predictor, candidate: Candidate): boolean {
+  return predictor.balancing[candidate.balancingAt]!.kind === 'dynamic-fetch';
+}
+
 /** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
 function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
@@ -247,6 +254,7 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   candidate.balancingAt = positions[3]!;
   candidate.gridBlocks = 0;
   candidate.unitsPerThread = 0;
+  candidate.workingBlocks = 0;
   candidate.meanUnitsPerThread = 0;
   candidate.unitsPerGroup = 0;
   if (device.kind === 'cpu') {
@@ -277,7 +285,11 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   const launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  candidate.meanUnitsPerThread = launch.meanUnitsPerThread;
+  // Slots that fetch from one counter do so until nothing is left: blocks that start later end at once.
+  candidate.workingBlocks = isFetching(predictor, candidate)
+    ? Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks)
+    : launch.gridBlocks;
+  candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
   candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit;
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
   else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
@@ -303,6 +315,7 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
     const cores = axes.launch[positions[4]!]!.value;
     candidate.gridBlocks = cores;
     candidate.unitsPerThread = Math.ceil(plan.units / cores);
+    candidate.workingBlocks = cores;
     candidate.meanUnitsPerThread = plan.units / cores;
     if (cores > plan.units) candidate.invalid = REASON['idle-blocks'];
     else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
@@ -358,6 +371,9 @@ function cpuLoadsOf(predictor: Predictor): CpuLoads {
   return predictor.cpuLoads;
 }
 
+/** Groups of a device that fetch from one counter: beyond some hundreds their number no longer matters. */
+const FETCHING_GROUPS = 1024;
+
 function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): GroupDepth {
   const { plan } = predictor;
   return groupDepth(
@@ -368,6 +384,7 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
     units,
     {
       setupIterations: plan.kernel.setupIterationsPerUnit,
+      poolGroups: FETCHING_GROUPS,
     },
   );
 }
@@ -426,11 +443,13 @@ function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu): void
 
 function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const { plan } = predictor;
-  const tabulated = tabulatedUnits(candidate.meanUnitsPerThread);
+  const tabulated = isFetching(predictor, candidate)
+    ? tabulatedFetches(candidate.meanUnitsPerThread)
+    : tabulatedUnits(candidate.meanUnitsPerThread);
   const laws = lawsOf(predictor, candidate, tabulated);
   const { depth } = laws;
   const residency = residencyOf(predictor, candidate, laws);
-  const cycles = predictCycles(residency, candidate.gridBlocks, device.multiprocessors) * tabulated.scale;
+  const cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;
   out.scale = tabulated.scale;
@@ -587,7 +606,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const groups = shape.residentBlocks * shape.groupsPerBlock;
   const phi = costFactor(threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   const toMs = 1 / (device.clockMhz * 1e3);
-  const groupsPerMultiprocessor = (candidate.gridBlocks * shape.groupsPerBlock) / device.multiprocessors;
+  const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
   // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
   const issue = pipelineOf(plan, device, cap).issueCycles;

@@ -3,7 +3,7 @@
  * would cost more than it tells, because the shape of a sum hardly changes with one more term.
  */
 export interface TabulatedUnits {
-  /** Whole units of the slots with fewer. */
+  /** Units of the slots with fewer: whole where they are dealt out. */
   readonly units: number;
   /** Share of the blocks whose slots have one unit more, 0…1. */
   readonly share: number;
@@ -39,4 +39,15 @@ export function tabulatedUnits(meanUnits: number): TabulatedUnits {
   }
   const share = SHARES[at]!;
   return { units, share, scale: meanUnits / (units + share), key: units * SHARES.length + at };
+}
+
+/** Steps per factor of two for slots that fetch: any mean is possible, and nobody has a unit more than others for long. */
+const FETCHED_STEPS_PER_OCTAVE = 12;
+
+/** Units per slot where slots fetch them: not whole. */
+export function tabulatedFetches(meanUnits: number): TabulatedUnits {
+  // A slot that is partly empty on average still holds a unit somewhere.
+  const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
+  const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
+  return { units, share: 0, scale: meanUnits / units, key };
 }

@@ -43,7 +43,7 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  *   The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
  *   lengths evenly spread over the law.
- * - `dynamic-fetch`: lanes fetch from a pool of n·m units of their own group; the loop is flattened by its nature, so
+ * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it; the loop is flattened by its nature, so
  *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
  *
  * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
@@ -52,8 +52,9 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  * law of a group's sums (64 units and more flattened, windows, dynamic fetch) an approximation.
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m, integer ≥ 1; a RangeError otherwise
+ * @param unitsPerThread m ≥ 1, an integer unless groups share a pool; a RangeError otherwise
  * @param options.setupIterations iterations before the first of each unit, ≥ 0
+ * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
  */
 export function groupDepth(
   law: LengthLaw,
@@ -61,15 +62,16 @@ export function groupDepth(
   balancing: LockstepBalancing,
   loop: LoopForm,
   unitsPerThread: number,
-  options: { readonly setupIterations: number },
+  options: { readonly setupIterations: number; readonly poolGroups?: number },
 ): GroupDepth {
   if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
-  if (!Number.isInteger(unitsPerThread) || unitsPerThread < 1) {
+  const fetching = balancing.kind === 'dynamic-fetch' && (options.poolGroups ?? 1) > 1;
+  if (!(unitsPerThread >= 1 && (fetching || Number.isInteger(unitsPerThread)))) {
     throw new RangeError(`${unitsPerThread} units per thread; expected an integer of 1 or more`);
   }
   const prepared = preparedLaw(law);
   const setup = options.setupIterations;
-  const model = depthModel(prepared, n, balancing, loop, unitsPerThread);
+  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const pureDepth = modelMean(model);
   const setupDepth = setup === 0 ? 0 : setup * unitStarts(prepared, n, balancing, loop, unitsPerThread);
@@ -180,6 +182,7 @@ function depthModel(
   balancing: LockstepBalancing,
   loop: LoopForm,
   rounds: number,
+  poolGroups: number,
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
@@ -196,10 +199,10 @@ function depthModel(
     case 'full-sort':
       return sortedModel(prepared, rounds);
     case 'dynamic-fetch': {
-      if (rounds === 1 || n === 1)
+      if (rounds === 1 || (n === 1 && poolGroups === 1))
         return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
       const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
-      const depth = renewals ? dynamicGroupDepth(renewals, n, rounds) : constantLaw(0);
+      const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
       return independentGroups([{ weight: 1, law: depth }], 1);
     }
   }
@@ -385,6 +388,8 @@ function laneSum({ law, cumulants }: PreparedLaw, rounds: number): DiscreteLaw {
   return sumOf([{ law, cumulants }], [rounds]);
 }
 
+/** Atoms kept of a lane's sum for its mean loss: enough for three digits. */
+const LOSS_POINTS = 192;
 /** From so many units per lane on the mean loss of a sum comes from its first two moments. */
 const MOMENT_ROUNDS = 64;
 
@@ -418,7 +423,7 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
       // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
-      const sum = laneSum(prepared, rounds);
+      const sum = laneSum(prepared, Math.round(rounds));
       const unfetched = aggregateOf(sum, n) - 1;
       if (unfetched <= 0) return 1;
       return 1 + ((aggregateLoss - 1) * (laneSumLoss(sum, n, rounds) - 1)) / unfetched;
@@ -448,7 +453,7 @@ function exactLoss(law: DiscreteLaw, n: number): number {
 
 /** Mean loss of n lanes whose summed lengths are independent draws from `sum`. */
 function laneSumLoss(sum: DiscreteLaw, n: number, rounds: number): number {
-  if (rounds < MOMENT_ROUNDS) return exactLoss(onGrid(sum, coarseGrid(sum)), n);
+  if (rounds < MOMENT_ROUNDS) return exactLoss(onGrid(sum, coarseGrid(sum, LOSS_POINTS)), n);
   const { mean, variance } = cumulantsOf(sum);
   return mean === 0 ? 1 : momentLoss(mean, variance / n, aggregateOf(sum, n));
 }

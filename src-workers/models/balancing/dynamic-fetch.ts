@@ -105,8 +105,15 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  * they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then starts the
  * last unit, the others finish what they hold; their residual life follows from the renewal rate, and the depth is T plus
  * the longest of all. Exact for constant lengths; else an approximation (its error against a simulation: see the tests).
+ *
+ * @param poolGroups groups that fetch from one pool, each n·m units of it on average: T varies less the more they are
  */
-export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread: number): DiscreteLaw {
+export function dynamicGroupDepth(
+  renewals: Renewals,
+  n: number,
+  unitsPerThread: number,
+  poolGroups: number,
+): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, starts } = renewals;
   // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
   const units = unitsPerThread * (1 - emptyProbability);
@@ -117,14 +124,18 @@ export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread:
     return maximumOf({ values: lengths, survival: withEmpty }, n * unitsPerThread);
   }
 
-  const times = exhaustionTimes(renewals, n, units, units * emptyProbability);
+  const lanes = n * poolGroups;
+  const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
     const residual = residualLife(renewals, Infinity, 1);
     // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / n) * step;
     const last = shifted(lastLane(renewals, lengths, residual, n), end);
-    const noise = smoothLaw(0, Math.sqrt((units * (variance + emptyProbability * mean * mean)) / n) * step, 0);
+    const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
+    // Less than the grid of the lives.
+    if (deviation < 0.5) return last;
+    const noise = smoothLaw(0, deviation * step, 0);
     return sumOf(
       [
         { law: last, cumulants: cumulantsOf(last) },
@@ -170,6 +181,7 @@ export function dynamicGroupDepth(renewals: Renewals, n: number, unitsPerThread:
 
 /** Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. */
 function lastLane(renewals: Renewals, lengths: Float64Array, residual: Float64Array, n: number): DiscreteLaw {
+  if (n === 1) return { values: lengths, survival: renewals.survival };
   const others = maximumOf({ values: lengths, survival: residual }, n - 1).survival;
   return { values: lengths, survival: others.map((s, x) => s + renewals.survival[x] * (1 - s)) };
 }

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { createPredictor, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+
+describe.each([
+  ['geometric(0.05)', 0.06],
+  ['uniform(10,40)', 0.04],
+  // A few giants decide the end, and the drain is where the prediction is weakest.
+  ['lognormal(2,1)', 0.12],
+] as const)('designs that fetch %s from one counter', (lengths, tolerance) => {
+  it(`take the time that the simulator plays, within ${100 * tolerance} %`, async () => {
+    const plan = await planOf(
+      oneDesign({
+        workload: { lengths, units: 1 << 17 },
+        kernel: { ...KERNEL, dependentLoadsPerIteration: 1 },
+        axes: {
+          threadsPerUnit: [1, 8],
+          balancing: ['dynamic-fetch'],
+          blockThreads: [256],
+          // More blocks than are resident at once, and fewer.
+          unitsPerThread: [1, 4],
+          gridBlocks: [54],
+        },
+      }),
+    );
+    const predictor = createPredictor(plan);
+    const { timeMs, gridBlocks, unitsPerThread } = predictChunk(predictor, 0, spaceSize(plan.axes));
+    timeMs.forEach((predicted, design) => {
+      const options = { seed: 1, halfWidth: 0.01, maxReplications: 8 };
+      const { meanMs } = unwrap(simulateDesign(predictor, design, options));
+      expect(Math.abs(predicted / meanMs - 1)).toBeLessThanOrEqual(tolerance);
+    });
+    // What was launched is reported, not what found work.
+    expect([...gridBlocks]).toEqual([512, 128, 54, 4096, 1024, 54]);
+    expect([...unitsPerThread]).toEqual([1, 4, 10, 1, 4, 76]);
+  }, 60_000);
+});
