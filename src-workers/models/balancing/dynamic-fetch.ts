@@ -130,8 +130,8 @@ export function dynamicGroupDepth(
     const residual = residualLife(renewals, Infinity, 1);
     // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
-    const end = (units * mean - meanResidual - (mean - meanResidual) / n) * step;
-    const last = shifted(lastLane(renewals, lengths, residual, n), end);
+    const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
+    const last = shifted(lastLane(renewals, lengths, residual, n, poolGroups), end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
     // Less than the grid of the lives.
     if (deviation < 0.5) return last;
@@ -164,7 +164,7 @@ export function dynamicGroupDepth(
       // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
       const before = time === 0 ? 0 : renewals.startedMean[time - 1];
       const share = to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
-      const last = massesOf(lastLane(renewals, lengths, residualLife(renewals, time, share), n));
+      const last = massesOf(lastLane(renewals, lengths, residualLife(renewals, time, share), n, poolGroups));
       for (let t = from; t < to; t++) {
         if (masses[t] === 0) continue;
         for (let x = 0; x < last.length; x++) depth[first + t + x] += masses[t] * last[x];
@@ -179,9 +179,18 @@ export function dynamicGroupDepth(
   );
 }
 
-/** Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. */
-function lastLane(renewals: Renewals, lengths: Float64Array, residual: Float64Array, n: number): DiscreteLaw {
-  if (n === 1) return { values: lengths, survival: renewals.survival };
+/**
+ * Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. Where groups
+ * share a pool, hardly any of them holds that unit.
+ */
+function lastLane(
+  renewals: Renewals,
+  lengths: Float64Array,
+  residual: Float64Array,
+  n: number,
+  poolGroups: number,
+): DiscreteLaw {
+  if (poolGroups > 1) return maximumOf({ values: lengths, survival: residual }, n);
   const others = maximumOf({ values: lengths, survival: residual }, n - 1).survival;
   return { values: lengths, survival: others.map((s, x) => s + renewals.survival[x] * (1 - s)) };
 }
