@@ -12,13 +12,17 @@ async function expectAccessible(page: Page, where: string): Promise<void> {
     .options({ resultTypes: ['violations'] })
     .setLegacyMode()
     .analyze();
-  const grave = violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, help, nodes }) => ({
-      id,
-      help,
-      nodes: nodes.slice(0, 5).map(({ target, failureSummary }) => `${target.join(' ')}: ${failureSummary}`),
-    }));
+  const grave = [];
+  for (const { id, help, impact, nodes } of violations) {
+    if (impact !== 'serious' && impact !== 'critical') continue;
+    for (const { target, failureSummary } of nodes) {
+      const selector = target.join(' ');
+      // The rows of a grid are scrolled by the keys of the grid around them, which has the focus.
+      const owner = page.locator(selector).locator('xpath=ancestor::*[@role="grid" and @tabindex="0"]');
+      if (id === 'scrollable-region-focusable' && (await owner.count()) > 0) continue;
+      grave.push({ id, help, at: `${selector}: ${failureSummary}` });
+    }
+  }
   expect.soft(grave, where).toEqual([]);
 }
 

@@ -1,13 +1,12 @@
-// node test/screenshots.mjs [NAME …]: takes the README's pictures from the built program (npm run build), in both themes.
+// node test/data/screens/make-screens.ts [NAME …]: takes the README's pictures from the built program (npm run build), in both themes.
 // A browser host on a database of its own predicts the example study, as at the first start.
 import { chromium } from '@playwright/test';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findChromium } from './e2e/fixtures/chromium.ts';
-import { startHost } from './e2e/fixtures/host.ts';
-import { temporaryFolder } from './e2e/fixtures/program.ts';
+import { findChromium } from '../../e2e/fixtures/chromium.ts';
+import { startHost } from '../../e2e/fixtures/host.ts';
+import { temporaryFolder } from '../../e2e/fixtures/program.ts';
 
-const target = join(import.meta.dirname, 'data/screens');
+const target = import.meta.dirname;
 const VIEWS = [
   { name: 'study', key: '1', arrived: 'Designs to predict' },
   { name: 'landscape', key: '2', arrived: 'All designs of this device' },
@@ -23,7 +22,6 @@ const browser = await chromium.launch({
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 });
 try {
-  mkdirSync(target, { recursive: true });
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   await page.goto(host.address);
   await page.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 90_000 });
@@ -31,14 +29,14 @@ try {
     if (asked.length > 0 && !asked.includes(name)) continue;
     await page.keyboard.press(key);
     await page.getByText(arrived).waitFor();
-    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.mouse.move(720, 20);
       // Settled: two pictures in a row are the same.
-      let before = Buffer.alloc(0);
+      let before: Buffer | null = null;
       for (let i = 0; i < 40; i++) {
         const picture = await page.screenshot();
-        if (picture.equals(before)) break;
+        if (before && picture.equals(before)) break;
         before = picture;
         await page.waitForTimeout(150);
       }
