@@ -74,9 +74,9 @@ interface DepthLaws {
   blockCount: number;
 }
 
-/** Laws in use at once, so that a large space cannot fill the memory: a block's law is some ten kilobytes. */
-const MAX_DEPTHS = 2048;
-const MAX_BLOCKS = 4096;
+/** Laws in use at once, so that a large space cannot fill the memory: a block's law is some tens of kilobytes. */
+const MAX_DEPTHS = 640;
+const MAX_BLOCKS = 1536;
 
 function emptyCache(): LawCache {
   return { depths: new Map(), blockCount: 0 };
