@@ -293,7 +293,10 @@ export interface ParallelSample {
 
 export interface DeviceBest {
   readonly device: Device;
-  /** The device's best design, or the one design that was asked for; null where it is invalid there. */
+  /**
+   * The device's best design by prediction, or the one design that was asked for; null where it is invalid there. Its time is
+   * the prediction, which all devices have; `simulated` stands beside it.
+   */
   readonly best: RankRow | null;
   readonly valid: number;
   /** Designs of this device within the model's error (`tieFraction`) of its best. */

@@ -45,7 +45,9 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     bestDesigns.push(own);
     devices.push({
       device,
-      best: valid ? rankRow(view, shown, rank, rank <= ties) : null,
+      best: valid
+        ? { ...rankRow(view, shown, rank, rank <= ties), simulated: view.simulated.times.get(shown) ?? null }
+        : null,
       valid: list.length,
       ties,
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
@@ -68,7 +70,9 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   imbalance: 'lanes that wait for the longest unit of their group',
   registerCap: 'spills under a register cap',
   latency: 'latency that too few active thread groups leave open',
-  drain: 'multiprocessors that run out of blocks at the end',
+  blockTail: 'slots held until the last thread group of their block ends',
+  lastWave: 'multiprocessors that run out of blocks at the end',
+  divergence: 'the stack that divergent lanes reconverge by',
   balancing: 'ordering or fetching units',
 };
 /** Where at least one is a CPU. */

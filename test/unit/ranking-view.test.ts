@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RankRow } from '../../src-main/contract/api.ts';
+import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
@@ -80,6 +80,7 @@ describe('columns', () => {
   const world = {
     term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
     validity: 'valid' as const,
+    replications: null,
   };
 
   it('leave out axes that do not vary', () => {
@@ -124,8 +125,27 @@ describe('columns', () => {
   it('write times of one list with the same decimals', () => {
     expect([0.8334, 4.118, 41.2, 412, 9999].map(timeDecimals)).toEqual([4, 3, 2, 1, 0]);
     const time = availableColumns({ ...world, varies: new Set() }).find(({ id }) => id === 'timeMs')!;
-    const row = { timeMs: 12.5, invalid: null } as RankRow;
-    expect(time.text(row, { baseline: null, decimals: 4, invalidTexts: {} })).toBe('12.5000');
+    const row = { designIndex: 3, timeMs: 11, predictedMs: 12.5, invalid: null } as RankRow;
+    const context = { baseline: null, decimals: 4, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    expect(time.text(row, context)).toBe('12.5000');
+  });
+
+  it('of simulated times are there once something was simulated, beside the predictions', () => {
+    const columns = availableColumns({ ...world, varies: new Set(), replications: '9 seeds' });
+    const [simulated, difference] = (['simulatedMs', 'simulatedChange'] as const).map((id) =>
+      columns.find((column) => column.id === id)!,
+    );
+    expect(availableColumns({ ...world, varies: new Set() }).map(({ id }) => id)).not.toContain('simulatedMs');
+    expect(columns.find(({ id }) => id === 'replications')?.head).toBe('9 seeds');
+    const row = (designIndex: number) => ({ designIndex, predictedMs: 12.5, invalid: null }) as RankRow;
+    const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
+    const context = { baseline: row(2), decimals: 1, invalidTexts: {}, simulated: times, stripScale: null };
+    expect(simulated!.text(row(1), context)).toBe('10.0');
+    expect(difference!.text(row(1), context)).toBe('−50.0');
+    expect(simulated!.text(row(3), context)).toBe('not run');
+    expect(difference!.text(row(3), context)).toBe('');
+    // Without a simulated baseline there is nothing to compare with.
+    expect(difference!.text(row(1), { ...context, baseline: row(3) })).toBe('–');
   });
 });
 

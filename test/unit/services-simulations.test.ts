@@ -223,8 +223,12 @@ describe('simulating the best of a sweep', () => {
     const kept = await list(engine, id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
+    // Lists say which sweep it plays, and how much is done.
+    const listed = (await call<readonly RunSummary[]>(engine, 'runs.list', {})).find((run) => run.id === id);
+    expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
+    expect((await call<RunDetail>(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
     const resumed = await ended(engine, 'runs.resume', { id });
-    expect(resumed.state).toBe('complete');
+    expect(resumed).toMatchObject({ state: 'complete', sourceRunId: runId, valid: 12 });
     const rows = await list(engine, id);
     expect(rows).toHaveLength(12);
     for (const { designIndex, simulated } of kept)

@@ -110,6 +110,17 @@ export function compareRows(
       format: milliseconds,
       hint: 'Predicted time of the whole workload',
     }),
+    ...(compared.some(({ entry }) => entry?.best?.simulated)
+      ? [
+          row('simulated', 'result', 'Simulated', {
+            unit: 'ms',
+            better: 'lower',
+            value: (best) => best.simulated?.meanMs ?? null,
+            format: milliseconds,
+            hint: 'Mean time of the replications of the event simulation; – where the design was not simulated',
+          }),
+        ]
+      : []),
     row('throughput', 'result', 'Throughput', {
       unit: 'units/µs',
       better: 'higher',

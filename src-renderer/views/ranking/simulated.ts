@@ -5,7 +5,7 @@ import type {
   SimulatedDesign,
   SimulatedTime,
 } from '../../../src-main/contract/api.ts';
-import { NBSP, count, duration, fixed } from '../../format/numbers.ts';
+import { count, duration, fixed } from '../../format/numbers.ts';
 
 /** What the simulator found of a run's designs, by design. */
 export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
@@ -79,9 +79,4 @@ export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripS
 /** The 95 % confidence interval of the mean: `4.155 to 4.168`. */
 export function intervalText({ lowMs, highMs }: SimulatedTime, decimals: number): string {
   return `${fixed(lowMs, decimals)} to ${fixed(highMs, decimals)}`;
-}
-
-/** Half the width of that interval, relative to the mean: `± 0.5 %`. */
-export function precisionText({ lowMs, highMs, meanMs }: SimulatedTime): string {
-  return `±${NBSP}${fixed((50 * (highMs - lowMs)) / meanMs, 2)}${NBSP}%`;
 }
