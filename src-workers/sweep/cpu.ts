@@ -84,7 +84,9 @@ export function explainCpu(
     imbalance: timeMs - evenMs,
     registerCap: 0,
     latency: evenMs - idealWork,
-    drain: 0,
+    blockTail: 0,
+    lastWave: 0,
+    divergence: 0,
     balancing: 0,
   };
   return { timeMs, parts };

@@ -21,10 +21,14 @@ import { parseBalancing } from '../models/balancing/parse.ts';
 import { prepareBlockLaw, type BlockLaw } from '../models/composite/block-law.ts';
 import { predictCycles, prepareResidency, type Residency } from '../models/composite/predict.ts';
 import { smoothRate, type SmoothedRate } from '../models/composite/rate.ts';
+import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
+import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { residentBlocks } from '../models/occupancy/resident.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { interpolateRate, rateTable } from '../models/pipeline/soft-saturation.ts';
+import { moments } from '../models/workload/laws.ts';
 import { axisCounts, decodeInto } from '../space/axes.ts';
 import { createCpuLoads, explainCpu, predictCpu, type CpuLoads } from './cpu.ts';
 import { resolveLaunch } from './launch.ts';
@@ -60,6 +64,8 @@ export interface Predictor {
   olderLaws: LawCache;
   /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
+  /** `stackFactor` by device and units per group. */
+  readonly stackFactors: Map<number, number>;
 }
 
 /** Depth laws by everything they depend on, and the laws of their blocks by W_b. */
@@ -161,6 +167,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
     laws: emptyCache(),
     olderLaws: emptyCache(),
     residency: null,
+    stackFactors: new Map(),
   };
 }
 
@@ -416,6 +423,8 @@ interface TimedOnGpu extends Timed {
   depth: GroupDepth;
   /** Mean units per slot over those of the depth law. */
   scale: number;
+  /** Mean share of a block's groups that are active while its slot is taken, 0…1. */
+  busyFraction: number;
 }
 
 /** Balancing time of a candidate, ms: depends on the strategy and the device only. */
@@ -441,6 +450,30 @@ function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu): void
   out.aggregateLoss = loss;
 }
 
+/**
+ * What the reconvergence stack adds to the life of a work group, as a factor ≥ 1 of its time: a group whose lanes leave the
+ * loop at different iterations pushes and pops, and spills, at a published cost per event (`deviceStack`). The group stands
+ * still meanwhile and others may run, so the cycles count against the latency of its iterations. 1 where there is no stack.
+ */
+function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const key = candidate.deviceAt * 128 + candidate.unitsPerGroup;
+  const known = predictor.stackFactors.get(key);
+  if (known !== undefined) return known;
+  const { plan } = predictor;
+  let factor = 1;
+  if (deviceStack(device).costs !== null) {
+    const { law, kernel } = plan;
+    const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
+    const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
+    const depth = moments(law).mean * loss!.aggregateLoss + kernel.setupIterationsPerUnit;
+    const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+    const latency = depth * phi * pipelineOf(plan, device, null).latencyCycles;
+    if (latency > 0) factor = 1 + cycles / latency;
+  }
+  predictor.stackFactors.set(key, factor);
+  return factor;
+}
+
 function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const { plan } = predictor;
   const tabulated = isFetching(predictor, candidate)
@@ -453,9 +486,11 @@ function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;
   out.scale = tabulated.scale;
+  out.busyFraction = residency.block.meanBlock > 0 ? residency.block.meanGroup / residency.block.meanBlock : 1;
   out.meanLoss = depth.meanLoss;
   out.aggregateLoss = depth.aggregateLoss;
-  out.timeMs = (cycles * phi) / (device.clockMhz * 1e3) + balancingMs(predictor, candidate, device);
+  const kernelMs = (cycles * phi * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3);
+  out.timeMs = kernelMs + balancingMs(predictor, candidate, device);
 }
 
 /**
@@ -579,7 +614,10 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
     cyclesPerIteration: predictor.rates[candidate.deviceAt]![candidate.capAt]!.cycles,
-    msPerCycle: costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost) / (device.clockMhz * 1e3),
+    msPerCycle:
+      (costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost) *
+        stackFactor(predictor, candidate, device)) /
+      (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
   };
 }
@@ -588,7 +626,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
  * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer
  * to the design, so they add up to the predicted time exactly:
  * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
- * + block tail and last wave → + balancing. Of a CPU see `explainCpu`.
+ * + block tail → + last wave → + reconvergence stack → + balancing. Of a CPU see `explainCpu`.
  */
 export function explainDesign(predictor: Predictor, index: number): Breakdown | null {
   const positions = new Int32Array(predictor.counts.length);
@@ -616,18 +654,26 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const lockstep = cooperating * timed.depth.aggregateLoss;
   const spilledMs = (lockstep * issue) / issueUncapped;
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const { cycles } = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const msWith = (active: number): number => spilledMs * Math.max(1, interpolateRate(cycles, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
-  const latencyMs = spilledMs * Math.max(1, rate.cycles[active]! / active / issue);
+  const latencyMs = msWith(active);
+  // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
+  const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
+  const busy = Math.max(1, active * timed.busyFraction);
+  const blockTail = refilled * (msWith(busy) - latencyMs);
   const balancing = balancingMs(predictor, candidate, device);
-  const kernelMs = timed.timeMs - balancing;
+  const withStackMs = timed.timeMs - balancing;
+  const kernelMs = withStackMs / stackFactor(predictor, candidate, device);
   const parts = {
     idealWork: ideal,
     cooperation: cooperating - ideal,
     imbalance: lockstep - cooperating,
     registerCap: spilledMs - lockstep,
     latency: latencyMs - spilledMs,
-    drain: kernelMs - latencyMs,
+    blockTail,
+    lastWave: kernelMs - latencyMs - blockTail,
+    divergence: withStackMs - kernelMs,
     balancing,
   };
   return { timeMs: timed.timeMs, parts };

@@ -203,3 +203,30 @@ describe('constraints', () => {
     expect(removed).toBeGreaterThan(0);
   });
 });
+
+describe('the reconvergence stack', () => {
+  const study = (device: string, unitsPerThread: number): StudyFile =>
+    oneDesign({
+      workload: { lengths: 'geometric(0.05)', units: 1 << 20 },
+      devices: [device],
+      axes: { blockThreads: [128], unitsPerThread: [unitsPerThread] },
+    });
+
+  it('costs a Kepler what the paper charges its groups, once a unit', async () => {
+    // 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths: 864 cycles; each group waits 79.6 iterations
+    // of 40 instructions.
+    const k20 = gpu('nvidia-k20');
+    for (const m of [1, 4]) {
+      const { predictor, columns } = await predicted(study('nvidia-k20', m));
+      const breakdown = explainDesign(predictor, 0)!;
+      const factor = 1 + 864 / (3.981 * 20 * 40 * k20.dependentIssueLatencyCycles);
+      const share = breakdown.parts.divergence / columns.timeMs[0];
+      expect(Math.abs(share / (1 - 1 / factor) - 1)).toBeLessThan(0.01);
+    }
+  });
+
+  it('costs nothing where threads are scheduled independently', async () => {
+    const { predictor } = await predicted(study('nvidia-a100-sxm4-40gb', 1));
+    expect(explainDesign(predictor, 0)!.parts.divergence).toBe(0);
+  });
+});
