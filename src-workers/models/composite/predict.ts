@@ -1,8 +1,8 @@
-import { meanResidualAt, type BlockLaw } from './block-law.ts';
+import { meanResidualAt, type BlockLaw, type Renewal } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
-import { agedProfile, combinedProfile, extendRenewal, renewalOf, type Renewal } from './renewal.ts';
+import { agedProfile, combinedProfile, extendRenewal, renewalOf } from './renewal.ts';
 
 /** Everything about a design but its grid. */
 export interface Residency {

@@ -9,10 +9,10 @@ import {
   PAIR,
   WIDTH,
   type ActivityProfile,
+  type Renewal,
 } from './block-law.ts';
 import { drainCycles } from './drain.ts';
 import type { SmoothedRate } from './rate.ts';
-import type { Renewal } from './renewal.ts';
 
 /**
  * The drain where waves are still in step: the last wave is a partial one, and what matters is how many of its slots a

@@ -11,48 +11,8 @@ import {
   WIDTH,
   type ActivityProfile,
   type BlockLaw,
+  type Renewal,
 } from './block-law.ts';
-
-/**
- * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
- * a grid of virtual time, per slot. Grown on demand; what is computed never depends on the order of the questions.
- */
-export interface Renewal {
-  /** Spacing of the grid, iterations. */
-  readonly step: number;
-  /** Points after which the process is as good as stationary. */
-  readonly points: number;
-  /** The same in blocks per slot. */
-  readonly waves: number;
-  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
-  starts: Float64Array;
-  /**
-   * Four numbers for each point: expected starts up to and including it; and sums over the cells before it of E[active
-   * groups]/W_b, P(two given groups both active), and Σ over ages of P(age)·(E[active fraction | age])², whose excess over
-   * the first squared is the variance between ages.
-   */
-  sums: Float64Array;
-  /** Cells of nearly the same activity are one span: point after the last of each. */
-  readonly spanEnds: number[];
-  known: number;
-  /** Activity after a point where nothing starts from that point on, once asked for: where in `profileData`, without the widths. */
-  readonly profiles: Map<number, number>;
-  profileData: Float64Array;
-  /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
-  aged: ActivityProfile | null;
-  agedTime: number;
-  readonly law: BlockLaw;
-  /** P(B > i·step). */
-  readonly alive: Float64Array;
-  /**
-   * P(B = i·step), and the means over [i·step, (i+1)·step) of P(group active), P(two groups active), and the square of the
-   * first given that the block is active: four numbers each.
-   */
-  readonly ages: Float64Array;
-  readonly firstMass: number;
-  /** Activity of a block from its start, on the cells of the drain. */
-  readonly freshDrain: ActivityProfile;
-}
 
 /** Grid points per E[B], at least and at most; in between, one per standard deviation of B. */
 const POINTS_PER_BLOCK = 12;
