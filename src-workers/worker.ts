@@ -8,7 +8,13 @@ import { reproduce as reproducePapers } from './reproduce.ts';
 import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
 import type { SweepPlan } from './sweep/plan.ts';
-import { simulateDesign, simulateTimeline, type DrawnTimeline, type SimulatedDistribution, type SimulationOptions } from './sweep/simulation.ts';
+import {
+  simulateDesign,
+  simulateTimeline,
+  type DrawnTimeline,
+  type SimulatedDistribution,
+  type SimulationOptions,
+} from './sweep/simulation.ts';
 
 /** The tasks of the pool: the only file that knows Piscina's worker side. */
 
@@ -52,8 +58,13 @@ export function predict({ plan, ranges }: PredictInput): PredictOutput {
       }
   const output: PredictOutput = { chunks, best: designIndex < 0 ? null : { timeMs, designIndex } };
   // Hands the buffers over to the caller's thread instead of copying them; Piscina unwraps the value.
-  const buffers = chunks.flatMap((chunk) => Object.values(chunk).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer] : [])));
-  return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: output } as never) as unknown as PredictOutput;
+  const buffers = chunks.flatMap((chunk) =>
+    Object.values(chunk).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer] : [])),
+  );
+  return move({
+    [Piscina.transferableSymbol]: buffers,
+    [Piscina.valueSymbol]: output,
+  } as never) as unknown as PredictOutput;
 }
 
 /** Counts of designs by invalid reason code, over the whole space. */
@@ -63,20 +74,50 @@ export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
   return classifyDesigns(predictor, 0, size);
 }
 
-export function explain({ plan, designs }: { readonly plan: SweepPlan; readonly designs: readonly number[] }): readonly (Breakdown | null)[] {
+export function explain({
+  plan,
+  designs,
+}: {
+  readonly plan: SweepPlan;
+  readonly designs: readonly number[];
+}): readonly (Breakdown | null)[] {
   const predictor = predictorOf(plan);
   return designs.map((design) => explainDesign(predictor, design));
 }
 
-export function simulate({ plan, design, options }: { readonly plan: SweepPlan; readonly design: number; readonly options: SimulationOptions }): Result<SimulatedDistribution> {
+export function simulate({
+  plan,
+  design,
+  options,
+}: {
+  readonly plan: SweepPlan;
+  readonly design: number;
+  readonly options: SimulationOptions;
+}): Result<SimulatedDistribution> {
   return simulateDesign(predictorOf(plan), design, options);
 }
 
-export function timeline({ plan, design, seed, replication }: { readonly plan: SweepPlan; readonly design: number; readonly seed: number; readonly replication: number }): Result<DrawnTimeline> {
+export function timeline({
+  plan,
+  design,
+  seed,
+  replication,
+}: {
+  readonly plan: SweepPlan;
+  readonly design: number;
+  readonly seed: number;
+  readonly replication: number;
+}): Result<DrawnTimeline> {
   return simulateTimeline(predictorOf(plan), design, seed, replication);
 }
 
-export function play({ law, request }: { readonly law: LengthLaw; readonly request: PlayRequest }): Result<PlayedLaunch> {
+export function play({
+  law,
+  request,
+}: {
+  readonly law: LengthLaw;
+  readonly request: PlayRequest;
+}): Result<PlayedLaunch> {
   return playLaunch(law, request);
 }
 
