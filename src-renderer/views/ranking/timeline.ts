@@ -65,6 +65,17 @@ export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: num
   return -1;
 }
 
+/** For each bar whether an even (0) or odd (1) number of bars came before it in its slot: neighbours differ. */
+export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
+  const turns = new Map<string, number>();
+  return Uint8Array.from(blockRow, (row, i) => {
+    const slot = `${row} ${blockLane[i]!}`;
+    const turn = turns.get(slot) ?? 0;
+    turns.set(slot, 1 - turn);
+    return turn;
+  });
+}
+
 /** Mean duration of a block in each bar, from the shortest (0) to the longest (1). */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): Float64Array {
   const durations = blockStartMs.map((start, i) => (blockEndMs[i]! - start) / blockCount[i]!);
