@@ -316,7 +316,7 @@ function goCommands(app: App): Command[] {
       group: 'Go to',
       icon: ArrowRight as Icon,
       detail: `${count(run.valid)} designs${run.state === 'complete' ? '' : `, ${run.state}`}`,
-      run: () => app.location.openRun(run.id, app.location.view === 'study' ? 'ranking' : app.location.view),
+      run: () => app.openRun(run, app.location.view === 'study' ? 'ranking' : app.location.view),
     })),
   ];
 }

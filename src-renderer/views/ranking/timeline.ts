@@ -76,12 +76,21 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
   });
 }
 
-/** Mean duration of a block in each bar, from the shortest (0) to the longest (1). */
-export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): Float64Array {
+/** Mean duration of a block in each bar, from the shortest (0) to the longest (1), and what these are. */
+export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {
+  readonly shortestMs: number;
+  readonly longestMs: number;
+  readonly relative: Float64Array;
+} {
   const durations = blockStartMs.map((start, i) => (blockEndMs[i]! - start) / blockCount[i]!);
-  const low = durations.reduce((a, b) => Math.min(a, b), Infinity);
-  const high = durations.reduce((a, b) => Math.max(a, b), -Infinity);
-  return durations.map((duration) => (high > low ? (duration - low) / (high - low) : 0));
+  const shortestMs = durations.reduce((a, b) => Math.min(a, b), Infinity);
+  const longestMs = durations.reduce((a, b) => Math.max(a, b), -Infinity);
+  const span = longestMs - shortestMs;
+  return {
+    shortestMs,
+    longestMs,
+    relative: durations.map((duration) => (span > 0 ? (duration - shortestMs) / span : 0)),
+  };
 }
 
 /** Says what of the launch is in the picture. */

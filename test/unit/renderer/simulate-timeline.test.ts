@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import {
+  alternation,
   barAt,
   moved,
   partShown,
@@ -49,9 +50,14 @@ describe('the bars', () => {
     expect(barAt(timeline, starts, 1, 0, 2.9)).toBe(3);
     expect(barAt(timeline, starts, 5, 0, 1)).toBe(-1);
   });
+  test('have two tones, so that those that follow each other in a slot are told apart', () => {
+    expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]);
+  });
   test('are coloured by the mean duration of a block in them', () => {
     // Durations 1, 2, 3 over three blocks, and 3.
-    expect([...relativeDurations(timeline)]).toEqual([0, 0.5, 0, 1]);
+    const { relative, shortestMs, longestMs } = relativeDurations(timeline);
+    expect([...relative]).toEqual([0, 0.5, 0, 1]);
+    expect([shortestMs, longestMs]).toEqual([1, 3]);
   });
   test('say what is left out', () => {
     const text = partShown(timeline, (key, form) => term(key, 'cuda', form));
