@@ -27,6 +27,7 @@ test('who wants no motion gets none', async ({ page, host }) => {
     ]);
     expect(moving, view).toEqual([]);
     await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toBeHidden();
   }
 });
 
