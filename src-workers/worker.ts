@@ -1,3 +1,4 @@
+import type { DrawnTimeline } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
@@ -11,7 +12,6 @@ import type { SweepPlan } from './sweep/plan.ts';
 import {
   simulateDesign,
   simulateTimeline,
-  type DrawnTimeline,
   type SimulatedDistribution,
   type SimulationOptions,
 } from './sweep/simulation.ts';

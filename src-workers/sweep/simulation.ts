@@ -1,3 +1,4 @@
+import type { DrawnTimeline } from '../domain/timeline.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from '../simulate/device.ts';
 import { prepareFetchingDevice } from '../simulate/fetching.ts';
@@ -126,27 +127,6 @@ export function simulateDesign(
     highMs,
     precise: highMs - meanMs <= options.halfWidth * meanMs,
   });
-}
-
-/** One replication as a chart draws it; see the contract's `SimulationTimeline` for the fields. */
-export interface DrawnTimeline {
-  readonly kernelMs: number;
-  readonly multiprocessors: number;
-  readonly residentBlocks: number;
-  readonly groupsPerBlock: number;
-  readonly gridBlocks: number;
-  readonly shownMultiprocessors: Float64Array;
-  readonly blockIndex: Float64Array;
-  readonly blockCount: Float64Array;
-  readonly blockRow: Float64Array;
-  readonly blockLane: Float64Array;
-  readonly blockStartMs: Float64Array;
-  readonly blockEndMs: Float64Array;
-  readonly binMs: number;
-  readonly activeMean: Float64Array;
-  readonly activeMin: Float64Array;
-  readonly activeMax: Float64Array;
-  readonly activePerRow: Float64Array;
 }
 
 /** Bars that a chart can draw at once, and points along its time axis. */

@@ -1,0 +1,29 @@
+/** One replication of a launch, for a Gantt chart; sampled where it is too large to draw. */
+export interface DrawnTimeline {
+  /** Kernel time of this replication (balancing aside), ms; all times below count from the launch. */
+  readonly kernelMs: number;
+  readonly multiprocessors: number;
+  readonly residentBlocks: number;
+  readonly groupsPerBlock: number;
+  readonly gridBlocks: number;
+  /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
+  readonly shownMultiprocessors: Float64Array;
+  /**
+   * Blocks of those, by multiprocessor and start. A bar stands for `blockCount` blocks that followed each other in one slot,
+   * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not listed.
+   * `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
+   */
+  readonly blockIndex: Float64Array;
+  readonly blockCount: Float64Array;
+  readonly blockRow: Float64Array;
+  readonly blockLane: Float64Array;
+  readonly blockStartMs: Float64Array;
+  readonly blockEndMs: Float64Array;
+  /** Active thread groups of a multiprocessor over time, in equal bins from the launch on: mean over the device, and the extremes. */
+  readonly binMs: number;
+  readonly activeMean: Float64Array;
+  readonly activeMin: Float64Array;
+  readonly activeMax: Float64Array;
+  /** The same of each shown multiprocessor, row-major (row, bin). */
+  readonly activePerRow: Float64Array;
+}
