@@ -39,7 +39,7 @@ import {
   rankedDesign,
 } from './rankings.ts';
 import { knownPaper } from './reproduction.ts';
-import { createRunViews, type RunView } from './run-view.ts';
+import { createRunViews, runPlan, runStudy, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import {
   ownSimulations,
@@ -54,10 +54,9 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
 import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
-import { packLengths, planLengths, sha256, sharedLaw, unpackLengths } from './workloads.ts';
+import { packLengths, sha256 } from './workloads.ts';
 import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
 import { sweepPlan, studyAxes } from './plan.ts';
-import { runStudy } from './run-view.ts';
 
 /** One engine: services, store and pool, behind the contract. Hosts are thin around it. */
 export interface Engine {
@@ -543,20 +542,12 @@ function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['s
 }
 
 /** Goes on with a run that stopped: the plan is rebuilt from what the run itself recorded. */
-async function resumeSweep(context: Context, run: Parameters<typeof runStudy>[0]): Promise<Result<SweepHandle>> {
-  const study = runStudy(run);
-  if (!study.ok) return study;
-  const axes = studyAxes(study.value.study, run.devices);
-  if (!axes.ok) return axes;
-  const workload = await context.store.getWorkload(study.value.workloadHash);
-  if (!workload.ok) return workload;
-  if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
+async function resumeSweep(context: Context, run: RunRecord): Promise<Result<SweepHandle>> {
+  const planned = await runPlan(context, run);
+  if (!planned.ok) return planned;
   const chunks = await context.store.listChunks(run.id);
   if (!chunks.ok) return chunks;
-  const { law, provenance } = workload.value;
-  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
-  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(law), ordered);
-  return ok(runSweep(context, run, plan, chunks.value, run.elapsedMs));
+  return ok(runSweep(context, run, planned.value.plan, chunks.value, run.elapsedMs));
 }
 
 /** A new database starts with the example studies. Returns the id of the first one, or null where they were there. */

@@ -3,6 +3,7 @@ import { INVALID_REASONS, limitingFactors } from '../../src-workers/domain/desig
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
 import {
   axisPosition,
@@ -96,27 +97,37 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
+/** The plan of a sweep, from what the run itself recorded: whoever opens it and whoever resumes it predict the same. */
+export async function runPlan(
+  context: Context,
+  run: RunRecord,
+): Promise<Result<{ readonly study: RunStudy; readonly plan: SweepPlan }>> {
+  const study = runStudy(run);
+  if (!study.ok) return study;
+  const axes = studyAxes(study.value.study, run.devices);
+  if (!axes.ok) return axes;
+  const workload = await context.store.getWorkload(study.value.workloadHash);
+  if (!workload.ok) return workload;
+  if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
+  const { law, provenance } = workload.value;
+  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
+  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(law), ordered);
+  return ok({ study: study.value, plan });
+}
+
 type Predictions = Omit<RunView, 'simulated'>;
 
 async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
   const run = await context.store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep') return fail('unsupported', `run ${runId} is a ${run.value.kind}; expected a sweep`);
-  const study = runStudy(run.value);
-  if (!study.ok) return study;
-  const { devices } = run.value;
-  const axes = studyAxes(study.value.study, devices);
-  if (!axes.ok) return axes;
-  const workload = await context.store.getWorkload(study.value.workloadHash);
-  if (!workload.ok) return workload;
-  if (!workload.value) return fail('storage', `run ${runId}: its workload is missing from the database`);
+  const planned = await runPlan(context, run.value);
+  if (!planned.ok) return planned;
+  const { study, plan } = planned.value;
   const columns = await context.store.loadRunColumns(runId);
   if (!columns.ok) return columns;
-  const ranking = createRanking(axes.value, columns.value);
-  const { law, provenance } = workload.value;
-  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
-  const plan = sweepPlan(`run-${runId}`, study.value.study, axes.value, sharedLaw(law), ordered);
-  return ok({ run: run.value, study: study.value, devices, ranking, predictor: createPredictor(plan) });
+  const ranking = createRanking(plan.axes, columns.value);
+  return ok({ run: run.value, study, devices: run.value.devices, ranking, predictor: createPredictor(plan) });
 }
 
 /** Every valid design. */
