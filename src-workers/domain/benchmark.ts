@@ -1,0 +1,161 @@
+import type { Design } from './design.ts';
+
+/**
+ * What is measured and what comes back. A plan is a list of cases for one backend; whoever runs it (a CUDA program, a WebGPU
+ * device in a page or under Node, threads of the CPU) answers with the same records, one JSON line each. A file of such lines,
+ * the plan's line first, is a result file: it can be made on a machine without Lockstep and imported.
+ */
+export const BENCH_BACKENDS = ['cuda', 'webgpu', 'cpu'] as const;
+export type BenchBackend = (typeof BENCH_BACKENDS)[number];
+
+/**
+ * One iteration of one unit of the unit loop, all in 32-bit integers, so that every backend must find the same bits:
+ *
+ *     mix(v):    v ^= v >> 16;  v *= 0x7feb352d;  v ^= v >> 15
+ *     iteration: a = XOR over j < parallelSteps of mix(x + (j + 1)·0x9e3779b9)      (0 for none)
+ *                a ^= x
+ *                dependentLoads times:  a += table[(a >> 4) & (tableWords − 1)]
+ *                serialSteps times:     a = mix(a + 0x85ebca6b)
+ *                x = a
+ *
+ * The unit starts with x = mix(unit + 1) and leaves x after `length` iterations in result[unit]. The threads that share a unit
+ * take the parallel steps j ≡ own rank and combine them by log₂u exchanges; everything else all of them do. So the result does
+ * not depend on the design. table[i] = mix(i + 0x51ed270b).
+ */
+export interface UnitLoopProfile {
+  readonly parallelSteps: number;
+  readonly serialSteps: number;
+  readonly dependentLoads: number;
+  /** Words of the table that loads walk, a power of two; 1 where there are no loads. */
+  readonly tableWords: number;
+}
+
+/** The units of a plan's unit loops: drawn once, then the same for every design. */
+export interface UnitLoopWorkload {
+  readonly label: string;
+  /** Iterations of unit 0, 1, 2, … */
+  readonly lengths: Uint32Array;
+  readonly profile: UnitLoopProfile;
+}
+
+/** What each kind of benchmark is told of one case. */
+export interface BenchParameters {
+  /** A design on the plan's workload: slots of u threads, dealt out round by round as `simulate/units.ts` does. */
+  readonly 'unit-loop': {
+    readonly design: Design;
+    /** The design's index in the sweep it was taken from. */
+    readonly designIndex: number | null;
+    readonly predictedMs: number | null;
+  };
+  /** Powers of a small matrix, one power per unit; cycles per work group (Swatman 2022, Algorithm 1). */
+  readonly 'matrix-power': {
+    /** In the workload grammar. */
+    readonly lengths: string;
+    /** n: units side by side in a work group. */
+    readonly unitsPerGroup: number;
+    readonly workGroups: number;
+    /** One unit per lane in lockstep, or each unit in a group of its own, which is what a MIMD machine would pay. */
+    readonly execution: 'lockstep' | 'independent';
+    /** An explicit synchronisation of the group in every iteration. */
+    readonly synchronised: boolean;
+  };
+  /** Loops left one lane after another (Białas and Strzelecki 2015). */
+  readonly 'divergent-loops': {
+    readonly loops: 'single' | 'double';
+    /** 0 … group width − 1 lanes that leave on their own. */
+    readonly divergentLanes: number;
+    readonly iterations: number;
+  };
+  /** The sum of a binomial series over a launch shape (Hasan 2014). */
+  readonly 'launch-grid': { readonly blocks: number; readonly threads: number; readonly elements: number };
+  /** One property of the device (Kim). */
+  readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
+  /** STREAM triad on the first `cores` cores, each with a share of its own. */
+  readonly stream: { readonly cores: number; readonly bytesPerCore: number };
+  /** Lower triangular matrix times vector, even rows per core: core i of P has work ∝ 2i − 1 (Langguth). */
+  readonly triangular: { readonly cores: number; readonly rows: number };
+  /** Triad of which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
+  readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
+}
+export type BenchmarkId = keyof BenchParameters;
+
+export type BenchCase = {
+  readonly [Id in BenchmarkId]: {
+    /** Unique within the plan; letters, digits and `.-_`. */
+    readonly id: string;
+    readonly benchmark: Id;
+    readonly parameters: BenchParameters[Id];
+  };
+}[BenchmarkId];
+
+export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
+
+export interface BenchPlan {
+  readonly format: 'lockstep-bench';
+  readonly version: 1;
+  readonly backend: BenchBackend;
+  readonly cases: readonly BenchCase[];
+  /** Launches of each case before the first that counts. */
+  readonly warmUps: number;
+  /** Launches of each case that count. */
+  readonly repeats: number;
+  readonly seed: number;
+  /** A case that takes longer than this altogether is given up, ms. */
+  readonly caseTimeLimitMs: number;
+  /** Present where there are unit loops. */
+  readonly workload: UnitLoopWorkload | null;
+}
+
+/** Who measured. Two results compare only where `fingerprint` is the same. */
+export interface MeasuringDevice {
+  readonly type: 'device';
+  readonly backend: BenchBackend;
+  readonly name: string;
+  /** Made of name, driver and versions: results of another device or driver are never mixed in silently. */
+  readonly fingerprint: string;
+  readonly driver: string;
+  /** Compiler, runtime, browser, program: name → version. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly threadGroupWidth: number | null;
+  readonly multiprocessors: number | null;
+  readonly clockMhz: number | null;
+  /** Whether times come from the device's own clock, or from the host's around a launch. */
+  readonly timer: 'device' | 'host';
+  /** Limits and properties as the device states them. */
+  readonly properties: Readonly<Record<string, number | string>>;
+}
+
+export type BenchRecord =
+  | MeasuringDevice
+  /** What the compiler says of a case's kernel. */
+  | {
+      readonly type: 'compiled';
+      readonly case: string;
+      readonly registersPerThread: number | null;
+      readonly sharedMemoryBytes: number | null;
+      readonly spillBytes: number | null;
+      readonly residentBlocks: number | null;
+    }
+  /** One launch. Warm-ups come first and are told apart, not dropped. `clockMhz`: read beside it, where it can be. */
+  | {
+      readonly type: 'sample';
+      readonly case: string;
+      readonly repeat: number;
+      readonly warmUp: boolean;
+      readonly timeNs: number;
+      readonly clockMhz: number | null;
+    }
+  /** The result against the CPU's. `message` says what was got and what was expected where they differ. */
+  | { readonly type: 'check'; readonly case: string; readonly correct: boolean; readonly message: string }
+  /** What a case found besides its time: bandwidths, cycles per group, a device's limit. */
+  | {
+      readonly type: 'values';
+      readonly case: string;
+      readonly values: Readonly<Record<string, number | readonly number[]>>;
+    }
+  /** The case has no time, and why. Cases after it are still run where the device lives on. */
+  | { readonly type: 'failed'; readonly case: string; readonly message: string }
+  /** The device itself is gone: nothing after this. */
+  | { readonly type: 'lost'; readonly message: string }
+  /** The last line of a run that was not interrupted. */
+  | { readonly type: 'done'; readonly elapsedMs: number };
