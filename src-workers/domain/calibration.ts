@@ -1,0 +1,80 @@
+import type { BenchBackend } from './benchmark.ts';
+
+/** What a calibration can find, in this order. Each belongs to one kernel on one device. */
+export const CALIBRATION_PARAMETERS = [
+  'latencyCycles',
+  'issueCycles',
+  'kneeSoftness',
+  'schedulers',
+  'serialFraction',
+  'cooperationCost',
+  'setupIterationsPerUnit',
+  'divergentBranchCycles',
+  'launchOverheadMs',
+] as const;
+export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
+
+/** Values of the parameters; `null` where neither the measurement nor the plan says anything of one. */
+export interface CalibratedParameters {
+  /** τ: latency floor of one iteration, cycles. */
+  readonly latencyCycles: number;
+  /** c: issue cost of one iteration of one thread group, cycles of the whole multiprocessor. */
+  readonly issueCycles: number;
+  /** p ≥ 1: softness of the knee. */
+  readonly kneeSoftness: number;
+  /** q: thread groups are served in whole rounds of q. */
+  readonly schedulers: number;
+  /** σ, 0…1: the part of an iteration that does not speed up when threads share a unit. */
+  readonly serialFraction: number | null;
+  /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
+  readonly cooperationCost: number | null;
+  /** Work before the first iteration of each unit, in iterations. */
+  readonly setupIterationsPerUnit: number | null;
+  /** Cycles of one divergent branch, spills aside. */
+  readonly divergentBranchCycles: number | null;
+  /** Milliseconds of a launch that does nothing. */
+  readonly launchOverheadMs: number | null;
+}
+
+/** How well the measurement knows one parameter. */
+export interface ParameterIdentification {
+  /** Standard error, in the unit of the parameter; `null` where it was not fitted or has none. */
+  readonly standardError: number | null;
+  /** Whether the parameter kept the value it had before, because it was not asked for or the data cannot tell. */
+  readonly held: boolean;
+}
+
+/** Agreement of predicted with measured times, over `designs` designs. Errors are |predicted/measured − 1|. */
+export interface CalibrationFigures {
+  readonly designs: number;
+  readonly medianError: number;
+  /** 95th percentile. */
+  readonly p95Error: number;
+  /** Rank correlation, −1…1; `null` where all values of one side are equal. */
+  readonly spearman: number | null;
+}
+
+/** Errors on designs that the fit which predicted them had not seen; pooled over the folds. */
+export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
+  readonly folds: number;
+}
+
+/** What measured designs say of one kernel on one device: replaces the figures derived from the device's data sheet. */
+export interface CalibrationProfile {
+  readonly version: 1;
+  readonly deviceId: string;
+  readonly deviceName: string;
+  /** Of the device that measured; see `MeasuringDevice`. */
+  readonly fingerprint: string;
+  readonly backend: BenchBackend;
+  readonly parameters: CalibratedParameters;
+  readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
+  /** On the designs that were fitted. */
+  readonly fit: CalibrationFigures;
+  /** `null` where there are too few designs to hold any out. */
+  readonly heldOut: HeldOutFigures | null;
+  /** The uncalibrated model on the same designs. */
+  readonly before: CalibrationFigures;
+  /** Runs whose measurements were fitted. */
+  readonly sourceRunIds: readonly number[];
+}
