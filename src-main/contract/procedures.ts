@@ -26,7 +26,18 @@ import {
   type StudyRecord,
   type StudySummary,
 } from './api.ts';
+import {
+  BENCH_SUITES,
+  type ContentionFindings,
+  type ImportedFile,
+  type MeasuringComparison,
+  type MeasuringDetail,
+  type MeasuringTarget,
+  type SavedProfile,
+} from './measuring.ts';
 import { studySchema, workloadSchema } from './study.ts';
+import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 
 /** One call a renderer or a command may make: the schema of its argument, and the shape of its answer. */
@@ -70,6 +81,25 @@ export const rankFilter = v.strictObject({
 export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
+
+/** What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for a machine without Lockstep. */
+const measuringInput = {
+  suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
+  /** The sweep; needed by the suite `designs` alone. */
+  runId: v.optional(id),
+  /** Device of the sweep whose designs are chosen; needed where it has several. */
+  deviceId: v.optional(shortText),
+  /**
+   * Which designs: the best by prediction; drawn at random over the valid ones (seeded by the study); spread evenly over the
+   * ranking from best to worst; or those named in `designs`.
+   */
+  choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
+  count: v.optional(whole(1, 10_000), 20),
+  designs: v.optional(v.pipe(v.array(index), v.minLength(1), v.maxLength(10_000))),
+  repeats: v.optional(whole(1, 1000), 15),
+  warmUps: v.optional(whole(0, 100), 3),
+  caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
+};
 
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
@@ -193,6 +223,53 @@ export const procedures = {
   'simulations.timeline': procedure(
     v.strictObject({ runId: id, designIndex: index, replication: v.optional(v.pipe(index, v.maxValue(1000)), 0) }),
   ).returns<SimulationTimeline>(),
+
+  /** Where benchmarks can run on this machine. Asks the devices, which may take a second or two; `again` asks anew. */
+  'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
+    readonly MeasuringTarget[]
+  >(),
+  /**
+   * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the cases
+   * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records.
+   */
+  'bench.start': procedure(v.strictObject({ target: shortText, ...measuringInput })).returns<{
+    readonly runId: number;
+  }>(),
+  /** What is still to be measured of a run whose target is `webgpu-page`. */
+  'bench.plan': procedure(byId).returns<BenchPlan>(),
+  /** What the page measured, as it comes. Each batch is saved before this answers. */
+  'bench.record': procedure(
+    v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
+  ).returns<null>(),
+  /** The files of a measurement for another machine, as one tar archive. */
+  'bench.bundle': procedure(v.strictObject({ ...measuringInput })).returns<{
+    readonly fileName: string;
+    readonly bytes: Uint8Array;
+  }>(),
+  /** A run of kind `bench` or `import`: everything measured in it. */
+  'bench.detail': procedure(byId).returns<MeasuringDetail>(),
+  /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
+  'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
+  /** Of a run of the suite `contention`. */
+  'bench.contention': procedure(byId).returns<ContentionFindings>(),
+  /** Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, or measured loops, as a run of kind `import`. */
+  'import.file': procedure(
+    v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array), deviceName: v.optional(shortText) }),
+  ).returns<ImportedFile>(),
+
+  /** Fits a device's parameters to a measured run; nothing is saved. */
+  'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),
+  /** Fits and saves under a name. A profile is never changed: a new fit is a new one. */
+  'calibration.save': procedure(
+    v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
+  ).returns<SavedProfile>(),
+  /** Newest first. */
+  'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
+  'calibration.delete': procedure(byId).returns<null>(),
+  /** Writes a profile's parameters into a study (`null`: takes those of this device out of it), which then predicts with them. */
+  'calibration.use': procedure(
+    v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
+  ).returns<StudyRecord>(),
 
   'landscape.grid': procedure(
     v.strictObject({

@@ -1,0 +1,175 @@
+import type { BenchBackend, BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+
+/** Shapes of what measuring procedures return. */
+
+/** Somewhere that benchmarks can run, or why they cannot. */
+export interface MeasuringTarget {
+  /** `cuda:0`, `webgpu`, `cpu`, … as `bench.start` takes it. The page's own GPU is `webgpu-page`, which only a page can answer for. */
+  readonly id: string;
+  readonly backend: BenchBackend;
+  readonly available: boolean;
+  /** Name of the device; where there is none, what is missing. */
+  readonly label: string;
+  readonly device: MeasuringDevice | null;
+  /** What to do where it is not available; empty where it is. */
+  readonly advice: string;
+}
+
+/** What a `bench` run was asked for. */
+export interface MeasuringRequest {
+  readonly target: string;
+  readonly backend: BenchBackend;
+  readonly suite: BenchSuite;
+  /** The sweep whose designs are measured; null for suites that need none. */
+  readonly sourceRunId: number | null;
+  /** The device of the sweep whose predictions the measurements are held against. */
+  readonly deviceId: string | null;
+  readonly repeats: number;
+  readonly warmUps: number;
+  readonly cases: number;
+}
+
+/** `designs`: the unit loop over designs of a sweep. The others measure the device itself. */
+export const BENCH_SUITES = [
+  'designs',
+  'matrix-power',
+  'divergent-loops',
+  'launch-grid',
+  'probes',
+  'contention',
+] as const;
+export type BenchSuite = (typeof BENCH_SUITES)[number];
+
+/** Statistics of the repeats of one case, ms. */
+export interface MeasuredTime {
+  readonly medianMs: number;
+  /** 95 % confidence interval of the median, by order statistics; null with too few repeats for one. */
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+  readonly minMs: number;
+  readonly maxMs: number;
+  readonly repeats: number;
+  /** Every repeat that counts, in order. */
+  readonly timesMs: readonly number[];
+  readonly warmUpMs: readonly number[];
+  readonly outliers: number;
+  /** Relative change from the first repeats to the last where the trend is significant; null where there is none. */
+  readonly driftFraction: number | null;
+  readonly clockMhz: number | null;
+}
+
+export interface MeasuredCase {
+  readonly position: number;
+  readonly case: BenchCase;
+  /** The case in a few words: the design, or the benchmark's parameters. */
+  readonly label: string;
+  readonly deviceId: string | null;
+  readonly designIndex: number | null;
+  readonly design: Design | null;
+  readonly predictedMs: number | null;
+  /** Null where the case failed. */
+  readonly measured: MeasuredTime | null;
+  /** Against the CPU's result; null where it was not checked. */
+  readonly correct: boolean | null;
+  readonly failure: string | null;
+  readonly registersPerThread: number | null;
+  readonly values: Readonly<Record<string, number | readonly number[]>>;
+}
+
+/** A run of kind `bench` or `import`. */
+export interface MeasuringDetail {
+  readonly runId: number;
+  readonly request: MeasuringRequest;
+  readonly device: MeasuringDevice | null;
+  readonly cases: readonly MeasuredCase[];
+  /** Things a reader must know before using the numbers: another device than predicted for, drift, wrong results, … */
+  readonly warnings: readonly string[];
+}
+
+/** One measured design beside its prediction. */
+export interface ComparedDesign {
+  readonly designIndex: number;
+  readonly design: Design;
+  /** By prediction among the designs compared, from 1; by measurement likewise. */
+  readonly predictedRank: number;
+  readonly measuredRank: number;
+  readonly predictedMs: number;
+  readonly medianMs: number;
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+  /** ln(measured / (scale · predicted)). */
+  readonly residual: number;
+}
+
+/** Predictions against measurements, of the designs measured in one run. */
+export interface MeasuringComparison {
+  readonly runId: number;
+  readonly sourceRunId: number;
+  readonly deviceId: string;
+  readonly device: string;
+  readonly measuredOn: string;
+  /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
+  readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
+  readonly designs: readonly ComparedDesign[];
+  /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */
+  readonly scale: number;
+  readonly medianError: number;
+  readonly p95Error: number;
+  readonly unscaledMedianError: number;
+  /** NaN where fewer than three designs were compared. */
+  readonly spearman: number;
+  readonly kendall: number;
+  /** Measured time of the best of the model's first k over the best measured, less 1. */
+  readonly regret: readonly { readonly k: number; readonly fraction: number }[];
+  /** Random measurements that find, on average, as good a design as measuring the model's first k does. */
+  readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
+  readonly axes: readonly {
+    readonly axis: string;
+    /** Share of the residuals' variance that this axis alone explains, 0…1. */
+    readonly explained: number;
+    readonly values: readonly {
+      readonly value: string;
+      readonly medianResidual: number;
+      readonly lowResidual: number;
+      readonly highResidual: number;
+      readonly count: number;
+    }[];
+  }[];
+  readonly warnings: readonly string[];
+}
+
+/** Measured bandwidth by cores, and the contention models beside measured unbalanced work (Langguth). */
+export interface ContentionFindings {
+  readonly cores: readonly number[];
+  readonly bandwidthGbS: readonly number[];
+  readonly lowGbS: readonly (number | null)[];
+  readonly highGbS: readonly (number | null)[];
+  readonly singleCoreGbS: number;
+  readonly fullGbS: number;
+  readonly kneeCores: number;
+  readonly workloads: readonly {
+    readonly workload: 'triangular' | 'amdahl';
+    readonly cores: number;
+    readonly measuredMs: number;
+    /** Model → predicted ms. */
+    readonly models: readonly { readonly model: string; readonly timeMs: number; readonly error: number }[];
+  }[];
+}
+
+export interface SavedProfile {
+  readonly id: number;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly profile: CalibrationProfile;
+}
+
+/** What importing a file made. */
+export interface ImportedFile {
+  readonly runId: number;
+  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'smite' | 'loops';
+  readonly cases: number;
+  readonly failed: number;
+  readonly warnings: readonly string[];
+}
