@@ -31,10 +31,17 @@ module.exports = {
       '^src-main/(services|contract|hosts)',
       '^src-workers/domain',
     ]),
-    only('renderer imports contract, domain and models', '^src-renderer', [
+    only('renderer imports contract, domain and models, and measures with its own GPU', '^src-renderer', [
       '^src-main/contract',
       '^src-workers/(domain|models|numeric)',
+      '^src-workers/bench/(webgpu/measure|unit-loop)\\.ts$',
     ]),
+    {
+      name: 'what a page runs needs no Node',
+      severity: 'error',
+      from: { path: '^src-(renderer|workers/(domain|models|numeric|bench/webgpu/measure|bench/unit-loop))' },
+      to: { dependencyTypes: ['core'] },
+    },
     {
       name: 'piscina only in the worker and the pool',
       severity: 'error',
