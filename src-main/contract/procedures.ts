@@ -36,7 +36,7 @@ import {
   type SavedProfile,
 } from './measuring.ts';
 import { studySchema, workloadSchema } from './study.ts';
-import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 

@@ -1,5 +1,6 @@
 import type { StoreClient } from '../../db/store-api.ts';
-import type { EventName, Events } from '../contract/procedures.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import type { EventName, Events, ProcedureArguments, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Pool } from './pool.ts';
 
@@ -14,3 +15,8 @@ export interface Context {
   readonly host: 'desktop' | 'serve' | 'cli';
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
 }
+
+/** What answers the procedures of these names. */
+export type Handlers<Names extends ProcedureName = ProcedureName> = {
+  readonly [Name in Names]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>>;
+};

@@ -20,13 +20,13 @@ import {
   type Events,
   type ProcedureArguments,
   type ProcedureName,
-  type ProcedureOutput,
 } from '../contract/procedures.ts';
 import { compareDevices, differences, diffRuns } from './compare.ts';
 import { openCatalogue } from './catalogue.ts';
-import type { Context } from './context.ts';
+import type { Context, Handlers } from './context.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
+import { measuringHandlers } from './measuring.ts';
 import { openPool } from './pool.ts';
 import {
   designSlices,
@@ -81,10 +81,6 @@ export interface EngineOptions {
   readonly storeThreadFile?: string;
   readonly workers?: number;
 }
-
-type Handlers = {
-  readonly [Name in ProcedureName]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>>;
-};
 
 /** A first guess of how fast this machine predicts, until a run has told. */
 const FIRST_GUESS_DESIGNS_PER_MS = 300;
@@ -455,6 +451,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const view = await openRun(runId);
       return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
     },
+    ...measuringHandlers(),
+    'import.file': async () => fail('unsupported', 'import: not in this version yet'),
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
     'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),
