@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  blockOrder,
+  mix,
+  referenceResults,
+  slotLayout,
+  tableWord,
+  unitLoopProfile,
+  unitOrder,
+} from '../../src-workers/bench/unit-loop.ts';
+import type { LockstepBalancing } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { bucketRanges } from '../../src-workers/models/balancing/depth.ts';
+import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+
+/** Units by length, equal ones in their order: the plain way. */
+function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => lengths[a] - lengths[b] || a - b);
+}
+
+const someLengths = fc
+  .array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 0xffffffff })), {
+    minLength: 1,
+    maxLength: 300,
+  })
+  .map((lengths) => Uint32Array.from(lengths));
+
+describe('order of the units', () => {
+  it('leaves units as they stand where nothing orders them', () => {
+    for (const kind of ['none', 'dynamic-fetch'] as const)
+      expect([...unwrap(unitOrder(Uint32Array.of(3, 1, 2), { kind }, 4))]).toEqual([0, 1, 2]);
+  });
+
+  it('sorts all, or every window in its place, stably', () => {
+    fc.assert(
+      fc.property(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
+        expect([...unwrap(unitOrder(lengths, { kind: 'full-sort' }, 4))]).toEqual(sorted(lengths));
+        const windows: number[] = [];
+        for (let from = 0; from < lengths.length; from += window)
+          windows.push(...sorted(lengths, from, Math.min(lengths.length, from + window)));
+        expect([...unwrap(unitOrder(lengths, { kind: 'window-sort', units: window }, 4))]).toEqual(windows);
+      }),
+    );
+  });
+
+  it.each(['quantile-buckets', 'best-buckets'] as const)(
+    'hands out every %s one after another, its inside in the order of the units',
+    (kind) => {
+      const lengths = fc
+        .array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 300 })
+        .map((list) => Uint32Array.from(list));
+      fc.assert(
+        fc.property(lengths, fc.integer({ min: 1, max: 8 }), (drawn, k) => {
+          const order = [...unwrap(unitOrder(drawn, { kind, k }, 8))];
+          const counts = new Map<number, number>();
+          for (const length of drawn) counts.set(length, (counts.get(length) ?? 0) + 1);
+          const expected: number[] = [];
+          let passed = 0;
+          for (const { share } of bucketRanges(unwrap(empiricalLaw(counts)), 8, { kind, k })) {
+            passed += share;
+            const bucket = sorted(drawn).slice(expected.length, Math.round(passed * drawn.length));
+            expected.push(...bucket.sort((a, b) => a - b));
+          }
+          expect(order).toEqual(expected);
+        }),
+      );
+    },
+  );
+
+  it('refuses no units', () => {
+    const refused = unitOrder(new Uint32Array(0), { kind: 'none' }, 1);
+    expect(refused).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', message: /^0 units of work; expected 1 to/ },
+    });
+  });
+
+  it('starts blocks at random exactly where the order is sorted throughout', () => {
+    const identity = Array.from({ length: 64 }, (_, i) => i);
+    const random: LockstepBalancing[] = [
+      { kind: 'full-sort' },
+      { kind: 'best-buckets', k: 4 },
+      { kind: 'quantile-buckets', k: 4 },
+    ];
+    for (const balancing of random) {
+      const order = [...blockOrder(balancing, 64, seededRandom(1))];
+      expect(order).not.toEqual(identity);
+      expect(order.sort((a, b) => a - b)).toEqual(identity);
+    }
+    const kept: LockstepBalancing[] = [{ kind: 'none' }, { kind: 'window-sort', units: 8 }, { kind: 'dynamic-fetch' }];
+    for (const balancing of kept) expect([...blockOrder(balancing, 64, seededRandom(1))]).toEqual(identity);
+  });
+});
+
+describe('slots of a launch', () => {
+  it('counts slots, groups and rounds, also of blocks that end within a thread group', () => {
+    expect(unwrap(slotLayout({ threadsPerUnit: 4, blockThreads: 80, gridBlocks: 3 }, 32, 121))).toEqual({
+      slotsPerBlock: 20,
+      unitsPerGroup: 8,
+      groupsPerBlock: 3,
+      slots: 60,
+      rounds: 3,
+    });
+    expect(unwrap(slotLayout({ threadsPerUnit: 2, blockThreads: 8, gridBlocks: 1 }, 32, 1)).unitsPerGroup).toBe(4);
+  });
+
+  it.each([
+    [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^3 threads per unit; expected a power of two/],
+    [{ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, /^64 threads per unit/],
+    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^block of 36 threads; expected a multiple of the 8/],
+    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^grid of 0 blocks/],
+  ])('refuses %j', (design, message) => {
+    expect(slotLayout(design, 32, 100)).toMatchObject({ ok: false, error: { code: 'bad-input', message } });
+  });
+});
+
+describe('the unit loop', () => {
+  /** The vocabulary's definition once more, in whole numbers modulo 2³². */
+  const word = (v: bigint): bigint => BigInt.asUintN(32, v);
+  const wideMix = (value: bigint): bigint => {
+    const v = word((value ^ (value >> 16n)) * 0x7feb352dn);
+    return v ^ (v >> 15n);
+  };
+
+  it('finds what its definition says, for any mixture of steps', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 20 }),
+        fc.integer({ min: 0, max: 9 }),
+        fc.integer({ min: 0, max: 4 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.integer({ min: 0, max: 20 }),
+        (lengths, parallelSteps, serialSteps, dependentLoads, bits) => {
+          const profile = { parallelSteps, serialSteps, dependentLoads, tableWords: 2 ** bits };
+          const results = referenceResults({ label: '', lengths: Uint32Array.from(lengths), profile });
+          lengths.forEach((length, unit) => {
+            let x = wideMix(BigInt(unit + 1));
+            for (let i = 0; i < length; i++) {
+              let a = 0n;
+              for (let j = 0; j < parallelSteps; j++) a ^= wideMix(word(x + BigInt(j + 1) * 0x9e3779b9n));
+              a ^= x;
+              for (let load = 0; load < dependentLoads; load++)
+                a = word(a + wideMix(word(((a >> 4n) & BigInt(2 ** bits - 1)) + 0x51ed270bn)));
+              for (let step = 0; step < serialSteps; step++) a = wideMix(word(a + 0x85ebca6bn));
+              x = a;
+            }
+            expect(results[unit]).toBe(Number(x));
+          });
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('mixes whole words, and spreads them', () => {
+    expect(mix(0)).toBe(0);
+    expect(mix(0xffffffff)).toBe(Number(wideMix(0xffffffffn)));
+    expect(new Set(Array.from({ length: 4096 }, (_, i) => tableWord(i))).size).toBe(4096);
+  });
+
+  it.each([
+    [60, 1 / 21, 0, { parallelSteps: 9, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
+    [70, 0.3, 0, { parallelSteps: 7, serialSteps: 3, dependentLoads: 0, tableWords: 1 }],
+    [1, 0, 0, { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
+    [1, 1, 0, { parallelSteps: 0, serialSteps: 1, dependentLoads: 0, tableWords: 1 }],
+    [50, 0.5, 2, { parallelSteps: 3, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 }],
+  ])(
+    'stands in for a kernel of %d instructions, σ %d, %d loads',
+    (instructionsPerIteration, serialFraction, dependentLoadsPerIteration, profile) => {
+      expect(unitLoopProfile({ instructionsPerIteration, serialFraction, dependentLoadsPerIteration })).toEqual(
+        profile,
+      );
+    },
+  );
+});
