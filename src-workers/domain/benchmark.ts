@@ -76,6 +76,11 @@ export interface BenchParameters {
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad of which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
+  /** A kernel of someone else's, measured by another program: it comes from an imported file, and nothing here can run it. */
+  readonly external: {
+    readonly kernel: string;
+    readonly configuration: Readonly<Record<string, number | string | boolean>>;
+  };
 }
 export type BenchmarkId = keyof BenchParameters;
 
@@ -104,6 +109,28 @@ export interface BenchPlan {
   readonly caseTimeLimitMs: number;
   /** Present where there are unit loops. */
   readonly workload: UnitLoopWorkload | null;
+}
+
+/** The sweep whose designs a plan measures, told well enough to find it again in the database that it came from. */
+export interface PlanSource {
+  readonly runId: number;
+  /** Name of the sweep's study. */
+  readonly study: string;
+  /** Seed of the sweep's study. */
+  readonly seed: number;
+  /** Device of the sweep whose designs these are. */
+  readonly deviceId: string;
+}
+
+/** First line of a result file: the plan, with a digest in place of the lengths, and where its designs came from. */
+export interface PlanLine {
+  readonly type: 'plan';
+  readonly plan: Omit<BenchPlan, 'workload'> & {
+    readonly workload: (Omit<UnitLoopWorkload, 'lengths'> & { readonly units: number }) | null;
+  };
+  /** SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal; `null` where the plan has none. */
+  readonly lengthsDigest: string | null;
+  readonly source: PlanSource | null;
 }
 
 /** Who measured. Two results compare only where `fingerprint` is the same. */
