@@ -19,9 +19,12 @@ export interface MeasuringTarget {
 
 /** What a `bench` run was asked for. */
 export interface MeasuringRequest {
+  /** Where it was measured; of an import, the name of the file. */
   readonly target: string;
-  readonly backend: BenchBackend;
-  readonly suite: BenchSuite;
+  /** `external`: another program measured, and its file does not say with what. */
+  readonly backend: BenchBackend | 'external';
+  /** `external`: kernels of someone else's, from an imported file. */
+  readonly suite: BenchSuite | 'external';
   /** The sweep whose designs are measured; null for suites that need none. */
   readonly sourceRunId: number | null;
   /** The device of the sweep whose predictions the measurements are held against. */
