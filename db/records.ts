@@ -87,6 +87,8 @@ export interface RunRecord extends RunSummary {
   readonly failure: Failure | null;
   readonly devices: readonly Device[];
   readonly axes: RunAxes | null;
+  /** The device that measured; `null` until it is known, and of runs that measure nothing. */
+  readonly measuringDevice: unknown;
 }
 
 export type RunSort = 'id' | 'name' | 'kind' | 'state' | 'startedAt' | 'elapsedMs' | 'enumeratedCount';
@@ -182,6 +184,23 @@ export interface MeasurementRecord extends DesignReference {
   readonly failure: string | null;
   /** Clock, compiler output, … Any JSON value. */
   readonly detail: unknown;
+}
+
+export interface MeasurementOfRun extends MeasurementRecord {
+  /** The run that measured it. */
+  readonly runId: number;
+}
+
+export interface CalibrationDraft {
+  readonly name: string;
+  readonly deviceId: string;
+  /** Any JSON value. */
+  readonly profile: unknown;
+}
+
+export interface CalibrationRecord extends CalibrationDraft {
+  readonly id: number;
+  readonly createdAt: string;
 }
 
 export interface WorkloadRecord {

@@ -1,5 +1,11 @@
 import { refuse } from './failure.ts';
-import type { DesignReference, MeasurementRecord, SimulationOfRun, SimulationRecord } from './records.ts';
+import type {
+  DesignReference,
+  MeasurementOfRun,
+  MeasurementRecord,
+  SimulationOfRun,
+  SimulationRecord,
+} from './records.ts';
 import type { Statements } from './statements.ts';
 import { fromJson, toJson } from './statements.ts';
 
@@ -140,21 +146,53 @@ export function resultsOf({ all, get, run }: Statements) {
     ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
   }
 
-  function listMeasurements(runId: number): readonly MeasurementRecord[] {
-    const repeats = all<{ position: number; time_ms: number }>(
-      'SELECT position, time_ms FROM measurements WHERE run_id = ? ORDER BY position, repeat_index',
-      runId,
-    );
-    const timesOf = Map.groupBy(repeats, ({ position }) => position);
-    return all<MeasuredRow>('SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position', runId).map((row) => ({
+  function measurementOf(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
+    return {
       ...referenceOf(row),
       backend: row.backend,
-      timesMs: (timesOf.get(row.position) ?? []).map(({ time_ms: timeMs }) => timeMs),
+      timesMs,
       correct: row.correct === null ? null : row.correct === 1,
       failure: row.failure,
       detail: fromJson(row.detail),
-    }));
+    };
   }
 
-  return { insertSimulations, insertMeasurements, listSimulations, listSimulationsOf, listMeasurements };
+  function listMeasurements(runId: number): readonly MeasurementRecord[] {
+    const timesOf = repeatsOf('SELECT * FROM measurements WHERE run_id = ? ORDER BY position, repeat_index', runId);
+    return all<MeasuredRow & { run_id: number }>(
+      'SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position',
+      runId,
+    ).map((row) => measurementOf(row, timesOf(row)));
+  }
+
+  function listMeasurementsOf(sourceRunId: number): readonly MeasurementOfRun[] {
+    const timesOf = repeatsOf(
+      `SELECT measurements.* FROM measurements JOIN measured_designs USING (run_id, position)
+       WHERE source_run_id = ? ORDER BY run_id, position, repeat_index`,
+      sourceRunId,
+    );
+    return all<MeasuredRow & { run_id: number }>(
+      `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
+       WHERE source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+      sourceRunId,
+    ).map((row) => ({ ...measurementOf(row, timesOf(row)), runId: row.run_id }));
+  }
+
+  /** The times that a query of `measurements` finds, by design. */
+  function repeatsOf(sql: string, id: number) {
+    const key = (row: { readonly run_id: number; readonly position: number }): string => `${row.run_id} ${row.position}`;
+    const repeats = all<{ run_id: number; position: number; time_ms: number }>(sql, id);
+    const grouped = Map.groupBy(repeats, key);
+    return (row: { readonly run_id: number; readonly position: number }): readonly number[] =>
+      (grouped.get(key(row)) ?? []).map(({ time_ms: timeMs }) => timeMs);
+  }
+
+  return {
+    insertSimulations,
+    insertMeasurements,
+    listSimulations,
+    listSimulationsOf,
+    listMeasurements,
+    listMeasurementsOf,
+  };
 }

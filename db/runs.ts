@@ -51,6 +51,7 @@ interface RunRow extends SummaryRow {
   readonly seed: number | null;
   readonly machine: string;
   readonly failure: string | null;
+  readonly measuring_device: string | null;
   readonly owner_token: string | null;
 }
 
@@ -163,6 +164,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       failure: row.failure === null ? null : (fromJson(row.failure) as Failure),
       devices: devices.map(({ device }) => fromJson(device) as Device),
       axes: axesOf(runId),
+      measuringDevice: row.measuring_device === null ? null : fromJson(row.measuring_device),
     };
   }
 
@@ -229,12 +231,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       }
       run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);
       predictions.insert(runId, chunk);
-      run(
-        'UPDATE runs SET valid_count = valid_count + ?, invalid_count = invalid_count + ? WHERE id = ?',
-        validCount,
-        count - validCount,
-        runId,
-      );
+      countResults(runId, validCount, count - validCount);
     });
     return null;
   }
@@ -243,6 +240,24 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     rowOf(runId);
     return all<CommittedChunk>(
       'SELECT first_design AS firstDesign, count FROM run_chunks WHERE run_id = ? ORDER BY first_design',
+      runId,
+    );
+  }
+
+  function saveMeasuringDevice(runId: number, device: unknown): null {
+    return write(() => {
+      if (ownRow(runId).measuring_device !== null)
+        refuse('conflict', `run ${runId} is already measured by a device; expected one without`, { runId });
+      run('UPDATE runs SET measuring_device = ? WHERE id = ?', toJson('device', device), runId);
+      return null;
+    });
+  }
+
+  function countResults(runId: number, validCount: number, invalidCount: number): void {
+    run(
+      'UPDATE runs SET valid_count = valid_count + ?, invalid_count = invalid_count + ? WHERE id = ?',
+      validCount,
+      invalidCount,
       runId,
     );
   }
@@ -388,6 +403,8 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     rowOf,
     createRun,
     savePredictionChunk,
+    saveMeasuringDevice,
+    countResults,
     finishRun,
     resumeRun,
     listChunks,

@@ -1,8 +1,11 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Result } from '../src-workers/domain/result.ts';
 import type {
+  CalibrationDraft,
+  CalibrationRecord,
   CommittedChunk,
   DiskUse,
+  MeasurementOfRun,
   MeasurementRecord,
   PredictionChunk,
   RunColumns,
@@ -45,7 +48,10 @@ export interface Store {
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
+  /** Also counts the records in the run: without a failure as valid, with one as invalid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
+  /** Says who measures a run, once: `conflict` where that was said before. Any JSON value. */
+  saveMeasuringDevice(runId: number, device: unknown): Result<null>;
   /** `conflict` where a sweep is to be `complete` and designs are missing. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over a run that did not complete; the engine then saves the chunks that `listChunks` does not name. */
@@ -73,6 +79,13 @@ export interface Store {
   /** Whatever runs that are not deleted simulated of a run's designs, oldest first. */
   listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
+  /** Whatever runs that are not deleted measured of a run's designs, oldest first. */
+  listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
+
+  saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
+  /** Newest first; of all devices where none is named. */
+  listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
+  deleteCalibration(id: number): Result<null>;
 
   /** Inserts or replaces a device of the person's own. */
   saveDevice(device: Device): Result<null>;
@@ -107,6 +120,7 @@ export const STORE_METHODS = {
   savePredictionChunk: true,
   saveSimulations: true,
   saveMeasurements: true,
+  saveMeasuringDevice: true,
   finishRun: true,
   resumeRun: true,
   listChunks: true,
@@ -123,6 +137,10 @@ export const STORE_METHODS = {
   listSimulations: true,
   listSimulationsOf: true,
   listMeasurements: true,
+  listMeasurementsOf: true,
+  saveCalibration: true,
+  listCalibrations: true,
+  deleteCalibration: true,
   saveDevice: true,
   deleteDevice: true,
   listDevices: true,

@@ -6,7 +6,7 @@ import { attempt, refuse } from './failure.ts';
 import type { OpenOptions } from './open.ts';
 import { openDatabase, storedBytes } from './open.ts';
 import { ownershipOf } from './ownership.ts';
-import type { DiskUse, StudyDraft, StudyRecord, WorkloadRecord } from './records.ts';
+import type { CalibrationDraft, CalibrationRecord, DiskUse, StudyDraft, StudyRecord, WorkloadRecord } from './records.ts';
 import { resultsOf } from './results.ts';
 import { runsOf } from './runs.ts';
 import { fromJson, now, statementsOf, toJson } from './statements.ts';
@@ -87,9 +87,12 @@ export function storeOn(db: Database, file: string): OpenStore {
       write(() => {
         runs.ownRow(runId);
         results.insertMeasurements(runId, records);
+        const failed = records.filter((record) => record.failure !== null).length;
+        runs.countResults(runId, records.length - failed, failed);
         return null;
       }),
     ),
+    saveMeasuringDevice: method(runs.saveMeasuringDevice),
     finishRun: method(runs.finishRun),
     resumeRun: method(runs.resumeRun),
     listChunks: method(runs.listChunks),
@@ -119,6 +122,35 @@ export function storeOn(db: Database, file: string): OpenStore {
     listMeasurements: method((runId) => {
       runs.rowOf(runId);
       return results.listMeasurements(runId);
+    }),
+    listMeasurementsOf: method((sourceRunId) => {
+      runs.rowOf(sourceRunId);
+      return results.listMeasurementsOf(sourceRunId);
+    }),
+
+    saveCalibration: method((draft) => {
+      checkCalibration(draft);
+      const { name, deviceId, profile } = draft;
+      const createdAt = now();
+      const id = insert(
+        'INSERT INTO calibrations (name, device_id, profile, created_at) VALUES (?, ?, ?, ?)',
+        name,
+        deviceId,
+        toJson('profile', profile),
+        createdAt,
+      );
+      return { id, name, deviceId, profile, createdAt };
+    }),
+    listCalibrations: method((deviceId) =>
+      all<CalibrationRow>(
+        'SELECT * FROM calibrations WHERE device_id = coalesce(?, device_id) ORDER BY id DESC',
+        deviceId ?? null,
+      ).map(calibrationOf),
+    ),
+    deleteCalibration: method((id) => {
+      if (run('DELETE FROM calibrations WHERE id = ?', id) === 0)
+        refuse('not-found', `no calibration ${id} in this database`, { id });
+      return null;
     }),
 
     saveDevice: method((device) => {
@@ -251,6 +283,23 @@ function studyOf(row: StudyRow): StudyRecord {
 
 function checkStudy({ name }: StudyDraft): void {
   if (name.trim() === '') refuse('bad-input', 'study with an empty name; expected some text');
+}
+
+interface CalibrationRow {
+  readonly id: number;
+  readonly name: string;
+  readonly device_id: string;
+  readonly profile: string;
+  readonly created_at: string;
+}
+
+function calibrationOf(row: CalibrationRow): CalibrationRecord {
+  const { id, name, device_id: deviceId, profile, created_at: createdAt } = row;
+  return { id, name, deviceId, profile: fromJson(profile), createdAt };
+}
+
+function checkCalibration({ name }: CalibrationDraft): void {
+  if (name.trim() === '') refuse('bad-input', 'calibration with an empty name; expected some text');
 }
 
 interface WorkloadRow {

@@ -130,7 +130,7 @@ describe('migrating', () => {
     return next;
   }
 
-  it.each([1])('opens a file of version %i with all its content', (version) =>
+  it.each([1, 2])('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
       copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
@@ -141,6 +141,9 @@ describe('migrating', () => {
       const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
       expect(unwrap(store.loadRunColumns(1))).toEqual(columns);
       expect(unwrap(store.listSettings())).toEqual({ theme: 'dark' });
+      const measured = version < 2 ? [] : [[1.5, 1.25]];
+      expect(unwrap(store.listMeasurementsOf(1)).map((record) => record.timesMs)).toEqual(measured);
+      expect(unwrap(store.listCalibrations()).map((record) => record.name)).toEqual(version < 2 ? [] : ['golden']);
       expect(unwrap(store.checkIntegrity())).toEqual([]);
       open.close();
     }),

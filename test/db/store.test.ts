@@ -225,6 +225,18 @@ describe('results of simulations and measurements', () => {
         'bad-input',
       );
       expect(unwrap(store.listMeasurements(id))).toHaveLength(2);
+      expect(unwrap(store.getRun(id))).toMatchObject({ validCount: 1, invalidCount: 1 });
+    }));
+
+  it('of a run are of one device, said once', () =>
+    withStore((store) => {
+      const { id, measuringDevice } = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench' }));
+      expect(measuringDevice).toBeNull();
+      unwrap(store.saveMeasuringDevice(id, { name: 'gpu' }));
+      expect(failureOf(store.saveMeasuringDevice(id, { name: 'other' }))).toBe('conflict');
+      expect(unwrap(store.getRun(id)).measuringDevice).toEqual({ name: 'gpu' });
+      unwrap(store.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
+      expect(failureOf(store.saveMeasuringDevice(id, { name: 'gpu' }))).toBe('conflict');
     }));
 
   it('outlive the sweep they came from', () =>
@@ -234,14 +246,20 @@ describe('results of simulations and measurements', () => {
       const { id } = unwrap(store.createRun({ ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'simulate' }));
       unwrap(store.saveSimulations(id, [{ ...simulation, sourceRunId: sweep.id }]));
       expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([{ ...simulation, sourceRunId: sweep.id, runId: id }]);
+      const measured = { ...measurement, sourceRunId: sweep.id };
+      unwrap(store.saveMeasurements(id, [measurement, measured]));
+      expect(unwrap(store.listMeasurementsOf(sweep.id))).toEqual([{ ...measured, runId: id }]);
       unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
       unwrap(store.deleteRuns([id]));
       expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([]);
+      expect(unwrap(store.listMeasurementsOf(sweep.id))).toEqual([]);
       unwrap(store.restoreRuns([id]));
       expect(unwrap(store.listSimulationsOf(sweep.id))).toHaveLength(1);
+      expect(unwrap(store.listMeasurementsOf(sweep.id))).toHaveLength(1);
       unwrap(store.deleteRuns([sweep.id]));
       unwrap(store.purgeDeleted());
       expect(unwrap(store.listSimulations(id))).toEqual([simulation]);
+      expect(unwrap(store.listMeasurements(id))).toEqual([measurement, measurement]);
     }));
 });
 
@@ -278,6 +296,16 @@ describe('studies, devices, workloads, settings', () => {
       expect(unwrap(store.getWorkload('h'))).toBeNull();
       unwrap(store.saveWorkload(record));
       expect(unwrap(store.getWorkload('h'))).toEqual({ ...record, law: { ...law, support: Float64Array.of(1, 2) } });
+
+      const [a, b, c] = ['gpu', 'other', 'gpu'].map((deviceId, at) =>
+        unwrap(store.saveCalibration({ name: `fit ${at}`, deviceId, profile: { version: 1, at } })),
+      );
+      expect(unwrap(store.listCalibrations())).toEqual([c, b, a]);
+      expect(unwrap(store.listCalibrations('gpu'))).toEqual([c, a]);
+      unwrap(store.deleteCalibration(c.id));
+      expect(failureOf(store.deleteCalibration(c.id))).toBe('not-found');
+      expect(unwrap(store.listCalibrations('gpu'))).toEqual([a]);
+      expect(failureOf(store.saveCalibration({ name: ' ', deviceId: 'gpu', profile: 1 }))).toBe('bad-input');
 
       unwrap(store.saveSetting('__proto__', { a: 1 }));
       unwrap(store.saveSetting('theme', 'dark'));

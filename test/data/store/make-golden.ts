@@ -22,6 +22,26 @@ for (let first = 0; first < run.enumeratedCount; first += 100) {
 unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 12.5 }));
 unwrap(store.tagRun(run.id, ['golden']));
 unwrap(store.saveSetting('theme', 'dark'));
+const bench = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null, enumeratedCount: 1 }));
+unwrap(store.saveMeasuringDevice(bench.id, { name: 'golden device' }));
+unwrap(
+  store.saveMeasurements(bench.id, [
+    {
+      sourceRunId: run.id,
+      designIndex: 17,
+      deviceId: 'fast',
+      design: { blockThreads: 64 },
+      predictedMs: 1.25,
+      backend: 'cpu',
+      timesMs: [1.5, 1.25],
+      correct: true,
+      failure: null,
+      detail: { clockMhz: 1410 },
+    },
+  ]),
+);
+unwrap(store.finishRun(bench.id, { state: 'complete', elapsedMs: 1 }));
+unwrap(store.saveCalibration({ name: 'golden', deviceId: 'fast', profile: { version: 1 } }));
 // Small pages keep the file small; a database may have any.
 db.pragma('journal_mode = DELETE');
 db.pragma('page_size = 1024');
