@@ -1,6 +1,11 @@
+/** Positions of the values in ascending order. */
+function ascendingOrder(values: Float64Array): Uint32Array {
+  return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
+}
+
 /** Ranks from 1, equal values sharing the mean of theirs. */
 function fractionalRanks(values: Float64Array): Float64Array {
-  const order = Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
+  const order = ascendingOrder(values);
   const ranks = new Float64Array(values.length);
   for (let start = 0; start < order.length;) {
     let end = start + 1;
@@ -12,23 +17,179 @@ function fractionalRanks(values: Float64Array): Float64Array {
 }
 
 /**
- * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, ties sharing theirs.
+ * Pearson's correlation, −1…1.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN where all values of one side are equal
  */
-export function spearman(a: Float64Array, b: Float64Array): number {
-  const ra = fractionalRanks(a);
-  const rb = fractionalRanks(b);
-  const mean = (a.length + 1) / 2;
+export function pearson(a: Float64Array, b: Float64Array): number {
+  const meanA = mean(a);
+  const meanB = mean(b);
   let ab = 0;
   let aa = 0;
   let bb = 0;
-  for (let i = 0; i < ra.length; i += 1) {
-    const x = ra[i]! - mean;
-    const y = rb[i]! - mean;
+  for (let i = 0; i < a.length; i += 1) {
+    const x = a[i]! - meanA;
+    const y = b[i]! - meanB;
     ab += x * y;
     aa += x * x;
     bb += y * y;
   }
   return ab / Math.sqrt(aa * bb);
+}
+
+/**
+ * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, ties sharing theirs.
+ * @param a,b same length ≥ 2, no NaN
+ * @returns NaN where all values of one side are equal
+ */
+export function spearman(a: Float64Array, b: Float64Array): number {
+  return pearson(fractionalRanks(a), fractionalRanks(b));
+}
+
+/** Pairs (i, j), i < j, of two columns. */
+export interface PairCounts {
+  /** Pairs in the same order in both, less those in opposite order. */
+  readonly score: number;
+  /** n(n − 1)/2. */
+  readonly pairs: number;
+  /** Pairs equal in `a`, in `b`. */
+  readonly tiedA: number;
+  readonly tiedB: number;
+}
+
+/**
+ * Concordant less discordant pairs in O(n log n): sorted by a then b, every swap that a merge sort by b makes is a discordant
+ * pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
+ * @param a,b same length, no NaN
+ */
+export function concordance(a: Float64Array, b: Float64Array): PairCounts {
+  const n = a.length;
+  const order = Uint32Array.from(a, (_, i) => i).sort((i, j) => a[i]! - a[j]! || b[i]! - b[j]!);
+  const tiedA = tiedPairs(order, (i, j) => a[i] === a[j]);
+  const tiedBoth = tiedPairs(order, (i, j) => a[i] === a[j] && b[i] === b[j]);
+  let values: Float64Array = Float64Array.from(order, (i) => b[i]!);
+  let merged: Float64Array = new Float64Array(n);
+  let swaps = 0;
+  for (let width = 1; width < n; width *= 2) {
+    for (let start = 0; start < n; start += 2 * width) {
+      const middle = Math.min(n, start + width);
+      const end = Math.min(n, start + 2 * width);
+      let left = start;
+      let right = middle;
+      for (let out = start; out < end; out += 1) {
+        if (right >= end || (left < middle && values[left]! <= values[right]!)) merged[out] = values[left++]!;
+        else {
+          merged[out] = values[right++]!;
+          swaps += middle - left;
+        }
+      }
+    }
+    [values, merged] = [merged, values];
+  }
+  const tiedB = tiedPairs(
+    Uint32Array.from(values, (_, i) => i),
+    (i, j) => values[i] === values[j],
+  );
+  const pairs = (n * (n - 1)) / 2;
+  return { score: pairs - tiedA - tiedB + tiedBoth - 2 * swaps, pairs, tiedA, tiedB };
+}
+
+/** Pairs within runs of equal neighbours. */
+function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean): number {
+  let pairs = 0;
+  for (let start = 0; start < order.length;) {
+    let end = start + 1;
+    while (end < order.length && equal(order[start]!, order[end]!)) end += 1;
+    pairs += ((end - start) * (end - start - 1)) / 2;
+    start = end;
+  }
+  return pairs;
+}
+
+/**
+ * Kendall's τ-b, −1…1: with ties, so that only columns of the same order and the same ties reach 1.
+ * Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
+ * @param a,b same length ≥ 2, no NaN
+ * @returns NaN where all values of one side are equal
+ */
+export function kendall(a: Float64Array, b: Float64Array): number {
+  const { score, pairs, tiedA, tiedB } = concordance(a, b);
+  return score / Math.sqrt((pairs - tiedA) * (pairs - tiedB));
+}
+
+/** @param values at least one */
+export function mean(values: Float64Array): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / values.length;
+}
+
+/**
+ * Quantile by linear interpolation between order statistics (Hyndman and Fan's type 7,
+ * Amer. Statist. 50 (1996), doi:10.1080/00031305.1996.10473566).
+ * @param sorted ascending, at least one
+ * @param fraction 0…1
+ */
+export function sortedQuantile(sorted: Float64Array, fraction: number): number {
+  const position = fraction * (sorted.length - 1);
+  const below = Math.floor(position);
+  const low = sorted[below]!;
+  return position > below ? low + (position - below) * (sorted[below + 1]! - low) : low;
+}
+
+/** @param values at least one, no NaN; not changed */
+export function median(values: Float64Array): number {
+  return sortedQuantile(values.slice().sort(), 0.5);
+}
+
+/** Median of |x − centre|: times `MAD_TO_DEVIATION` it estimates a normal law's standard deviation. */
+export function medianAbsoluteDeviation(values: Float64Array, centre: number): number {
+  return median(values.map((value) => Math.abs(value - centre)));
+}
+
+/** 1 / Φ⁻¹(¾). */
+export const MAD_TO_DEVIATION = 1.482602218505602;
+
+/** Order statistics that enclose the median, as positions from 0 in ascending order. */
+export interface MedianInterval {
+  readonly low: number;
+  readonly high: number;
+  /** Probability that they do, at least what was asked for, 0…1. */
+  readonly coverageFraction: number;
+}
+
+/**
+ * The narrowest symmetric pair of order statistics that encloses the median of the law with at least the given confidence,
+ * whatever the law: the number of draws below the median is Bin(n, ½).
+ * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
+ *
+ * @param confidenceFraction 0…1
+ * @returns `null` where even the least and the largest do not (fewer than 6 at 95 %)
+ */
+export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {
+  // P(Bin(n, ½) = k) = C(n, k)/2ⁿ by logarithms: 2⁻ⁿ is below the smallest double for long series.
+  let logTerm = -count * Math.LN2;
+  let below = 0;
+  let found: MedianInterval | null = null;
+  for (let k = 0; 2 * k < count - 1; k += 1) {
+    below += Math.exp(logTerm);
+    const coverageFraction = 1 - 2 * below;
+    if (coverageFraction < confidenceFraction) break;
+    found = { low: k, high: count - 1 - k, coverageFraction };
+    logTerm += Math.log((count - k) / (k + 1));
+  }
+  return found;
+}
+
+/**
+ * Theil–Sen: the median slope over all pairs; a quarter of the points may be anything.
+ * Source: Sen, J. Amer. Statist. Assoc. 63 (1968), doi:10.1080/01621459.1968.10480934. Takes n²/2 of time and memory.
+ * @param y at least two, at x = 0, 1, 2, …
+ */
+export function theilSenSlope(y: Float64Array): number {
+  const slopes = new Float64Array((y.length * (y.length - 1)) / 2);
+  let at = 0;
+  for (let i = 0; i < y.length; i += 1)
+    for (let j = i + 1; j < y.length; j += 1) slopes[at++] = (y[j]! - y[i]!) / (j - i);
+  return median(slopes);
 }

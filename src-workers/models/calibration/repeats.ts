@@ -1,0 +1,244 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import {
+  concordance,
+  MAD_TO_DEVIATION,
+  mean,
+  median,
+  medianAbsoluteDeviation,
+  medianInterval,
+  theilSenSlope,
+} from '../../numeric/statistics.ts';
+import { normalUpperTail } from '../workload/normal.ts';
+
+/**
+ * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so the median and its interval by
+ * order statistics stand for it: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
+ */
+export interface RepeatsSummary {
+  /** Launches that count, and those before them. */
+  readonly repeats: number;
+  readonly warmUps: number;
+  readonly medianNs: number;
+  /** Confidence interval of the median of at least 95 %; `null` with fewer than 6 repeats. */
+  readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
+  /** Half the width of `interval` over the median; `null` where there is no interval, or the median is 0. */
+  readonly relativeHalfWidth: number | null;
+  readonly minNs: number;
+  readonly maxNs: number;
+  readonly meanNs: number;
+  /** `null` for a single repeat. */
+  readonly standardDeviationNs: number | null;
+  /** Median absolute deviation from the median. */
+  readonly medianDeviationNs: number;
+  /** Positions, in the arrays given, of repeats far from the median: see `outlierPositions`. */
+  readonly outliers: readonly number[];
+  /** Repeats at the start that were slower than the second half: more warm-up was needed. */
+  readonly slowStarts: number;
+  /** `null` with fewer than `MIN_TREND` repeats. */
+  readonly drift: Trend | null;
+  /** Clock over the repeats that have one; `null` with fewer than `MIN_TREND` of them. */
+  readonly clock: (Trend & { readonly medianMhz: number; readonly minMhz: number; readonly maxMhz: number }) | null;
+  readonly warnings: readonly RepeatWarning[];
+}
+
+/** A monotone trend over a series. */
+export interface Trend {
+  /** From the first to the last along the Theil–Sen line, over the median; 0.02 is 2 % slower at the end. */
+  readonly relativeChange: number;
+  /** Two-sided, of the Mann–Kendall test against no trend. */
+  readonly pValue: number;
+  /** Whether the trend is both beyond chance and large enough to matter. */
+  readonly significant: boolean;
+}
+
+export const REPEAT_WARNINGS = [
+  { code: 'few-repeats', text: 'too few repeats for a confidence interval' },
+  { code: 'outliers', text: 'some repeats are far from the others' },
+  { code: 'slow-start', text: 'the first repeats are slower: warm up longer' },
+  { code: 'drift', text: 'times drift from the first repeat to the last' },
+  { code: 'clock-falling', text: 'the clock falls while measuring' },
+] as const;
+export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
+
+const CONFIDENCE = 0.95;
+/** Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN 978-0-87389-247-6: modified z-score beyond this. */
+const OUTLIER_SCORE = 3.5;
+/** Differences of less than 1 % decide nothing about a design, however certain they are: nothing is flagged for them. */
+const RELEVANT = 0.01;
+const TREND_SIGNIFICANCE = 0.01;
+/** Fewest values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
+export const MIN_TREND = 6;
+/** Fewest repeats of which a second half can speak for the steady state. */
+const MIN_STEADY = 6;
+
+/**
+ * @param timesNs of every launch in order, warm-ups included
+ * @param warmUp whether the launch was one; same length
+ * @param clocksMhz read beside each launch; same length, `null` where none was
+ * @returns `bad-input` where lengths differ, a time is negative or no number, or no launch counts
+ */
+export function summariseRepeats(
+  timesNs: ArrayLike<number>,
+  warmUp: ArrayLike<boolean>,
+  clocksMhz?: ArrayLike<number | null>,
+): Result<RepeatsSummary> {
+  if (warmUp.length !== timesNs.length || (clocksMhz && clocksMhz.length !== timesNs.length)) {
+    const lengths = `${timesNs.length} times, ${warmUp.length} warm-up marks, ${clocksMhz?.length ?? 'no'} clocks`;
+    return fail('bad-input', `got ${lengths}; expected as many of each`);
+  }
+  const positions: number[] = [];
+  for (let i = 0; i < timesNs.length; i += 1) {
+    if (!(timesNs[i]! >= 0 && timesNs[i]! < Infinity))
+      return fail('bad-input', `repeat ${i} took ${timesNs[i]} ns; expected 0 or more`, { repeat: i });
+    if (!warmUp[i]) positions.push(i);
+  }
+  if (positions.length === 0)
+    return fail('bad-input', `got ${timesNs.length} launches, all of them warm-ups; expected at least one that counts`);
+  const times = Float64Array.from(positions, (i) => timesNs[i]!);
+  const sorted = times.slice().sort();
+  const n = sorted.length;
+  const medianNs = median(times);
+  const meanNs = mean(times);
+  const bounds = medianInterval(n, CONFIDENCE);
+  const interval = bounds && {
+    lowNs: sorted[bounds.low]!,
+    highNs: sorted[bounds.high]!,
+    coverageFraction: bounds.coverageFraction,
+  };
+  const squares = times.reduce((sum, time) => sum + (time - meanNs) ** 2, 0);
+  const outliers = outlierPositions(times).map((i) => positions[i]!);
+  const slowStarts = slowStartCount(times);
+  const drift = n >= MIN_TREND ? trendOf(times) : null;
+  const clock = clocksMhz ? clockTrend(positions.map((i) => clocksMhz[i] ?? null)) : null;
+  const warnings: RepeatWarning[] = [];
+  if (!interval) warnings.push('few-repeats');
+  if (outliers.length > 0) warnings.push('outliers');
+  if (slowStarts > 0) warnings.push('slow-start');
+  if (drift?.significant) warnings.push('drift');
+  if (clock?.significant && clock.relativeChange < 0) warnings.push('clock-falling');
+  return ok({
+    repeats: n,
+    warmUps: timesNs.length - n,
+    medianNs,
+    interval,
+    relativeHalfWidth: interval && medianNs > 0 ? (interval.highNs - interval.lowNs) / (2 * medianNs) : null,
+    minNs: sorted[0]!,
+    maxNs: sorted[n - 1]!,
+    meanNs,
+    standardDeviationNs: n > 1 ? Math.sqrt(squares / (n - 1)) : null,
+    medianDeviationNs: medianAbsoluteDeviation(times, medianNs),
+    outliers,
+    slowStarts,
+    drift,
+    clock,
+    warnings,
+  });
+}
+
+/**
+ * Robust standard deviation about a centre: from the median absolute deviation or, where more than half the values are equal
+ * (a coarse clock), from the mean one. Source: Iglewicz and Hoaglin (1993).
+ */
+function robustDeviation(values: Float64Array, centre: number): number {
+  const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
+  if (byMedian > 0) return byMedian;
+  // √(π/2): standard deviation of a normal law over its mean absolute deviation.
+  return Math.sqrt(Math.PI / 2) * mean(values.map((value) => Math.abs(value - centre)));
+}
+
+/** Repeats whose modified z-score is beyond 3.5 and that differ from the median by 1 % or more. */
+function outlierPositions(times: Float64Array): number[] {
+  const centre = median(times);
+  const beyond = Math.max(RELEVANT * centre, OUTLIER_SCORE * robustDeviation(times, centre));
+  const found: number[] = [];
+  times.forEach((time, i) => {
+    if (Math.abs(time - centre) > beyond) found.push(i);
+  });
+  return found;
+}
+
+/** Leading repeats that are outliers to the slow side of the second half. */
+function slowStartCount(times: Float64Array): number {
+  if (times.length < MIN_STEADY) return 0;
+  const steady = times.subarray(times.length >> 1);
+  const centre = median(steady);
+  const slow = centre + Math.max(RELEVANT * centre, OUTLIER_SCORE * robustDeviation(steady, centre));
+  const first = times.findIndex((time) => !(time > slow));
+  return first < 0 ? times.length : first;
+}
+
+/** A trend needs all pairs; longer series are first cut into as many blocks, each stood for by its median. */
+const MAX_TREND = 512;
+
+/** @param values at least `MIN_TREND`, in order */
+export function trendOf(values: Float64Array): Trend {
+  const blocks = Math.min(values.length, MAX_TREND);
+  const series =
+    blocks === values.length
+      ? values
+      : Float64Array.from({ length: blocks }, (_, b) =>
+          median(
+            values.subarray(Math.floor((b * values.length) / blocks), Math.floor(((b + 1) * values.length) / blocks)),
+          ),
+        );
+  const centre = median(series);
+  const change = theilSenSlope(series) * (series.length - 1);
+  const relativeChange = change === 0 ? 0 : change / centre;
+  const pValue = mannKendall(series);
+  return {
+    relativeChange,
+    pValue,
+    significant: pValue < TREND_SIGNIFICANCE && Math.abs(relativeChange) >= RELEVANT,
+  };
+}
+
+function clockTrend(clocks: readonly (number | null)[]): RepeatsSummary['clock'] {
+  const known = Float64Array.from(clocks.filter((clock) => clock !== null));
+  if (known.length < MIN_TREND) return null;
+  return { ...trendOf(known), medianMhz: median(known), minMhz: Math.min(...known), maxMhz: Math.max(...known) };
+}
+
+/** Up to here, and without ties, the law of the test is exact. */
+const MAX_EXACT = 12;
+
+/**
+ * p-value, two-sided, of Kendall's score of a series against its order; independent repeats of one law have no trend.
+ * Exact for short series without ties, otherwise normal with the correction for ties and continuity.
+ * Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed. (1975).
+ */
+export function mannKendall(series: Float64Array): number {
+  const n = series.length;
+  const order = Float64Array.from(series, (_, i) => i);
+  const { score, tiedB } = concordance(order, series);
+  if (score === 0) return 1;
+  if (tiedB === 0 && n <= MAX_EXACT) return exactScoreTail(n, Math.abs(score));
+  let variance = n * (n - 1) * (2 * n + 5);
+  const sorted = series.slice().sort();
+  for (let start = 0; start < n;) {
+    let end = start + 1;
+    while (end < n && sorted[end] === sorted[start]) end += 1;
+    const t = end - start;
+    variance -= t * (t - 1) * (2 * t + 5);
+    start = end;
+  }
+  return Math.min(1, 2 * normalUpperTail((Math.abs(score) - 1) / Math.sqrt(variance / 18)));
+}
+
+/** P(|score| ≥ s) over all orders of n different values: the score is n(n − 1)/2 − 2·inversions. */
+function exactScoreTail(n: number, score: number): number {
+  const pairs = (n * (n - 1)) / 2;
+  // probability[k]: of k inversions; the next value adds 0 … m − 1 of them, all alike likely.
+  let probability = new Float64Array(pairs + 1);
+  probability[0] = 1;
+  for (let m = 2; m <= n; m += 1) {
+    const next = new Float64Array(pairs + 1);
+    for (let k = 0; k <= pairs; k += 1)
+      for (let added = 0; added < m && added <= k; added += 1) next[k]! += probability[k - added]! / m;
+    probability = next;
+  }
+  let tail = 0;
+  probability.forEach((p, inversions) => {
+    if (Math.abs(pairs - 2 * inversions) >= score) tail += p;
+  });
+  return Math.min(1, tail);
+}

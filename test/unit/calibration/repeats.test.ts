@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { mannKendall, summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+
+const kept = (times: readonly number[]) => times.map(() => false);
+const summary = (times: readonly number[], clocks?: readonly (number | null)[]) =>
+  unwrap(summariseRepeats(times, kept(times), clocks));
+
+/** Standard normal, Box–Muller. */
+function normal(uniform: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+describe('repeats, by hand', () => {
+  it('leaves warm-ups out of everything but their number', () => {
+    const result = unwrap(
+      summariseRepeats([900, 500, 100, 102, 101, 99, 98, 100], [true, true, false, false, false, false, false, false]),
+    );
+    expect(result).toMatchObject({
+      repeats: 6,
+      warmUps: 2,
+      medianNs: 100,
+      minNs: 98,
+      maxNs: 102,
+      meanNs: 100,
+      medianDeviationNs: 1,
+      interval: { lowNs: 98, highNs: 102, coverageFraction: 0.96875 },
+      relativeHalfWidth: 0.02,
+      outliers: [],
+      slowStarts: 0,
+      warnings: [],
+    });
+    // Squares: 0, 4, 1, 1, 4, 0 over 5.
+    expect(result.standardDeviationNs).toBe(Math.sqrt(2));
+  });
+
+  it('claims no interval of few repeats', () => {
+    expect(summary([100, 101, 102, 103, 104])).toMatchObject({
+      interval: null,
+      relativeHalfWidth: null,
+      drift: null,
+      warnings: ['few-repeats'],
+    });
+    expect(summary([7])).toMatchObject({ medianNs: 7, standardDeviationNs: null, medianDeviationNs: 0 });
+  });
+
+  it('names outliers by their place in what was given', () => {
+    const times = [300, 100, 101, 99, 100, 102, 250, 98, 100, 101, 99];
+    const result = unwrap(
+      summariseRepeats(
+        times,
+        times.map((_, i) => i === 0),
+      ),
+    );
+    expect(result.outliers).toEqual([6]);
+    expect(result.warnings).toEqual(['outliers']);
+  });
+
+  it('finds the one outlier among repeats that a coarse clock makes equal, and none in a single tick', () => {
+    const equal = Array.from({ length: 31 }, () => 10_000);
+    expect(summary([...equal, 20_000]).outliers).toEqual([31]);
+    expect(summary([...equal, 10_050]).outliers).toEqual([]);
+    expect(summary(equal)).toMatchObject({ outliers: [], slowStarts: 0, warnings: [] });
+  });
+
+  it('says how many repeats were still warming up', () => {
+    const steady = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100, 101, 99];
+    expect(summary([180, 140, 115, ...steady])).toMatchObject({ slowStarts: 3 });
+    expect(summary([180, 140, 115, ...steady]).warnings).toContain('slow-start');
+    // Fast starts, too, are outliers, but not of warming up.
+    expect(summary([50, ...steady]).slowStarts).toBe(0);
+  });
+
+  it('flags a device that gets slower as its clock falls', () => {
+    const noise = mersenneTwister(3);
+    const clocks = Array.from({ length: 40 }, (_, i) => 1980 - 3 * i);
+    const times = clocks.map((clock) => (2e9 / clock) * (1 + 0.002 * (noise() - 0.5)));
+    const result = summary(times, clocks);
+    // 1980 / (1980 − 117) from first to last.
+    expect(result.drift!.relativeChange).toBeGreaterThan(0.055);
+    expect(result.drift!.relativeChange).toBeLessThan(0.068);
+    expect(result.clock).toMatchObject({ minMhz: 1863, maxMhz: 1980, significant: true });
+    expect(result.warnings).toEqual(['drift', 'clock-falling']);
+  });
+
+  it('does not flag a certain drift that is too small to matter, or a clock that rises', () => {
+    const times = Array.from({ length: 40 }, (_, i) => 10_000 + i);
+    const result = summary(
+      times,
+      times.map((_, i) => (i < 5 ? null : 1000 + 5 * i)),
+    );
+    expect(result.drift).toMatchObject({ significant: false });
+    expect(result.drift!.pValue).toBeLessThan(1e-12);
+    expect(result.clock).toMatchObject({ significant: true });
+    expect(result.warnings).toEqual([]);
+  });
+
+  it('takes series longer than all pairs would allow', () => {
+    const noise = mersenneTwister(5);
+    const times = Array.from({ length: 50_000 }, (_, i) => 1000 * (1 + i / 500_000) + 20 * noise());
+    const { drift } = summary(times);
+    expect(Math.abs(drift!.relativeChange - 0.1 / 1.06)).toBeLessThan(0.005);
+  });
+
+  it('refuses what it cannot summarise', () => {
+    expect(summariseRepeats([], [])).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    expect(summariseRepeats([1, 2], [true, true])).toMatchObject({ ok: false });
+    expect(summariseRepeats([1, NaN], [false, false])).toMatchObject({
+      ok: false,
+      error: { message: 'repeat 1 took NaN ns; expected 0 or more' },
+    });
+    expect(summariseRepeats([1, 2], [false])).toMatchObject({ ok: false });
+  });
+});
+
+describe('Mann–Kendall', () => {
+  it('is the share of all orders that are at least as monotone', () => {
+    const values = [3, 1, 4, 2, 5, 6];
+    const orders = permutations(values);
+    const score = (order: readonly number[]) => {
+      let s = 0;
+      for (let i = 0; i < order.length; i++)
+        for (let j = i + 1; j < order.length; j++) s += Math.sign(order[j] - order[i]);
+      return Math.abs(s);
+    };
+    for (const order of orders.filter((_, i) => i % 37 === 0)) {
+      const share = orders.filter((other) => score(other) >= score(order)).length / orders.length;
+      // Sums of some tens of probabilities.
+      expect(Math.abs(mannKendall(Float64Array.from(order)) - share)).toBeLessThan(1e-14);
+    }
+  });
+
+  it('agrees with the tables of Kendall (1975)', () => {
+    // Twelve inversions of ten values: S = 45 − 24 = 21, of which the table says P(S ≥ 21) = 0.036.
+    expect(mannKendall(Float64Array.of(5, 4, 3, 2, 1, 7, 6, 9, 8, 10)) / 2).toBeCloseTo(0.036, 3);
+  });
+
+  it('is normal for long series, with the correction for ties', () => {
+    // 20 values in ten ties of two: variance (20·19·45 − 10·2·9)/18 = 940, S = 190 − 10 = 180.
+    const series = Float64Array.from({ length: 20 }, (_, i) => i >> 1);
+    const z = 179 / Math.sqrt(940);
+    // 2·(1 − Φ(5.838)) by an asymptotic series of three terms: relative error 15/z⁶.
+    const tail = (Math.exp((-z * z) / 2) / (z * Math.sqrt(2 * Math.PI))) * (1 - 1 / z ** 2 + 3 / z ** 4);
+    expect(Math.abs(mannKendall(series) / (2 * tail) - 1)).toBeLessThan(16 / z ** 6);
+  });
+});
+
+function permutations(values: readonly number[]): number[][] {
+  if (values.length <= 1) return [[...values]];
+  return values.flatMap((first, i) =>
+    permutations([...values.slice(0, i), ...values.slice(i + 1)]).map((rest) => [first, ...rest]),
+  );
+}
+
+describe('repeats, over many seeded experiments', () => {
+  const experiments = 4000;
+
+  it.each([
+    ['skewed (log-normal)', (uniform: () => number) => Math.exp(0.3 * normal(uniform)), 1],
+    ['two-peaked', (uniform: () => number) => (uniform() < 0.5 ? 1 + uniform() : 2 + uniform()), 2],
+  ])('the interval encloses the true median as often as it says: %s', (_, draw, truth) => {
+    const uniform = mersenneTwister(11);
+    for (const n of [6, 10, 25]) {
+      let inside = 0;
+      let stated = 0;
+      for (let e = 0; e < experiments; e++) {
+        const { interval } = summary(Array.from({ length: n }, () => draw(uniform)));
+        stated = interval!.coverageFraction;
+        if (interval!.lowNs <= truth && truth <= interval!.highNs) inside++;
+      }
+      // Four standard errors of a share of `experiments`.
+      const error = Math.sqrt((stated * (1 - stated)) / experiments);
+      expect(Math.abs(inside / experiments - stated)).toBeLessThan(4 * error);
+    }
+  });
+
+  it('trends and slow starts are rarely seen where there are none', () => {
+    const uniform = mersenneTwister(12);
+    let drifts = 0;
+    let slow = 0;
+    for (let e = 0; e < experiments; e++) {
+      const result = summary(Array.from({ length: 20 }, () => 1000 * (1 + 0.03 * normal(uniform))));
+      if (result.warnings.includes('drift')) drifts++;
+      if (result.warnings.includes('slow-start')) slow++;
+    }
+    // Tested at 1 %: four standard errors above it.
+    expect(drifts / experiments).toBeLessThan(0.01 + 4 * Math.sqrt(0.01 / experiments));
+    // 3.5 deviations as 10 repeats estimate them: measured 1 %, a normal law's own would be 0.02 %.
+    expect(slow / experiments).toBeLessThan(0.02);
+  });
+
+  it('a drift of three deviations is nearly always seen', () => {
+    const uniform = mersenneTwister(13);
+    let seen = 0;
+    for (let e = 0; e < 500; e++) {
+      const times = Array.from({ length: 30 }, (_, i) => 1000 * (1 + 0.06 * (i / 29) + 0.02 * normal(uniform)));
+      if (summary(times).drift!.significant) seen++;
+    }
+    expect(seen / 500).toBeGreaterThan(0.9);
+  });
+});
