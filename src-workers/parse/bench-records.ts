@@ -1,0 +1,228 @@
+import * as v from 'valibot';
+import { BENCH_BACKENDS, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
+import type { Design } from '../domain/design.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { parseBalancing } from '../models/balancing/parse.ts';
+
+// Every message below is the "expected …" half of a failure. Fields that are not known are left out, since a newer program may
+// write more of them than this one reads.
+const text = (most: number) => {
+  const expected = `text of at most ${most} characters`;
+  return v.pipe(v.string(expected), v.maxLength(most, expected));
+};
+const number = (least = -Infinity) => {
+  const expected = least === -Infinity ? 'a finite number' : `a number ≥ ${least}`;
+  return v.pipe(v.number(expected), v.finite(expected), v.minValue(least, expected));
+};
+const whole = (least: number, most: number = Number.MAX_SAFE_INTEGER) => {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${least}` : `a whole number, ${least} to ${most}`;
+  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected), v.maxValue(most, expected));
+};
+const yesOrNo = v.boolean('true or false');
+const MAX_NAMES = 1000;
+const named = <Value extends v.GenericSchema>(value: Value) =>
+  v.pipe(
+    v.record(text(200), value, 'a map of names'),
+    v.check((map) => Object.keys(map).length <= MAX_NAMES, `at most ${MAX_NAMES} names`),
+  );
+
+const CASE_ID = /^[A-Za-z0-9._-]{1,200}$/;
+const caseId = v.pipe(
+  v.string("a case's id: letters, digits and .-_"),
+  v.regex(CASE_ID, "a case's id: letters, digits and .-_"),
+);
+
+const design = v.object({
+  threadsPerUnit: whole(1),
+  unitsPerThread: number(0),
+  loop: v.picklist(['nested', 'flattened'], 'nested or flattened'),
+  balancing: v.pipe(
+    text(100),
+    v.check((balancing) => parseBalancing(balancing).ok, 'a balancing such as none or window-sort(4096)'),
+  ),
+  blockThreads: whole(1),
+  gridBlocks: whole(1),
+  registerCap: v.nullable(whole(1)),
+}) satisfies v.GenericSchema<unknown, Design>;
+
+const caseOf = <Id extends BenchCase['benchmark'], Parameters extends v.GenericSchema>(
+  benchmark: Id,
+  parameters: Parameters,
+) => v.object({ id: caseId, benchmark: v.literal(benchmark), parameters });
+
+const benchCase = v.variant(
+  'benchmark',
+  [
+    caseOf('unit-loop', v.object({ design, designIndex: v.nullable(whole(0)), predictedMs: v.nullable(number(0)) })),
+    caseOf(
+      'matrix-power',
+      v.object({
+        lengths: text(400),
+        unitsPerGroup: whole(1),
+        workGroups: whole(1),
+        execution: v.picklist(['lockstep', 'independent'], 'lockstep or independent'),
+        synchronised: yesOrNo,
+      }),
+    ),
+    caseOf(
+      'divergent-loops',
+      v.object({
+        loops: v.picklist(['single', 'double'], 'single or double'),
+        divergentLanes: whole(0),
+        iterations: whole(0),
+      }),
+    ),
+    caseOf('launch-grid', v.object({ blocks: whole(1), threads: whole(1), elements: whole(0) })),
+    caseOf('probe', v.object({ probe: text(200), arguments: named(number()) })),
+    caseOf('stream', v.object({ cores: whole(1), bytesPerCore: whole(0) })),
+    caseOf('triangular', v.object({ cores: whole(1), rows: whole(0) })),
+    caseOf('imbalanced-stream', v.object({ cores: whole(1), bytesPerShare: whole(0) })),
+    caseOf(
+      'external',
+      v.object({
+        kernel: text(400),
+        configuration: named(v.union([v.number(), text(4000), v.boolean()], 'a number, text, true or false')),
+      }),
+    ),
+  ],
+  'a benchmark of this version',
+) satisfies v.GenericSchema<unknown, BenchCase>;
+
+/** As many as `bench.start` takes, and room for suites. */
+const MAX_CASES = 100_000;
+
+const planLine = v.object({
+  type: v.literal('plan'),
+  plan: v.object({
+    format: v.literal('lockstep-bench', '"lockstep-bench"'),
+    version: v.literal(1, '1, the only version there is'),
+    backend: v.picklist(BENCH_BACKENDS, `one of ${BENCH_BACKENDS.join(', ')}`),
+    cases: v.pipe(v.array(benchCase, 'a list of cases'), v.maxLength(MAX_CASES, `at most ${MAX_CASES} cases`)),
+    warmUps: whole(0),
+    repeats: whole(1),
+    seed: whole(0),
+    caseTimeLimitMs: number(0),
+    workload: v.nullable(
+      v.object({
+        label: text(1000),
+        units: whole(1),
+        profile: v.object({
+          parallelSteps: whole(0),
+          serialSteps: whole(0),
+          dependentLoads: whole(0),
+          tableWords: whole(1),
+        }),
+      }),
+    ),
+  }),
+  lengthsDigest: v.nullable(
+    v.pipe(v.string('64 hexadecimal digits'), v.regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits')),
+  ),
+  source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
+}) satisfies v.GenericSchema<unknown, PlanLine>;
+
+/** One number per group: what 32 times the published work groups need. */
+const MAX_VALUES = 2 ** 22;
+
+const benchRecord = v.variant('type', [
+  v.object({
+    type: v.literal('device'),
+    backend: v.picklist(BENCH_BACKENDS, `one of ${BENCH_BACKENDS.join(', ')}`),
+    name: text(400),
+    fingerprint: text(1000),
+    driver: text(400),
+    versions: named(text(400)),
+    threadGroupWidth: v.nullable(whole(1)),
+    multiprocessors: v.nullable(whole(1)),
+    clockMhz: v.nullable(number(0)),
+    timer: v.picklist(['device', 'host'], 'device or host'),
+    properties: named(v.union([number(), text(4000)], 'a number or text')),
+  }),
+  v.object({
+    type: v.literal('compiled'),
+    case: caseId,
+    registersPerThread: v.nullable(whole(0)),
+    sharedMemoryBytes: v.nullable(whole(0)),
+    spillBytes: v.nullable(whole(0)),
+    residentBlocks: v.nullable(whole(0)),
+  }),
+  v.object({
+    type: v.literal('sample'),
+    case: caseId,
+    repeat: whole(0),
+    warmUp: yesOrNo,
+    timeNs: number(0),
+    clockMhz: v.nullable(number(0)),
+  }),
+  v.object({ type: v.literal('check'), case: caseId, correct: yesOrNo, message: text(10_000) }),
+  v.object({
+    type: v.literal('values'),
+    case: caseId,
+    values: named(
+      v.union([number(), v.pipe(v.array(number()), v.maxLength(MAX_VALUES))], 'a finite number, or a list of them'),
+    ),
+  }),
+  v.object({ type: v.literal('failed'), case: caseId, message: text(10_000) }),
+  v.object({ type: v.literal('lost'), message: text(10_000) }),
+  v.object({ type: v.literal('done'), elapsedMs: number(0) }),
+]) satisfies v.GenericSchema<unknown, BenchRecord>;
+const RECORD_TYPES: ReadonlySet<unknown> = new Set<BenchRecord['type']>([
+  'device',
+  'compiled',
+  'sample',
+  'check',
+  'values',
+  'failed',
+  'lost',
+  'done',
+]);
+
+function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown): Result<v.InferOutput<Schema>> {
+  const parsed = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
+  if (parsed.success) return ok(parsed.output);
+  const [issue] = parsed.issues;
+  const path = v.getDotPath(issue) ?? '';
+  const missing = issue.type === 'object' && issue.input === undefined;
+  const got = typeof issue.input === 'string' ? JSON.stringify(issue.input.slice(0, 80)) : issue.received;
+  const expected = missing || /^Invalid /.test(issue.message) ? 'this field to be present' : issue.message;
+  return fail(
+    'bad-input',
+    `${path || 'record'}: got ${issue.input === undefined ? 'nothing' : got}, expected ${expected}`,
+    {
+      field: path,
+    },
+  );
+}
+
+/** The type that a record says it is, whatever else it holds; `null` of what is no record at all. */
+export function recordType(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'type')) return null;
+  const { type } = value as { readonly type: unknown };
+  return typeof type === 'string' ? type : null;
+}
+
+/**
+ * Checks one record of a measurement that came from outside: a program's output line, a page, a file. The value is `null` for a
+ * type that this version does not know. A failure names the field, what it held and what was expected.
+ */
+export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
+  const type = recordType(value);
+  if (type === null) return fail('bad-input', 'got no "type", expected an object with a "type", such as "sample"');
+  return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
+}
+
+/** Checks the plan's line of a result file. A failure names the field, what it held and what was expected. */
+export function parsePlanLine(value: unknown): Result<PlanLine> {
+  const plan = checked(planLine, value);
+  if (!plan.ok) return plan;
+  const seen = new Set<string>();
+  for (const [at, { id }] of plan.value.plan.cases.entries()) {
+    if (seen.has(id))
+      return fail('bad-input', `plan.cases.${at}.id: got "${id}" again, expected each case once`, {
+        field: `plan.cases.${at}.id`,
+      });
+    seen.add(id);
+  }
+  return plan;
+}
