@@ -1,5 +1,5 @@
 import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
-import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { MeasuringRequest } from '../contract/measuring.ts';
 
@@ -12,8 +12,6 @@ import type { MeasuringRequest } from '../contract/measuring.ts';
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
-    /** Who measured; `null` until known, and of files that do not say. */
-    readonly device: MeasuringDevice | null;
     /** What was noticed while measuring or reading. */
     readonly warnings: readonly string[];
   };
@@ -66,15 +64,15 @@ export function measurementRecord(measured: MeasuredCaseRecord, origin: Measured
   };
 }
 
-/** Reads what a measured run was asked for, and who measured it. */
+/** Reads what a measured run was asked for. */
 export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measuring']> {
   const { study } = run;
   const measuring =
     typeof study === 'object' && study !== null && 'measuring' in study
       ? (study.measuring as Partial<MeasuredRunStudy['measuring']> | null)
       : null;
-  const { request, device, warnings } = measuring ?? {};
-  if (!request || device === undefined || !Array.isArray(warnings))
+  const { request, warnings } = measuring ?? {};
+  if (!request || !Array.isArray(warnings))
     return fail('storage', `run ${run.id}: not a measurement this version can read`);
-  return ok({ request, device, warnings });
+  return ok({ request, warnings });
 }

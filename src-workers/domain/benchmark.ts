@@ -136,7 +136,8 @@ export interface PlanLine {
 /** Who measured. Two results compare only where `fingerprint` is the same. */
 export interface MeasuringDevice {
   readonly type: 'device';
-  readonly backend: BenchBackend;
+  /** `external`: another program measured, and its file says no more than the device's name. */
+  readonly backend: BenchBackend | 'external';
   readonly name: string;
   /** Made of name, driver and versions: results of another device or driver are never mixed in silently. */
   readonly fingerprint: string;
@@ -146,8 +147,8 @@ export interface MeasuringDevice {
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
-  /** Whether times come from the device's own clock, or from the host's around a launch. */
-  readonly timer: 'device' | 'host';
+  /** Whether times come from the device's own clock, or from the host's around a launch; `null` where a file does not say. */
+  readonly timer: 'device' | 'host' | null;
   /** Limits and properties as the device states them. */
   readonly properties: Readonly<Record<string, number | string>>;
 }
