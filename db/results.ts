@@ -180,7 +180,8 @@ export function resultsOf({ all, get, run }: Statements) {
 
   /** The times that a query of `measurements` finds, by design. */
   function repeatsOf(sql: string, id: number) {
-    const key = (row: { readonly run_id: number; readonly position: number }): string => `${row.run_id} ${row.position}`;
+    const key = (row: { readonly run_id: number; readonly position: number }): string =>
+      `${row.run_id} ${row.position}`;
     const repeats = all<{ run_id: number; position: number; time_ms: number }>(sql, id);
     const grouped = Map.groupBy(repeats, key);
     return (row: { readonly run_id: number; readonly position: number }): readonly number[] =>

@@ -6,7 +6,14 @@ import { attempt, refuse } from './failure.ts';
 import type { OpenOptions } from './open.ts';
 import { openDatabase, storedBytes } from './open.ts';
 import { ownershipOf } from './ownership.ts';
-import type { CalibrationDraft, CalibrationRecord, DiskUse, StudyDraft, StudyRecord, WorkloadRecord } from './records.ts';
+import type {
+  CalibrationDraft,
+  CalibrationRecord,
+  DiskUse,
+  StudyDraft,
+  StudyRecord,
+  WorkloadRecord,
+} from './records.ts';
 import { resultsOf } from './results.ts';
 import { runsOf } from './runs.ts';
 import { fromJson, now, statementsOf, toJson } from './statements.ts';
