@@ -1,0 +1,66 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BENCH_BACKENDS, type BenchPlan, type UnitLoopProfile } from '../domain/benchmark.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { MAX_MEASURED_UNITS } from './unit-loop.ts';
+
+/**
+ * A plan as a folder that a program of its own can read: `plan.json`, and beside it the lengths of the units as 32-bit
+ * words, lowest byte first, since tens of millions of them are too many for JSON.
+ */
+const PLAN_FILE = 'plan.json';
+const LENGTHS_FILE = 'lengths.u32';
+
+interface StoredPlan extends Omit<BenchPlan, 'workload'> {
+  readonly workload: { readonly label: string; readonly units: number; readonly profile: UnitLoopProfile } | null;
+}
+
+/** Writes a plan; the folder is made where it is missing. */
+export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<void> {
+  const { workload } = plan;
+  const stored: StoredPlan = {
+    ...plan,
+    workload: workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile },
+  };
+  await mkdir(folder, { recursive: true });
+  if (workload) {
+    const bytes = new DataView(new ArrayBuffer(4 * workload.lengths.length));
+    workload.lengths.forEach((length, unit) => bytes.setUint32(4 * unit, length, true));
+    await writeFile(join(folder, LENGTHS_FILE), bytes);
+  }
+  await writeFile(join(folder, PLAN_FILE), JSON.stringify(stored));
+}
+
+/** Reads what `writePlanFolder` wrote. Fails with `not-found` or `bad-input`: a folder that something else wrote. */
+export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
+  const file = join(folder, PLAN_FILE);
+  let stored: StoredPlan;
+  try {
+    stored = JSON.parse(await readFile(file, 'utf8')) as StoredPlan;
+  } catch (error) {
+    return fail('not-found', `${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (stored?.format !== 'lockstep-bench' || stored.version !== 1)
+    return fail(
+      'bad-input',
+      `${file}: got format ${stored?.format} version ${stored?.version}, expected lockstep-bench 1`,
+    );
+  if (!BENCH_BACKENDS.includes(stored.backend) || !Array.isArray(stored.cases))
+    return fail('bad-input', `${file}: got no backend or no cases, expected a plan`);
+  const { workload } = stored;
+  if (!workload) return ok({ ...stored, workload: null });
+  if (!(Number.isInteger(workload.units) && workload.units >= 1 && workload.units <= MAX_MEASURED_UNITS))
+    return fail('bad-input', `${file}: got ${workload.units} units, expected 1 to ${MAX_MEASURED_UNITS}`);
+  const path = join(folder, LENGTHS_FILE);
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    return fail('not-found', `${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (bytes.length !== 4 * workload.units)
+    return fail('bad-input', `${path}: got ${bytes.length} bytes, expected ${4 * workload.units}`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const lengths = Uint32Array.from({ length: workload.units }, (_, unit) => view.getUint32(4 * unit, true));
+  return ok({ ...stored, workload: { label: workload.label, profile: workload.profile, lengths } });
+}

@@ -1,0 +1,59 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readPlanFolder, writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const PLAN: BenchPlan = {
+  format: 'lockstep-bench',
+  version: 1,
+  backend: 'webgpu',
+  cases: [{ id: 'limits', benchmark: 'probe', parameters: { probe: 'limits', arguments: {} } }],
+  warmUps: 1,
+  repeats: 3,
+  seed: 7,
+  caseTimeLimitMs: 1000,
+  workload: {
+    label: 'three',
+    lengths: Uint32Array.of(1, 0x01020304, 0xffffffff),
+    profile: { parallelSteps: 1, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
+  },
+};
+
+describe('plan folders', () => {
+  let folder: string;
+  beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'lockstep-plan-'))));
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('bring a plan back as it was, lengths lowest byte first', async () => {
+    await writePlanFolder(join(folder, 'new'), PLAN);
+    expect(unwrap(await readPlanFolder(join(folder, 'new')))).toEqual(PLAN);
+    expect([...(await readFile(join(folder, 'new/lengths.u32')))].slice(4, 8)).toEqual([4, 3, 2, 1]);
+  });
+
+  it('need no lengths where there is no workload', async () => {
+    await writePlanFolder(folder, { ...PLAN, workload: null });
+    expect(await readdir(folder)).toEqual(['plan.json']);
+    expect(unwrap(await readPlanFolder(folder)).workload).toBeNull();
+  });
+
+  it.each([
+    ['plan.json', '{', /plan\.json: /],
+    ['plan.json', '{"format":"lockstep-bench","version":2}', /got format lockstep-bench version 2, expected/],
+    ['plan.json', 'null', /got format undefined/],
+    ['lengths.u32', 'abc', /lengths\.u32: got 3 bytes, expected 12/],
+  ])('are refused with %s holding %s', async (file, content, message) => {
+    await writePlanFolder(folder, PLAN);
+    await writeFile(join(folder, file), content);
+    expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { message } });
+  });
+
+  it('are refused where a file is missing', async () => {
+    expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    await writePlanFolder(folder, PLAN);
+    await rm(join(folder, 'lengths.u32'));
+    expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+});
