@@ -1,5 +1,5 @@
 import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
-import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
+import type { CaseResult } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { MeasuringRequest } from '../contract/measuring.ts';
 
@@ -17,36 +17,19 @@ export interface MeasuredRunStudy {
   };
 }
 
-/** What the store keeps of one measured case beside its times that count. */
-export interface MeasuredCaseDetail {
-  readonly case: BenchCase;
-  readonly warmUpMs: readonly number[];
-  readonly clockMhz: number | null;
-  readonly registersPerThread: number | null;
-  /** What the check of the result said where it failed; empty otherwise. */
-  readonly checkMessage: string;
-  readonly values: Readonly<Record<string, number | readonly number[]>>;
-}
-
-/** One measured case. No time and no failure: the case has values alone, or was not reached. */
-export interface MeasuredCaseRecord extends MeasuredCaseDetail {
-  /** Every repeat that counts, in order, ms. */
-  readonly timesMs: readonly number[];
-  /** Whether the result equals the CPU's; `null` where it was not checked. */
-  readonly correct: boolean | null;
-  readonly failure: string | null;
-}
+/** What the store keeps of one measured case beside what has a column of its own. */
+export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
 /** Where the designs of a measured run came from, and who measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** Of the catalogue, where the case's design has one; otherwise any name of the device that measured. */
+  /** Of the sweep, where the designs come from one; otherwise the name of the device that measured. */
   readonly deviceId: string;
   readonly backend: string;
 }
 
 /** A measured case as the store takes it. */
-export function measurementRecord(measured: MeasuredCaseRecord, origin: MeasuredOrigin): MeasurementRecord {
+export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin): MeasurementRecord {
   const { timesMs, correct, failure, ...detail } = measured;
   const { benchmark, parameters } = measured.case;
   const ofSweep = benchmark === 'unit-loop';

@@ -187,3 +187,20 @@ export type BenchRecord =
   | { readonly type: 'lost'; readonly message: string }
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
+
+/** What the records of one case say together. No time and no failure: the case has values alone. */
+export interface CaseResult {
+  readonly case: BenchCase;
+  /** Every launch that counts, in order; empty where the case failed. */
+  readonly timesMs: readonly number[];
+  readonly warmUpMs: readonly number[];
+  /** Median of what was read beside the launches that count. */
+  readonly clockMhz: number | null;
+  readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
+  /** Whether the result equals the CPU's; `null` where it was not checked. */
+  readonly correct: boolean | null;
+  /** What the check said where the result is wrong; empty otherwise. */
+  readonly checkMessage: string;
+  readonly failure: string | null;
+  readonly values: Readonly<Record<string, number | readonly number[]>>;
+}
