@@ -1,0 +1,282 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { UniformSource } from '../../numeric/random.ts';
+import { kendall, mean, median, pearson, sortedQuantile, spearman } from '../../numeric/statistics.ts';
+import { bestOfFirst, evenChanceMeasurements, randomMeasurements } from './search.ts';
+
+/** Designs of one device that were both predicted and measured; all columns of the same length. */
+export interface MeasuredDesigns {
+  readonly predictedMs: Float64Array;
+  readonly measuredMs: Float64Array;
+  /** Half width of the 95 % interval of each measured time, ms; NaN where it is not known. */
+  readonly halfWidthMs?: Float64Array | undefined;
+  /** Where the designs are on each axis. */
+  readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
+  /** Valid designs of the run they were taken from; as many as measured where nothing else is said. */
+  readonly designsOfRun?: number | undefined;
+}
+
+/** A figure with its 95 % bootstrap interval over designs; `null` with too few designs for one. */
+export interface Estimate {
+  /** NaN where it does not exist: a correlation of equal values. */
+  readonly value: number;
+  readonly interval: { readonly low: number; readonly high: number } | null;
+}
+
+/** What measuring the first k designs of the model's ranking finds, beside measuring designs at random. */
+export interface Shortlist {
+  readonly k: number;
+  /** Measured time of the best of them, ms; expected, where equal predictions leave their order open. */
+  readonly bestMs: number;
+  /** Over the measured best of all, less 1: ≥ 0. */
+  readonly regret: number;
+  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` where they are not known. */
+  readonly withinNoise: boolean | null;
+  /** Fewest random measurements whose best is expected to be as good, and those with an even chance of it. */
+  readonly randomMeasurements: number;
+  readonly evenChanceMeasurements: number;
+}
+
+export interface AxisValueResiduals {
+  readonly value: string | number;
+  readonly designs: number;
+  readonly medianResidual: number;
+  readonly lowerQuartile: number;
+  readonly upperQuartile: number;
+}
+
+export interface AxisResiduals {
+  readonly axis: string;
+  /**
+   * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²; Kelley,
+   * Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554); `null` where every value has one design, or all are equal.
+   */
+  readonly explained: number | null;
+  /** Numbers ascending, texts in order of appearance. */
+  readonly values: readonly AxisValueResiduals[];
+}
+
+/** How well predicted times agree with measured ones. Errors are |predicted/measured − 1|. */
+export interface Agreement {
+  readonly designs: number;
+  readonly designsOfRun: number;
+  readonly spearman: Estimate;
+  /** τ-b. */
+  readonly kendall: Estimate;
+  /** Of the logarithms. */
+  readonly pearson: Estimate;
+  /** Median of measured/predicted: the best single factor on the predictions. */
+  readonly scale: Estimate;
+  /** After the scale. */
+  readonly medianError: Estimate;
+  readonly p95Error: Estimate;
+  readonly unscaled: { readonly medianError: number; readonly p95Error: number };
+  /** ln(measured / (scale · predicted)) of each design. */
+  readonly residuals: Float64Array;
+  /** The axis that explains most first. */
+  readonly axes: readonly AxisResiduals[];
+  readonly shortlists: readonly Shortlist[];
+  /** What a reader must know of the figures, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface AgreementOptions {
+  /** For the bootstrap. */
+  readonly uniform: UniformSource;
+  /** Lengths of the shortlists; those beyond the number of designs are left out. */
+  readonly shortlists?: readonly number[];
+}
+
+const SHORTLISTS = [1, 2, 5, 10, 20];
+/** Fewer designs than this resampled say nothing of the spread of others. */
+const MIN_BOOTSTRAP = 8;
+const RESAMPLES = 1000;
+/** Designs drawn in all; fewer resamples of many designs do, as their intervals are narrow. */
+const MOST_DRAWN = 400_000;
+const FEWEST_RESAMPLES = 100;
+
+/**
+ * Agreement of predictions with measurements over the measured designs.
+ * @returns `bad-input` where columns differ in length, fewer than 2 designs were measured, or a time is not positive
+ */
+export function agreement(input: MeasuredDesigns, options: AgreementOptions): Result<Agreement> {
+  const { predictedMs, measuredMs, halfWidthMs, axes = [] } = input;
+  const n = measuredMs.length;
+  const lengths = [predictedMs.length, halfWidthMs?.length ?? n, ...axes.map(({ values }) => values.length)];
+  if (lengths.some((length) => length !== n))
+    return fail('bad-input', `got columns of ${[n, ...lengths].join(', ')} designs; expected one length`);
+  if (n < 2) return fail('bad-input', `got ${n} measured designs; agreement needs at least 2`);
+  for (let i = 0; i < n; i += 1) {
+    if (isTime(predictedMs[i]!) && isTime(measuredMs[i]!)) continue;
+    const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
+    return fail('bad-input', `design ${i}: got ${times}; expected positive times`, { design: i });
+  }
+  const designsOfRun = input.designsOfRun ?? n;
+  const figures = figuresOf(predictedMs, measuredMs);
+  const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
+  const estimate = (name: keyof Figures): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
+  const residuals = measuredMs.map((measured, i) => Math.log(measured / (figures.scale * predictedMs[i]!)));
+  const unscaled = sortedErrors(predictedMs, measuredMs, 1);
+  return ok({
+    designs: n,
+    designsOfRun,
+    spearman: estimate('spearman'),
+    kendall: estimate('kendall'),
+    pearson: estimate('pearson'),
+    scale: estimate('scale'),
+    medianError: estimate('medianError'),
+    p95Error: estimate('p95Error'),
+    unscaled: { medianError: sortedQuantile(unscaled, 0.5), p95Error: sortedQuantile(unscaled, 0.95) },
+    residuals,
+    axes: axes
+      .map(({ axis, values }) => axisResiduals(axis, values, residuals))
+      .sort((a, b) => (b.explained ?? -1) - (a.explained ?? -1)),
+    shortlists: (options.shortlists ?? SHORTLISTS)
+      .filter((k) => k <= n)
+      .map((k) => shortlist(predictedMs, measuredMs, halfWidthMs, k)),
+    notes: notesOf(n, designsOfRun, halfWidthMs),
+  });
+}
+
+function isTime(timeMs: number): boolean {
+  return timeMs > 0 && timeMs < Infinity;
+}
+
+interface Figures {
+  readonly spearman: number;
+  readonly kendall: number;
+  readonly pearson: number;
+  readonly scale: number;
+  readonly medianError: number;
+  readonly p95Error: number;
+}
+
+function sortedErrors(predicted: Float64Array, measured: Float64Array, scale: number): Float64Array {
+  return predicted.map((time, i) => Math.abs((scale * time) / measured[i]! - 1)).sort();
+}
+
+function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
+  const scale = median(measured.map((time, i) => time / predicted[i]!));
+  const errors = sortedErrors(predicted, measured, scale);
+  return {
+    spearman: spearman(predicted, measured),
+    kendall: kendall(predicted, measured),
+    pearson: pearson(predicted.map(Math.log), measured.map(Math.log)),
+    scale,
+    medianError: sortedQuantile(errors, 0.5),
+    p95Error: sortedQuantile(errors, 0.95),
+  };
+}
+
+/**
+ * Percentile intervals over resampled designs. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
+ * A resample of which a correlation does not exist is left out of that correlation's interval.
+ */
+function bootstrap(
+  predicted: Float64Array,
+  measured: Float64Array,
+  uniform: UniformSource,
+): Record<keyof Figures, { readonly low: number; readonly high: number } | null> | null {
+  const n = predicted.length;
+  if (n < MIN_BOOTSTRAP) return null;
+  const resamples = Math.max(FEWEST_RESAMPLES, Math.min(RESAMPLES, Math.floor(MOST_DRAWN / n)));
+  const drawnPredicted = new Float64Array(n);
+  const drawnMeasured = new Float64Array(n);
+  const all: Figures[] = [];
+  for (let r = 0; r < resamples; r += 1) {
+    for (let i = 0; i < n; i += 1) {
+      const drawn = Math.floor(uniform() * n);
+      drawnPredicted[i] = predicted[drawn]!;
+      drawnMeasured[i] = measured[drawn]!;
+    }
+    all.push(figuresOf(drawnPredicted, drawnMeasured));
+  }
+  const intervalOf = (name: keyof Figures) => {
+    const sorted = Float64Array.from(all.map((figures) => figures[name]).filter(Number.isFinite)).sort();
+    return sorted.length < resamples / 2
+      ? null
+      : { low: sortedQuantile(sorted, 0.025), high: sortedQuantile(sorted, 0.975) };
+  };
+  return {
+    spearman: intervalOf('spearman'),
+    kendall: intervalOf('kendall'),
+    pearson: intervalOf('pearson'),
+    scale: intervalOf('scale'),
+    medianError: intervalOf('medianError'),
+    p95Error: intervalOf('p95Error'),
+  };
+}
+
+function axisResiduals(axis: string, values: readonly (string | number)[], residuals: Float64Array): AxisResiduals {
+  const groups = new Map<string | number, number[]>();
+  values.forEach((value, i) => {
+    const group = groups.get(value);
+    if (group) group.push(residuals[i]!);
+    else groups.set(value, [residuals[i]!]);
+  });
+  const grandMean = mean(residuals);
+  const total = residuals.reduce((sum, value) => sum + (value - grandMean) ** 2, 0);
+  let within = 0;
+  for (const group of groups.values()) {
+    const groupMean = mean(Float64Array.from(group));
+    for (const value of group) within += (value - groupMean) ** 2;
+  }
+  const n = residuals.length;
+  const k = groups.size;
+  // (SS_between − (k − 1)·MS_within) / SS_total = 1 − (SS_within / (n − k)) / (SS_total / (n − 1)).
+  const explained = k < n && total > 0 ? Math.max(0, 1 - (within * (n - 1)) / ((n - k) * total)) : null;
+  const entries = [...groups];
+  if (entries.every(([value]) => typeof value === 'number')) entries.sort(([a], [b]) => Number(a) - Number(b));
+  return {
+    axis,
+    explained,
+    values: entries.map(([value, group]) => {
+      const sorted = Float64Array.from(group).sort();
+      return {
+        value,
+        designs: sorted.length,
+        medianResidual: sortedQuantile(sorted, 0.5),
+        lowerQuartile: sortedQuantile(sorted, 0.25),
+        upperQuartile: sortedQuantile(sorted, 0.75),
+      };
+    }),
+  };
+}
+
+function shortlist(
+  predicted: Float64Array,
+  measured: Float64Array,
+  halfWidth: Float64Array | undefined,
+  k: number,
+): Shortlist {
+  const sorted = measured.slice().sort();
+  const bestMs = bestOfFirst(predicted, measured, k);
+  let withinNoise: boolean | null = null;
+  if (halfWidth) {
+    // Of an expectation over ties, the interval of the nearest design that is no faster.
+    const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1]!;
+    const foundHalf = halfWidth[measured.indexOf(found)]!;
+    const leastHalf = halfWidth[measured.indexOf(sorted[0]!)]!;
+    if (!Number.isNaN(foundHalf + leastHalf)) withinNoise = bestMs - foundHalf <= sorted[0]! + leastHalf;
+  }
+  return {
+    k,
+    bestMs,
+    regret: bestMs / sorted[0]! - 1,
+    withinNoise,
+    randomMeasurements: randomMeasurements(sorted, bestMs),
+    evenChanceMeasurements: evenChanceMeasurements(sorted, bestMs),
+  };
+}
+
+function notesOf(designs: number, designsOfRun: number, halfWidth: Float64Array | undefined): string[] {
+  const notes: string[] = [];
+  if (designs < designsOfRun) {
+    notes.push(
+      `All figures are over the ${designs} designs that were measured, of ${designsOfRun} valid ones: "best" means the best measured, random search draws from these designs, and correlations differ from those of the whole run where the choice of designs followed the prediction.`,
+    );
+  }
+  if (designs < MIN_BOOTSTRAP)
+    notes.push(`${designs} designs are too few for intervals; at least ${MIN_BOOTSTRAP} are needed.`);
+  if (!halfWidth) notes.push('The spread of the measured times is not known, so the best may be so by chance.');
+  return notes;
+}

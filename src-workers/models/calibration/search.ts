@@ -1,0 +1,75 @@
+/**
+ * What measuring designs at random finds, exactly, by the order statistics of draws without replacement from a finite set:
+ * the least of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
+ */
+
+/** Probability that the least of `draws` is the i-th smallest (from 0), times `value(i)`, summed over i. */
+function meanOfLeast(count: number, draws: number, value: (i: number) => number): number {
+  let probability = draws / count;
+  let sum = 0;
+  for (let i = 0; i + draws <= count; i += 1) {
+    sum += probability * value(i);
+    probability *= (count - i - draws) / (count - i - 1);
+  }
+  return sum;
+}
+
+/**
+ * Expected excess of the best of `draws` random measurements over the best there is.
+ * @param sorted ascending, at least `draws` values
+ * @param draws integer ≥ 1
+ * @param known the best already at hand: a worse draw does not replace it
+ */
+export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {
+  // Differences, so that a draw that cannot miss the best has excess 0 and no rounding.
+  return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]!) - sorted[0]!);
+}
+
+/** Fewest random measurements whose best is expected to be no worse than `target`, at least the least value. */
+export function randomMeasurements(sorted: Float64Array, target: number): number {
+  const excess = target - sorted[0]!;
+  return fewest(sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
+}
+
+/** Fewest random measurements with an even chance that the best of them is no worse than `target`. */
+export function evenChanceMeasurements(sorted: Float64Array, target: number): number {
+  let good = 0;
+  while (good < sorted.length && sorted[good]! <= target) good += 1;
+  let missed = 1;
+  let draws = 0;
+  while (missed > 0.5 && draws < sorted.length) {
+    missed *= Math.max(0, sorted.length - good - draws) / (sorted.length - draws);
+    draws += 1;
+  }
+  return draws;
+}
+
+/** Least integer in 1 … most for which `holds`, which from there on holds always; `most` must hold. */
+function fewest(most: number, holds: (value: number) => boolean): number {
+  let low = 0;
+  let high = most;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/**
+ * Expected measured best of the model's first k designs. Designs of equal prediction come in random order: the model does not
+ * say which of them to measure first.
+ *
+ * @param k 1 … number of designs
+ */
+export function bestOfFirst(predicted: Float64Array, measured: Float64Array, k: number): number {
+  const order = Uint32Array.from(predicted, (_, i) => i).sort((a, b) => predicted[a]! - predicted[b]!);
+  const last = predicted[order[k - 1]!]!;
+  let certain = Infinity;
+  let at = 0;
+  for (; predicted[order[at]!]! < last; at += 1) certain = Math.min(certain, measured[order[at]!]!);
+  const tied: number[] = [];
+  for (let i = at; i < order.length && predicted[order[i]!] === last; i += 1) tied.push(measured[order[i]!]!);
+  const sorted = Float64Array.from(tied).sort();
+  return certain <= sorted[0]! ? certain : sorted[0]! + expectedExcess(sorted, k - at, certain);
+}

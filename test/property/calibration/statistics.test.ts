@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { agreement } from '../../../src-workers/models/calibration/agreement.ts';
+import { mannKendall, summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
+import { evenChanceMeasurements, randomMeasurements } from '../../../src-workers/models/calibration/search.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+import { concordance, kendall, medianInterval, spearman } from '../../../src-workers/numeric/statistics.ts';
+
+/** Small integers, so that ties are common. */
+const columns = fc
+  .array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), { minLength: 2, maxLength: 60 })
+  .map((rows) => ({ a: Float64Array.from(rows, ([x]) => x), b: Float64Array.from(rows, ([, y]) => y) }));
+const times = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 });
+const kept = (values: readonly number[]) => values.map(() => false);
+
+describe('rank correlations', () => {
+  it('count the pairs that a double loop counts', () => {
+    fc.assert(
+      fc.property(columns, ({ a, b }) => {
+        const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
+        for (let i = 0; i < a.length; i++)
+          for (let j = i + 1; j < a.length; j++) {
+            expected.score += Math.sign(a[i] - a[j]) * Math.sign(b[i] - b[j]);
+            expected.pairs++;
+            if (a[i] === a[j]) expected.tiedA++;
+            if (b[i] === b[j]) expected.tiedB++;
+          }
+        expect(concordance(a, b)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('are symmetric, within −1…1, and change sign with the order', () => {
+    fc.assert(
+      fc.property(columns, ({ a, b }) => {
+        for (const correlation of [kendall, spearman]) {
+          const value = correlation(a, b);
+          if (Number.isNaN(value)) return;
+          // Sums of at most 60 squares.
+          expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
+          expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
+          expect(
+            Math.abs(
+              correlation(
+                a,
+                b.map((y) => -y),
+              ) + value,
+            ),
+          ).toBeLessThan(1e-14);
+        }
+      }),
+    );
+  });
+});
+
+describe('the interval of a median', () => {
+  it('covers at least what is asked for and is the narrowest that does', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0.5, max: 0.999, noNaN: true }), (n, asked) => {
+        const interval = medianInterval(n, asked);
+        if (!interval) {
+          expect(1 - 2 ** (1 - n)).toBeLessThan(asked);
+          return;
+        }
+        expect(interval.coverageFraction).toBeGreaterThanOrEqual(asked);
+        expect(interval.low + interval.high).toBe(n - 1);
+        expect(interval.low).toBeLessThan(interval.high);
+        // One step further in covers too little.
+        const inner = medianInterval(n, interval.coverageFraction + 1e-9);
+        if (inner) expect(inner.low).toBeLessThan(interval.low);
+      }),
+    );
+  });
+});
+
+describe('a summary of repeats', () => {
+  it('keeps its order: least ≤ low ≤ median ≤ high ≤ largest', () => {
+    fc.assert(
+      fc.property(times, (values) => {
+        const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
+        const low = interval?.lowNs ?? medianNs;
+        const high = interval?.highNs ?? medianNs;
+        expect([minNs, low, medianNs, high, maxNs]).toEqual([minNs, low, medianNs, high, maxNs].sort((x, y) => x - y));
+      }),
+    );
+  });
+
+  it('knows no unit: times twice as long are flagged alike', () => {
+    fc.assert(
+      fc.property(times, (values) => {
+        const once = unwrap(summariseRepeats(values, kept(values)));
+        const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
+        expect(twice.warnings).toEqual(once.warnings);
+        expect(twice.outliers).toEqual(once.outliers);
+        expect(twice.medianNs).toBe(2 * once.medianNs);
+      }),
+    );
+  });
+
+  it('sees the same trend backwards', () => {
+    fc.assert(
+      fc.property(times, (values) => {
+        const forward = mannKendall(Float64Array.from(values));
+        expect(Math.abs(mannKendall(Float64Array.from(values).reverse()) - forward)).toBeLessThan(1e-14);
+        expect(forward).toBeGreaterThanOrEqual(0);
+        expect(forward).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe('agreement', () => {
+  const designs = fc
+    .array(fc.tuple(fc.double({ min: 0.1, max: 100, noNaN: true }), fc.double({ min: 0.1, max: 100, noNaN: true })), {
+      minLength: 2,
+      maxLength: 30,
+    })
+    .map((rows) => ({
+      predictedMs: Float64Array.from(rows, ([x]) => x),
+      measuredMs: Float64Array.from(rows, ([, y]) => y),
+    }));
+  const shortlists = Array.from({ length: 30 }, (_, i) => i + 1);
+
+  it('a longer shortlist never finds a worse design, and all of it finds the best', () => {
+    fc.assert(
+      fc.property(designs, (input) => {
+        const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));
+        let last = Infinity;
+        for (const { regret, k, randomMeasurements: random, evenChanceMeasurements: even } of result.shortlists) {
+          expect(regret).toBeGreaterThanOrEqual(0);
+          // Expectations over ties are sums of at most 30 terms.
+          expect(regret).toBeLessThanOrEqual(last + 1e-12);
+          expect(random).toBeLessThanOrEqual(input.measuredMs.length);
+          expect(even).toBeLessThanOrEqual(input.measuredMs.length);
+          expect(k).toBeGreaterThan(0);
+          last = regret;
+        }
+        expect(last).toBe(0);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('a better target never takes fewer random measurements', () => {
+    fc.assert(
+      fc.property(designs, ({ measuredMs }) => {
+        const sorted = measuredMs.slice().sort();
+        for (let i = 1; i < sorted.length; i++) {
+          expect(randomMeasurements(sorted, sorted[i - 1])).toBeGreaterThanOrEqual(
+            randomMeasurements(sorted, sorted[i]),
+          );
+          expect(evenChanceMeasurements(sorted, sorted[i - 1])).toBeGreaterThanOrEqual(
+            evenChanceMeasurements(sorted, sorted[i]),
+          );
+        }
+      }),
+    );
+  });
+});

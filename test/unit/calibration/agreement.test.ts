@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { agreement, type Agreement, type MeasuredDesigns } from '../../../src-workers/models/calibration/agreement.ts';
+import {
+  bestOfFirst,
+  evenChanceMeasurements,
+  expectedExcess,
+  randomMeasurements,
+} from '../../../src-workers/models/calibration/search.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+
+const of = (...values: number[]) => Float64Array.from(values);
+const agree = (input: MeasuredDesigns): Agreement => unwrap(agreement(input, { uniform: mersenneTwister(1) }));
+/** Sums of a handful of terms of the size of the values. */
+const ROUNDING = 16 * Number.EPSILON;
+
+function subsets(count: number, size: number): number[][] {
+  if (size === 0) return [[]];
+  if (count < size) return [];
+  return [...subsets(count - 1, size), ...subsets(count - 1, size - 1).map((subset) => [...subset, count - 1])];
+}
+
+describe('random search, against every possible choice', () => {
+  const values = of(2, 3, 3, 5, 9, 11, 20);
+  const n = values.length;
+
+  it('expects the best of k draws exactly', () => {
+    for (let k = 1; k <= n; k++) {
+      const all = subsets(n, k);
+      const expected = all.reduce((sum, subset) => sum + Math.min(...subset.map((i) => values[i])), 0) / all.length;
+      expect(Math.abs(2 + expectedExcess(values, k) - expected)).toBeLessThan(20 * ROUNDING);
+      const capped = all.reduce((sum, subset) => sum + Math.min(4, ...subset.map((i) => values[i])), 0) / all.length;
+      expect(Math.abs(2 + expectedExcess(values, k, 4) - capped)).toBeLessThan(20 * ROUNDING);
+    }
+    expect(expectedExcess(values, n)).toBe(0);
+  });
+
+  it('needs as many measurements as enumeration says, for any target', () => {
+    for (const target of [2, 2.5, 3, 4, 6, 10, 20]) {
+      const sizes = Array.from({ length: n }, (_, i) => i + 1);
+      const leasts = sizes.map((k) => subsets(n, k).map((subset) => Math.min(...subset.map((i) => values[i]))));
+      const byMean = leasts.findIndex((least) => least.reduce((sum, value) => sum + value, 0) / least.length <= target);
+      const byChance = leasts.findIndex(
+        (least) => least.filter((value) => value <= target).length / least.length >= 0.5,
+      );
+      expect(randomMeasurements(values, target)).toBe(byMean + 1);
+      expect(evenChanceMeasurements(values, target)).toBe(byChance + 1);
+    }
+  });
+
+  it('breaks ties of the prediction in every possible way', () => {
+    const predicted = of(1, 2, 2, 2, 3, 1.5, 9);
+    const measured = of(8, 7, 3, 9, 1, 12, 4);
+    const orders = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]].map((tied) => [0, 5, ...tied, 4, 6]); // prettier-ignore
+    for (let k = 1; k <= n; k++) {
+      const expected =
+        orders.reduce((sum, order) => sum + Math.min(...order.slice(0, k).map((i) => measured[i])), 0) / orders.length;
+      expect(Math.abs(bestOfFirst(predicted, measured, k) - expected)).toBeLessThan(10 * ROUNDING);
+    }
+  });
+});
+
+describe('agreement, by hand', () => {
+  it('of predictions that are right but for a factor is perfect after the scale', () => {
+    const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8, 9);
+    const result = agree({ predictedMs, measuredMs: predictedMs.map((time) => 3 * time) });
+    for (const figure of ['spearman', 'kendall', 'pearson'] as const)
+      expect(Math.abs(result[figure].value - 1)).toBeLessThan(ROUNDING);
+    expect(result.scale.value).toBe(3);
+    expect(result.medianError.value).toBe(0);
+    expect(result.unscaled.medianError).toBeCloseTo(2 / 3, 15);
+    expect(result.shortlists.map(({ k, regret }) => [k, regret])).toEqual([[1, 0], [2, 0], [5, 0]]); // prettier-ignore
+    // The best one of nine: certain after all nine, likely after five.
+    expect(result.shortlists[0]).toMatchObject({ randomMeasurements: 9, evenChanceMeasurements: 5, withinNoise: null });
+    expect(result.scale.interval).toEqual({ low: 3, high: 3 });
+  });
+
+  it('counts regret over the measured best, and what random search would have needed', () => {
+    const result = agree({ predictedMs: of(1, 2, 3, 4, 5, 6), measuredMs: of(20, 12, 30, 10, 40, 50) });
+    // Of 20 choices of three the least is 10 in ten, 12 in six, 20 in three, 30 in one: 13.1; of four, 11.2.
+    expect(result.shortlists).toMatchObject([
+      { k: 1, bestMs: 20, regret: 1, randomMeasurements: 2, evenChanceMeasurements: 1 },
+      { k: 2, bestMs: 12, randomMeasurements: 4, evenChanceMeasurements: 2 },
+      { k: 5, bestMs: 10, regret: 0, randomMeasurements: 6, evenChanceMeasurements: 3 },
+    ]);
+  });
+
+  it('says when the best is no better than the noise', () => {
+    const input = { predictedMs: of(1, 2, 3), measuredMs: of(10.2, 10, 15) };
+    expect(agree({ ...input, halfWidthMs: of(0.15, 0.1, 0.1) }).shortlists[0].withinNoise).toBe(true);
+    expect(agree({ ...input, halfWidthMs: of(0.05, 0.1, 0.1) }).shortlists[0].withinNoise).toBe(false);
+    expect(agree({ ...input, halfWidthMs: of(NaN, 0.1, 0.1) }).shortlists[0].withinNoise).toBeNull();
+  });
+
+  it('finds the axis that the model gets wrong', () => {
+    const uniform = mersenneTwister(2);
+    const block = Array.from({ length: 120 }, (_, i) => 32 << (i % 4));
+    const loop = Array.from({ length: 120 }, (_, i) => (i % 3 === 0 ? 'flattened' : 'nested'));
+    const predictedMs = Float64Array.from({ length: 120 }, () => 1 + uniform());
+    const measuredMs = predictedMs.map(
+      (time, i) => time * (loop[i] === 'flattened' ? 1.5 : 1) * (1 + 0.02 * (uniform() - 0.5)),
+    );
+    const { axes, residuals } = agree({
+      predictedMs,
+      measuredMs,
+      axes: [
+        { axis: 'blockThreads', values: block },
+        { axis: 'loop', values: loop },
+        { axis: 'design', values: block.map((_, i) => i) },
+      ],
+    });
+    expect(axes.map(({ axis }) => axis)).toEqual(['loop', 'blockThreads', 'design']);
+    expect(axes[0].explained).toBeGreaterThan(0.99);
+    expect(axes[1].explained).toBeLessThan(0.05);
+    expect(axes[2].explained).toBeNull();
+    const [flattened, nested] = axes[0].values;
+    expect([flattened.value, flattened.designs, nested.value, nested.designs]).toEqual(['flattened', 40, 'nested', 80]);
+    // ±1 % of noise on either side.
+    expect(Math.abs(flattened.medianResidual - nested.medianResidual - Math.log(1.5))).toBeLessThan(0.01);
+    expect(flattened.lowerQuartile).toBeLessThanOrEqual(flattened.medianResidual);
+    expect(axes[1].values.map(({ value }) => value)).toEqual([32, 64, 128, 256]);
+    expect(residuals).toHaveLength(120);
+  });
+
+  it('says what its figures are over', () => {
+    const input = { predictedMs: of(1, 2, 3), measuredMs: of(3, 2, 5), halfWidthMs: of(0.1, 0.1, 0.1) };
+    const part = agree({ ...input, designsOfRun: 5000 });
+    expect(part).toMatchObject({ designs: 3, designsOfRun: 5000, scale: { interval: null } });
+    expect(part.notes[0]).toContain('over the 3 designs that were measured, of 5000');
+    expect(agree(input).notes).toEqual(['3 designs are too few for intervals; at least 8 are needed.']);
+  });
+
+  it('refuses columns that do not belong together, too few designs, and times that are none', () => {
+    const refused = (input: MeasuredDesigns) => agreement(input, { uniform: mersenneTwister(1) });
+    expect(refused({ predictedMs: of(1, 2), measuredMs: of(1) })).toMatchObject({ ok: false });
+    expect(refused({ predictedMs: of(1), measuredMs: of(1) })).toMatchObject({ ok: false });
+    expect(refused({ predictedMs: of(1, NaN), measuredMs: of(1, 2) })).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', message: 'design 1: got predicted NaN ms, measured 2 ms; expected positive times' },
+    });
+  });
+});
+
+describe('bootstrap intervals', () => {
+  it('are the same for the same seed, and enclose the true scale as often as they should', () => {
+    const uniform = mersenneTwister(7);
+    let inside = 0;
+    const experiments = 60;
+    for (let e = 0; e < experiments; e++) {
+      const predictedMs = Float64Array.from({ length: 40 }, () => 1 + 9 * uniform());
+      const measuredMs = predictedMs.map((time) => 2 * time * Math.exp(0.4 * (uniform() + uniform() - 1)));
+      const { interval } = unwrap(agreement({ predictedMs, measuredMs }, { uniform })).scale;
+      if (interval!.low <= 2 && 2 <= interval!.high) inside++;
+    }
+    // Percentile intervals of a median of 40: 95 % within a few points, and three standard errors of 60 experiments.
+    expect(inside / experiments).toBeGreaterThan(0.85);
+    const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8);
+    const measuredMs = of(2, 1, 4, 3, 6, 5, 8, 7);
+    expect(agree({ predictedMs, measuredMs })).toEqual(agree({ predictedMs, measuredMs }));
+  });
+});
