@@ -83,7 +83,7 @@ export class App {
     await this.engine.connect();
     await Promise.all([this.preferences.load(), this.library.load()]);
     if (this.location.studyId === null && this.preferences.lastAddress)
-      this.location.restore(this.preferences.lastAddress);
+      this.location.resume(this.preferences.lastAddress);
     if (!this.study) {
       const newest = [...this.library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
       this.location.openStudy(newest?.id ?? null);

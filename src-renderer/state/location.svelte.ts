@@ -80,7 +80,11 @@ export class Location {
   constructor(views: readonly ViewId[]) {
     this.#views = views;
     this.#read();
-    window.addEventListener('hashchange', () => this.#read());
+    window.addEventListener('hashchange', () => {
+      const before = this.href;
+      this.#read();
+      if (this.studyId === null) this.resume(before);
+    });
   }
 
   get view(): ViewId {
@@ -146,8 +150,13 @@ export class Location {
     this.#write(this.#view, params, !options.push);
   }
 
-  restore(href: string): void {
-    history.replaceState(null, '', href);
+  /** Goes on from an earlier address: to its study and run or, where the present address names no view, to all of it. */
+  resume(earlier: string): void {
+    const named = /^#\/?[^?]/.test(window.location.hash);
+    const params = new URLSearchParams(named ? this.#query : '');
+    for (const [key, value] of new URLSearchParams(earlier.split('?')[1] ?? ''))
+      if (!named || ((key === 'study' || key === 'run') && !params.has(key))) params.set(key, value);
+    history.replaceState(null, '', named ? `#/${this.#view}?${params}` : earlier);
     this.#read();
   }
 }

@@ -82,6 +82,16 @@ test('a killed engine: what is on screen stays, and the page goes on when it is 
   await host.interrupt();
 });
 
+test('an address that names a view only shows it of the study that was open, or of the last', async ({ page, own }) => {
+  await open(page, own, '#/ranking');
+  await expect(rankRows(page).first()).toBeVisible();
+  await page.evaluate(() => (window.location.hash = '#/runs'));
+  await expect(page.getByRole('heading', { name: 'Runs', level: 1 })).toBeVisible();
+  await expect(page.getByRole('row', { name: /Acts propagation/ }).first()).toBeVisible();
+  await page.evaluate(() => (window.location.hash = '#/ranking'));
+  await expect(rankRows(page).first()).toBeVisible();
+});
+
 test('an address passed on opens the same view, order, filter and selection', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);

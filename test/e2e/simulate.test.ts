@@ -1,0 +1,37 @@
+import { expect, open, test } from './fixtures/browser.ts';
+import { predicted, rankRows } from './fixtures/page.ts';
+
+// The second fidelity, from the ranking: simulate what the model likes best, and look at one launch in time.
+
+test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('3');
+  await rankRows(page).first().click();
+  const order = page.getByRole('combobox', { name: /^Sorted by/ });
+  await expect(order).toContainText('predicted');
+  await page.keyboard.press('s');
+  // Every one of the twenty has a simulated time, and the one below has none.
+  const rows = rankRows(page);
+  await expect(rows.nth(20)).toContainText('not run');
+  for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 45_000 });
+  const inspector = page.getByRole('complementary', { name: 'Selected design' });
+  await expect(inspector.getByRole('row', { name: /^95 % interval 0\.\d+ to 0\.\d+, \d+ seeds$/ })).toBeVisible();
+  await order.click();
+  await page.getByRole('option', { name: /simulated/i }).click();
+  await expect(page).toHaveURL(/sort=simulatedMs/);
+  await expect(rows.nth(20)).toContainText('not run');
+});
+
+test('T shows one launch in time, another replication, and Escape goes back', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('3');
+  await rankRows(page).nth(2).click();
+  await page.keyboard.press('t');
+  const sheet = page.getByRole('dialog');
+  await expect(sheet.getByText(/^Replication 1: the kernel takes [\d.,]+/)).toBeVisible({ timeout: 30_000 });
+  await page.keyboard.press('Escape');
+  await expect(sheet).toBeHidden();
+  await expect(page).not.toHaveURL(/timeline/);
+});
