@@ -1,0 +1,182 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { refuse, shown } from './source.ts';
+
+/** A member of the outermost object, or of one that is taken apart. */
+export interface JsonMember {
+  readonly key: string;
+  /** Key of the container that is taken apart, or `null` for a member of the outermost object. */
+  readonly container: string | null;
+  /** Position within the container, from 0. */
+  readonly position: number;
+  /** Line of its first byte, from 1. */
+  readonly line: number;
+  readonly value: unknown;
+}
+
+/** Longest single member: a container that is taken apart may be as long as the file. */
+const MAX_MEMBER_BYTES = 8 * 2 ** 20;
+/** Other work gets its turn this often, ms. */
+const TURN_MS = 8;
+
+const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
+const NEWLINE = 0x0a;
+
+/** Thrown and caught here: the text ends in the middle. */
+const CUT_OFF = Symbol('cut off');
+
+/**
+ * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that a large
+ * file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and infinities, which
+ * Python writes, are read as `null`. Member names are values, never keys of an object of ours.
+ *
+ * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a member of
+ * more than `MAX_MEMBER_BYTES`.
+ */
+export async function eachJsonMember(
+  bytes: Uint8Array,
+  label: string,
+  apart: readonly string[],
+  take: (member: JsonMember) => void,
+): Promise<{ readonly whole: boolean }> {
+  const decoder = new TextDecoder('utf-8');
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  let line = 1;
+  let turn = performance.now();
+
+  const skipSpace = (): void => {
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (byte === NEWLINE) line++;
+      else if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return;
+    }
+  };
+  const unexpected = (expected: string): never =>
+    refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))}; expected ${expected}`);
+  /** Moves past one of these bytes and gives it. */
+  const step = (expected: readonly number[], words: string): number => {
+    skipSpace();
+    if (at >= bytes.length) throw CUT_OFF;
+    const byte = bytes[at];
+    if (!expected.includes(byte)) unexpected(words);
+    at++;
+    return byte;
+  };
+  const skipString = (): void => {
+    for (at++; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) {
+        at++;
+        return;
+      }
+      if (byte === BACKSLASH) at++;
+    }
+    throw CUT_OFF;
+  };
+  /** Moves past a value, looking at strings and brackets only. */
+  const skipValue = (): void => {
+    const first = bytes[at];
+    if (first === QUOTE) return skipString();
+    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+      while (at < bytes.length && /[\w.+-]/.test(String.fromCharCode(bytes[at]))) at++;
+      if (at === bytes.length) throw CUT_OFF;
+      return;
+    }
+    let depth = 0;
+    while (at < bytes.length) {
+      const byte = bytes[at];
+      if (byte === QUOTE) {
+        skipString();
+        continue;
+      }
+      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+      else if (byte === NEWLINE) line++;
+      at++;
+      if (depth === 0) return;
+    }
+    throw CUT_OFF;
+  };
+  const readValue = (): unknown => {
+    skipSpace();
+    if (at >= bytes.length) throw CUT_OFF;
+    const start = at;
+    const startLine = line;
+    skipValue();
+    if (at - start > MAX_MEMBER_BYTES) {
+      refuse(label, { line: startLine }, `a member of ${at - start} bytes; expected at most ${MAX_MEMBER_BYTES}`);
+    }
+    const text = decoder.decode(bytes.subarray(start, at));
+    try {
+      return parsedValue(text);
+    } catch {
+      return refuse(label, { line: startLine }, `${shown(text)}; expected a JSON value`);
+    }
+  };
+  const readKey = (): string => {
+    skipSpace();
+    if (at >= bytes.length) throw CUT_OFF;
+    if (bytes[at] !== QUOTE) unexpected('a name in quotation marks');
+    const key = readValue() as string;
+    step([COLON], '":" after a name');
+    return key;
+  };
+  /** Whether the container that starts here is empty; moves past its end where it is. */
+  const isEmpty = (close: number): boolean => {
+    skipSpace();
+    if (bytes[at] !== close) return false;
+    at++;
+    return true;
+  };
+
+  const readContainer = async (container: string): Promise<void> => {
+    const open = step([OPEN_BRACE, OPEN_BRACKET], `a list or an object of "${container}"`);
+    const close = open === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+    if (isEmpty(close)) return;
+    for (let position = 0; ; position++) {
+      skipSpace();
+      const here = line;
+      const key = open === OPEN_BRACE ? readKey() : String(position);
+      take({ key, container, position, line: here, value: readValue() });
+      const next = step([COMMA, close], `"," or "${String.fromCharCode(close)}" after an entry`);
+      if (next === close) return;
+      if (performance.now() - turn > TURN_MS) {
+        await nextTurn();
+        turn = performance.now();
+      }
+    }
+  };
+
+  try {
+    step([OPEN_BRACE], 'a JSON object');
+    if (!isEmpty(CLOSE_BRACE)) {
+      for (let position = 0; ; position++) {
+        skipSpace();
+        const here = line;
+        const key = readKey();
+        if (apart.includes(key)) await readContainer(key);
+        else take({ key, container: null, position, line: here, value: readValue() });
+        if (step([COMMA, CLOSE_BRACE], '"," or "}" after a member') === CLOSE_BRACE) break;
+      }
+    }
+    skipSpace();
+    if (at < bytes.length) unexpected('nothing after the last bracket');
+    return { whole: true };
+  } catch (error) {
+    if (error === CUT_OFF) return { whole: false };
+    throw error;
+  }
+}
+
+/** A JSON value in which `NaN` and infinities stand for `null`. Throws where it is none. */
+function parsedValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const plain = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (found) =>
+      found.startsWith('"') ? found : 'null',
+    );
+    if (plain === text) throw error;
+    return JSON.parse(plain);
+  }
+}

@@ -1,0 +1,394 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CaseResult } from '../domain/benchmark.ts';
+import type { Design } from '../domain/design.ts';
+import { ok, type Result } from '../domain/result.ts';
+import { parseBalancing } from '../models/balancing/parse.ts';
+import { eachJsonMember, type JsonMember } from './json-members.ts';
+import { caught, refuse, shown } from './source.ts';
+
+/** What a file of Kernel Tuner holds: a search space as it was measured. */
+export interface KernelTunerFile {
+  readonly format: 'cache' | 't4';
+  /** `null` where the file does not say, as T4 files do not. */
+  readonly kernel: string | null;
+  readonly deviceName: string | null;
+  /** Everything else that the head of the file says, as far as it is plain. */
+  readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
+  readonly cases: readonly TunedCase[];
+  readonly warnings: readonly string[];
+}
+
+/** `device`: of a configuration that says which it is for, as files of Lockstep do. */
+export interface TunedCase extends CaseResult {
+  readonly device: string | null;
+}
+
+/** Twenty times the largest published search spaces of one kernel. */
+const MAX_CONFIGURATIONS = 2 ** 20;
+/** Times of all configurations together: 64 MB of numbers. */
+const MAX_TIMES = 2 ** 23;
+/** Other work gets its turn after so many. */
+const CASES_PER_TURN = 20_000;
+const MAX_PARAMETERS = 200;
+const MAX_TEXT = 4000;
+/** How invalid configurations were written before they had names. */
+const INVALID_TIME = 1e20;
+
+/** Error classes of Kernel Tuner, in words. */
+const ERRORS: ReadonlyMap<string, string> = new Map([
+  ['InvalidConfig', 'refused by a restriction, or more than the device allows'],
+  ['CompilationFailedConfig', 'did not compile'],
+  ['RuntimeFailedConfig', 'failed when it ran'],
+]);
+
+/** T4's `invalidity`, in words. */
+const INVALIDITY: ReadonlyMap<string, string> = new Map([
+  ['timeout', 'took too long'],
+  ['compile', 'did not compile'],
+  ['runtime', 'failed when it ran'],
+  ['correctness', 'gave a wrong result'],
+  ['constraints', 'refused by a constraint'],
+]);
+
+/** Milliseconds of one of a unit, spelled as files spell it. */
+const UNITS_MS: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['ms', 1],
+  ['milisecond', 1],
+  ['miliseconds', 1],
+  ['millisecond', 1],
+  ['milliseconds', 1],
+  ['s', 1000],
+  ['sec', 1000],
+  ['second', 1000],
+  ['seconds', 1000],
+  ['us', 1e-3],
+  ['µs', 1e-3],
+  ['microsecond', 1e-3],
+  ['microseconds', 1e-3],
+  ['ns', 1e-6],
+  ['nanosecond', 1e-6],
+  ['nanoseconds', 1e-6],
+]);
+
+type Fields = Readonly<Record<string, unknown>>;
+type Place = { readonly line: number };
+type Configuration = Record<string, number | string | boolean>;
+
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const field = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);
+const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < INVALID_TIME;
+const got = (value: unknown): string => shown(value === undefined ? 'nothing' : (JSON.stringify(value) ?? 'nothing'));
+
+/**
+ * Reads a cache file or a T4 results file (schemas 1.0.0) of github.com/KernelTuner/kernel_tuner, every configuration with every
+ * repeat. A cache may end anywhere after an entry: files of runs that were stopped do. A configuration without a time says why:
+ * an error class in place of the time or under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing
+ * else is said; a configuration that gives one time and no repeats has that one.
+ *
+ * A T4 file of Lockstep holds predictions: its configurations come back as designs of the unit loop with a predicted time and
+ * none measured.
+ *
+ * Fails, with the line, on what is neither, a value of another kind than the format has, or more than `MAX_CONFIGURATIONS`.
+ *
+ * @param kernelName name of the kernel where the file gives none
+ */
+export function parseKernelTuner(
+  bytes: Uint8Array,
+  label: string,
+  kernelName: string,
+): Promise<Result<KernelTunerFile>> {
+  return caught<KernelTunerFile>(async () => {
+    const head: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+    const raw: RawCase[] = [];
+    const seen = new Set<string>();
+    let format: KernelTunerFile['format'] | undefined;
+    let parameterNames: ReadonlySet<string> | undefined;
+    let times = 0;
+    const { whole } = await eachJsonMember(bytes, label, ['cache', 'results'], (member) => {
+      if (member.container === null) {
+        head[member.key] = member.value;
+        return;
+      }
+      if (raw.length === 0) format = member.container === 'cache' ? 'cache' : 't4';
+      if (format !== (member.container === 'cache' ? 'cache' : 't4')) {
+        refuse(label, member, `both "cache" and "results"; expected one of them`);
+      }
+      if (raw.length === MAX_CONFIGURATIONS) {
+        refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations; expected at most that many`);
+      }
+      if (format === 'cache') parameterNames ??= namesOf(head, label, member);
+      const read = parameterNames ? cacheCase(member, parameterNames, label) : t4Case(member, label);
+      seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
+      times += read.times.length;
+      if (times > MAX_TIMES) refuse(label, member, `more than ${MAX_TIMES} times; expected at most that many`);
+      raw.push(read);
+    });
+    if (!format) {
+      const keys = Object.keys(head).slice(0, 8).map(shown).join(', ') || 'none';
+      refuse(
+        label,
+        { line: 1 },
+        `no configurations (members: ${keys}); expected a "cache" or "results" of Kernel Tuner with at least one`,
+      );
+    }
+
+    const warnings: string[] = [];
+    if (!whole) {
+      warnings.push(
+        format === 'cache'
+          ? `the file lacks its closing brackets, as caches of a stopped run do; ${raw.length} configurations were read`
+          : `the file is cut off after ${raw.length} configurations`,
+      );
+    }
+    const metadata = isFields(head.metadata) ? head.metadata : {};
+    const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
+    const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', label, 'metadata.timeunit', { line: 1 });
+    const kernel = text(head.kernel_name);
+    const cases: TunedCase[] = [];
+    for (const entry of raw) {
+      const position = cases.length;
+      const lockstep = predicted ? lockstepCase(entry, position) : null;
+      cases.push(lockstep ?? measuredCase(entry, position, kernel ?? kernelName, fileUnitMs));
+      if (position % CASES_PER_TURN === 0) await nextTurn();
+    }
+    if (predicted) warnings.push('a file of Lockstep: its times are predictions, nothing in it was measured');
+    const single = cases.filter((one) => one.timesMs.length === 1).length;
+    if (single > 0) warnings.push(`${single} configurations give one time and no repeats`);
+    const repeated = cases.length - seen.size;
+    if (repeated > 0) warnings.push(`${repeated} configurations are there more than once`);
+    return ok({
+      format,
+      kernel,
+      deviceName: text(head.device_name) ?? text(field(metadata, 'device_name')),
+      head: plainHead(head),
+      cases,
+      warnings,
+    });
+  });
+}
+
+/** A configuration before its unit is known. */
+interface RawCase {
+  readonly configuration: Configuration;
+  readonly times: readonly number[];
+  /** Milliseconds of the unit of `times`, where the entry itself says it. */
+  readonly unitMs: number | null;
+  readonly failure: string | null;
+  readonly correct: boolean | null;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs: number): TunedCase {
+  const scale = raw.unitMs ?? fileUnitMs;
+  return {
+    case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration: raw.configuration } },
+    device: null,
+    timesMs: scale === 1 ? raw.times : raw.times.map((time) => time * scale),
+    failure: raw.failure,
+    correct: raw.correct,
+    values: raw.values,
+    warmUpMs: [],
+    clockMhz: null,
+    compiled: null,
+    checkMessage: '',
+  };
+}
+
+/** What Lockstep wrote comes back as the design it was; `null` where a field of it is missing. */
+function lockstepCase({ configuration, times, unitMs: scale }: RawCase, position: number): TunedCase | null {
+  const whole = (name: string): number | null => {
+    const value = field(configuration, name);
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  };
+  const [device, loop, balancing] = ['device', 'loop', 'balancing'].map((name) => text(field(configuration, name)));
+  const units = field(configuration, 'units_per_thread');
+  const [threadsPerUnit, blockThreads, gridBlocks, registerCap] = [
+    'threads_per_unit',
+    'block_size_x',
+    'grid_size_x',
+    'register_cap',
+  ].map(whole);
+  if (!device || !threadsPerUnit || !blockThreads || !gridBlocks || registerCap === null) return null;
+  if ((loop !== 'nested' && loop !== 'flattened') || !balancing || !parseBalancing(balancing).ok) return null;
+  if (typeof units !== 'number' || !(units >= 0) || times.length !== 1) return null;
+  const design: Design = {
+    threadsPerUnit,
+    unitsPerThread: units,
+    loop,
+    balancing,
+    blockThreads,
+    gridBlocks,
+    registerCap: registerCap === 0 ? null : registerCap,
+  };
+  const predictedMs = times[0] * (scale ?? 1);
+  return {
+    case: { id: `c${position}`, benchmark: 'unit-loop', parameters: { design, designIndex: null, predictedMs } },
+    device,
+    timesMs: [],
+    failure: null,
+    correct: null,
+    values: {},
+    warmUpMs: [],
+    clockMhz: null,
+    compiled: null,
+    checkMessage: '',
+  };
+}
+
+/** Names of the tuned parameters, which stand before the entries of a cache. */
+function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string> {
+  const { tune_params_keys: keys, tune_params: parameters } = head;
+  const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
+  if (!names) {
+    return refuse(label, place, 'an entry before "tune_params_keys"; expected the names of the parameters first');
+  }
+  if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
+    return refuse(label, place, `tune_params_keys ${got(keys)}; expected at most ${MAX_PARAMETERS} names`);
+  }
+  return new Set(names);
+}
+
+/** Fields of a cache's entry that are neither a parameter nor a measured number of its own. */
+const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
+
+function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
+  const place = { line };
+  if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}; expected an object`);
+  const configuration = configurationOf(value, [...names], label, place);
+  const values: [string, number][] = [];
+  for (const [name, item] of Object.entries(value)) {
+    if (typeof item === 'number' && !names.has(name) && !NOT_VALUES.has(name) && !FORBIDDEN_NAMES.has(name)) {
+      if (name !== 'time' || isTime(item)) values.push([name, item]);
+    }
+  }
+  const time = field(value, 'time');
+  const error = errorIn(value) ?? errorIn(time) ?? (typeof time === 'string' ? time : null);
+  const { times, failure } = timesOf(field(value, 'times'), time, error, label, place);
+  return { configuration, times, failure, unitMs: null, correct: null, values: Object.fromEntries(values) };
+}
+
+function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
+  const place = { line };
+  if (!isFields(value)) return refuse(label, place, `result ${position} is ${got(value)}; expected an object`);
+  const chosen = field(value, 'configuration');
+  if (!isFields(chosen)) {
+    return refuse(label, place, `configuration ${got(chosen)} of result ${position}; expected an object`);
+  }
+  const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
+  const timings = field(value, 'times');
+  if (timings !== undefined && !isFields(timings)) {
+    return refuse(label, place, `times ${got(timings)} of result ${position}; expected an object`);
+  }
+  const values: [string, number][] = [];
+  for (const [name, item] of Object.entries(timings ?? {})) {
+    if (typeof item === 'number' && !FORBIDDEN_NAMES.has(name)) {
+      // The published files say `compilation` where the schema says `compilation_time`.
+      values.push([name === 'compilation' ? 'compilation_time' : name, item]);
+    }
+  }
+  let time: unknown;
+  let scale: number | null = null;
+  const measurements = field(value, 'measurements');
+  for (const item of Array.isArray(measurements) ? measurements : []) {
+    if (!isFields(item)) continue;
+    const name = field(item, 'name');
+    const measured = field(item, 'value');
+    if (name === 'time') {
+      time = measured;
+      const unit = field(item, 'unit');
+      if (unit !== undefined && unit !== '') scale = unitMs(unit, label, 'unit of time', place);
+    }
+    if (typeof name !== 'string' || FORBIDDEN_NAMES.has(name) || name.length > MAX_TEXT) continue;
+    if (typeof measured === 'number' && (name !== 'time' || isTime(measured))) values.push([name, measured]);
+  }
+  const invalidity = text(field(value, 'invalidity')) ?? 'correct';
+  const named = typeof time === 'string' ? time : errorIn(time);
+  const wrong = invalidity === 'correct' ? null : (INVALIDITY.get(invalidity) ?? invalidity);
+  const error = wrong === null ? named : named === null ? wrong : `${named}: ${wrong}`;
+  const { times, failure } = timesOf(timings && field(timings, 'runtimes'), time, error, label, place);
+  return {
+    configuration,
+    times,
+    failure,
+    unitMs: scale,
+    // Kernel Tuner writes 1 for every result it has a time of, checked or not.
+    correct: invalidity === 'correctness' ? false : null,
+    values: Object.fromEntries(values),
+  };
+}
+
+/** Every repeat, or why there is none. */
+function timesOf(
+  repeats: unknown,
+  time: unknown,
+  error: string | null,
+  label: string,
+  place: Place,
+): { readonly times: readonly number[]; readonly failure: string | null } {
+  const failed = (failure: string) => ({ times: [], failure: failure.slice(0, MAX_TEXT) });
+  if (error !== null) {
+    const words = ERRORS.get(error);
+    return failed(words ? `${error}: ${words}` : error);
+  }
+  if (time === INVALID_TIME) return failed('invalid: its time is written as 1e20');
+  if (repeats !== undefined && repeats !== null && !Array.isArray(repeats)) {
+    return refuse(label, place, `repeats ${got(repeats)}; expected a list of times`);
+  }
+  const list: readonly unknown[] = repeats && repeats.length > 0 ? repeats : time === undefined ? [] : [time];
+  if (list.length === 0) return failed('the file gives no time for it');
+  const wrong = list.find((item) => !isTime(item));
+  if (wrong !== undefined) return failed(`a time of ${got(wrong)}; expected a number ≥ 0`);
+  return { times: list as readonly number[], failure: null };
+}
+
+/** `{"__error__": "RuntimeFailedConfig"}`, as newer versions write an error. */
+function errorIn(value: unknown): string | null {
+  if (!isFields(value)) return null;
+  const error = field(value, '__error__');
+  return error === undefined || error === null ? null : (text(error) ?? got(error));
+}
+
+function configurationOf(fields: Fields, names: readonly string[], label: string, place: Place): Configuration {
+  if (names.length > MAX_PARAMETERS) {
+    refuse(label, place, `${names.length} parameters; expected at most ${MAX_PARAMETERS}`);
+  }
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = field(fields, name);
+      if (FORBIDDEN_NAMES.has(name)) refuse(label, place, `a parameter called ${shown(name)}; expected another name`);
+      const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
+      if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT)) {
+        refuse(label, place, `parameter ${shown(name)} is ${got(value)}; expected a number, text, true or false`);
+      }
+      return [name, value as number | string | boolean];
+    }),
+  );
+}
+
+function unitMs(unit: unknown, label: string, what: string, place: Place): number {
+  const scale = typeof unit === 'string' ? UNITS_MS.get(unit.toLowerCase().trim()) : undefined;
+  return scale ?? refuse(label, place, `${what} ${got(unit)}; expected ms, s, us or ns`);
+}
+
+/** Text that says something; `null` for anything else. */
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_TEXT) : null;
+}
+
+const isScalar = (value: unknown): value is string | number =>
+  typeof value === 'number' || (typeof value === 'string' && value.length <= MAX_TEXT);
+
+/** Members of a file's head that are plain values or short lists of them. */
+function plainHead(head: Fields): KernelTunerFile['head'] {
+  const plain = Object.entries(head).filter(
+    ([key, value]) =>
+      !FORBIDDEN_NAMES.has(key) &&
+      key !== 'tune_params_keys' &&
+      (isScalar(value) || (Array.isArray(value) && value.length <= MAX_PARAMETERS && value.every(isScalar))),
+  );
+  return Object.fromEntries(plain.slice(0, MAX_PARAMETERS)) as KernelTunerFile['head'];
+}

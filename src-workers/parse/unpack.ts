@@ -1,0 +1,42 @@
+import { fail, ok, type Result } from '../domain/result.ts';
+
+/** The largest file that is taken in, as it is and unpacked: a million measured configurations, and no bomb. */
+export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
+
+/**
+ * A file's content, unpacked where it is gzip (by its first bytes, whatever its name says). Fails on a file or content of more
+ * than `limit` bytes, and on a damaged or cut-off archive.
+ */
+export async function unpacked(
+  bytes: Uint8Array,
+  label: string,
+  limit = MAX_IMPORT_BYTES,
+): Promise<Result<Uint8Array>> {
+  const tooLarge = (): Result<never> =>
+    fail('bad-input', `${label}: more than ${limit} bytes; expected at most that many`);
+  if (bytes.length > limit) return tooLarge();
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return ok(bytes);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream('gzip'));
+    for await (const part of stream) {
+      length += part.length;
+      if (length > limit) return tooLarge();
+      parts.push(part);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(
+      'bad-input',
+      `${label}: unpacking stopped after ${length} bytes (${reason}); expected a whole gzip file`,
+    );
+  }
+  const content = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    content.set(part, at);
+    at += part.length;
+  }
+  return ok(content);
+}
