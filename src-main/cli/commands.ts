@@ -19,6 +19,7 @@ interface Options {
 
 function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
   const simulated = rows.some((row) => row.simulated);
+  const measured = rows.some((row) => row.measured);
   const head = [
     'rank',
     'device',
@@ -30,6 +31,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     'cap',
     'predicted, ms',
     ...(simulated ? ['simulated, ms'] : []),
+    ...(measured ? ['measured, ms'] : []),
     'agg. loss',
     'occ. %',
     'limited by',
@@ -45,6 +47,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
     ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
+    ...(measured ? [row.measured?.medianMs.toPrecision(4) ?? '–'] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
     row.limitedBy.join(' '),
@@ -132,7 +135,7 @@ export async function rankCommand(
   const filter =
     options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
   if (!filter.ok) return reportFailure(terminal, filter.error);
-  const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value.simulated);
+  const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value);
   if (options.json) printJson(terminal, { runId: id.value, rows: rows.map(plainRow) });
   else printDesigns(terminal, rows);
   return EXIT_OK;
@@ -178,15 +181,16 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
   }
   const lines: [string, string][] = [
     ['Run', `${value.id}, ${value.name}`],
-    ['Study', value.study.name],
+    ...(value.study ? [['Study', value.study.name] as [string, string]] : []),
+    ['Kind', value.sourceRunId === null ? value.kind : `${value.kind} of run ${value.sourceRunId}`],
     ['State', value.error ? `${value.state}: ${value.error}` : value.state],
     ['Started', value.startedAt],
     ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
     [
-      'Designs',
+      value.kind === 'bench' || value.kind === 'import' ? 'Cases' : 'Designs',
       `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
     ],
-    ['Devices', value.devices.map((device) => device.name).join(', ')],
+    ['Devices', value.devices.map((device) => device.name).join(', ') || '–'],
     ['Versions', `Lockstep ${value.appVersion}, ${value.modelVersion}, seed ${value.seed}`],
     ['Machine', value.machine],
     ['Tags', value.tags.join(', ') || '–'],

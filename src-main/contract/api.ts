@@ -66,22 +66,24 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs a run of kind `simulate` plays; null for other kinds. */
+  /** The sweep whose designs a run simulates or measures; null where there is none. */
   readonly sourceRunId: number | null;
-  /** Of a run of kind `simulate`: the designs it was asked for. */
+  /** Of a run of kind `simulate`, `bench` or `import`: the designs or cases it was asked for. */
   readonly enumerated: number;
-  /** Of a run of kind `simulate`: the designs that are done. */
+  /** Of a run of kind `simulate`: the designs that are done. Of `bench` and `import`: the cases that have a result. */
   readonly valid: number;
+  /** Of `bench` and `import`: the cases that failed. */
   readonly invalid: number;
   readonly bytes: number;
-  /** Predicted, or of a run of kind `simulate` the least simulated mean. */
+  /** Predicted; of `simulate` the least simulated mean, of `bench` and `import` the least measured median. */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
 }
 
 export interface RunDetail extends RunSummary {
-  readonly study: Study;
+  /** Null for measurements that belong to no study. */
+  readonly study: Study | null;
   readonly devices: readonly Device[];
   readonly appVersion: string;
   readonly modelVersion: string;
@@ -110,6 +112,19 @@ export interface SimulatedTime {
   readonly timesMs: readonly number[];
   /** False where the most replications allowed left the interval wider than asked for. */
   readonly precise: boolean;
+}
+
+/** What was measured of one design on the very device it was predicted for, ms. */
+export interface MeasuredDesignTime {
+  /** The run of kind `bench` or `import` it came from; of several the newest counts. */
+  readonly runId: number;
+  readonly medianMs: number;
+  /** 95 % confidence interval of the median; null with too few repeats for one. */
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+  readonly repeats: number;
+  /** Name of the device, as it told it. */
+  readonly measuredOn: string;
 }
 
 /** One simulated design of a sweep. */
@@ -161,8 +176,9 @@ export interface RankRow {
   /** By predicted time within the filter, from 1; 0 where the design has none. */
   readonly rank: number;
   /**
-   * True where the time cannot be told from the best of the list. Where both this design and the run's best simulated one
-   * were simulated: their intervals overlap. Otherwise: the prediction is within the model's own error of the best.
+   * True where the time cannot be told from the best of the list. Where both this design and the list's best of the same
+   * fidelity were measured or simulated: their intervals overlap. Otherwise: the prediction is within the model's own error
+   * of the best.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -175,6 +191,8 @@ export interface RankRow {
   /** NaN where the design is invalid. */
   readonly predictedMs: number;
   readonly simulated: SimulatedTime | null;
+  /** Measured on the device of this row, known by its name; what another device needed is in the comparison of its run alone. */
+  readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
   readonly occupancyFraction: number;
@@ -217,6 +235,8 @@ export interface RankPage {
   readonly total: number;
   /** Rows of the filter that were simulated. */
   readonly simulated: number;
+  /** Rows of the filter that were measured on their device. */
+  readonly measured: number;
   readonly offset: number;
   readonly rows: readonly RankRow[];
   /** Number of leading designs (by time, within the filter) that the model cannot tell apart, and the relative width of that band. */

@@ -46,7 +46,11 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     devices.push({
       device,
       best: valid
-        ? { ...rankRow(view, shown, rank, rank <= ties), simulated: view.simulated.times.get(shown) ?? null }
+        ? {
+            ...rankRow(view, shown, rank, rank <= ties),
+            simulated: view.simulated.times.get(shown) ?? null,
+            measured: view.measured.get(shown) ?? null,
+          }
         : null,
       valid: list.length,
       ties,

@@ -121,7 +121,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   let designsPerMs = FIRST_GUESS_DESIGNS_PER_MS;
 
   const stopListening = store.value.onExternalChange(() => {
-    views.dropSimulations();
+    views.dropFindings();
     emit('store.changed', { what: 'all' });
   });
 
@@ -145,7 +145,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   const simulate: Engine['simulate'] = async (input) => {
     const view = await openRun(input.runId);
     if (!view.ok) return view;
-    const handle = await simulateBest(context, view.value, input, views.dropSimulations);
+    const handle = await simulateBest(context, view.value, input, views.dropFindings);
     if (!handle.ok) return handle;
     follow(handle.value);
     changed('runs');
@@ -156,7 +156,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     const request = simulationRequest(run);
     if (!request.ok) return request;
     const view = await openRun(request.value.sourceRunId);
-    return view.ok ? resumeSimulations(context, view.value, run, views.dropSimulations) : view;
+    return view.ok ? resumeSimulations(context, view.value, run, views.dropFindings) : view;
   };
 
   const runsOf = async (studyId: number): Promise<readonly number[]> => {
@@ -374,7 +374,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'runs.get': async ({ id }) => {
       const run = await context.store.getRun(id);
       if (!run.ok) return run;
-      const study = runStudy(run.value);
+      const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
       if (!study.ok) return study;
       const now = run.value.studyId === null ? null : await locate(run.value.studyId);
       const disk = await context.store.diskUse();
@@ -382,13 +382,13 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const machine = run.value.machine;
       const detail: RunDetail = {
         ...(await summaryWithSource(context, run.value, bytes)),
-        study: study.value.study,
+        study: study.value?.study ?? null,
         devices: run.value.devices,
         appVersion: run.value.appVersion,
         modelVersion: run.value.modelVersions.prediction ?? '',
         seed: run.value.seed ?? 0,
         machine: typeof machine === 'object' && machine !== null ? Object.values(machine).join(', ') : String(machine),
-        staleFields: staleFields(study.value, now?.ok ? now.value : null),
+        staleFields: study.value ? staleFields(study.value, now?.ok ? now.value : null) : [],
       };
       return ok(detail);
     },
@@ -405,7 +405,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const done = await context.store.deleteRuns([id]);
       if (done.ok) {
         views.drop(id);
-        views.dropSimulations();
+        views.dropFindings();
         changed('runs');
       }
       return done;
@@ -413,7 +413,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'runs.restore': async ({ id }) => {
       const done = await context.store.restoreRuns([id]);
       if (done.ok) {
-        views.dropSimulations();
+        views.dropFindings();
         changed('runs');
       }
       return done;
@@ -529,6 +529,11 @@ function resolved(law: LengthLaw): ResolvedWorkload {
     support: law.support,
     probability: law.probability,
   };
+}
+
+/** Measurements of the device itself, and imported files, have no study. */
+function belongsToStudy({ study }: RunRecord): boolean {
+  return typeof study === 'object' && study !== null && 'study' in study;
 }
 
 /** What changed in a study since a run was made with it. The name, description and seed do not change a prediction. */

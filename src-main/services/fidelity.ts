@@ -1,7 +1,11 @@
-import type { SimulationOfRun } from '../../db/records.ts';
+import type { MeasurementOfRun, SimulationOfRun } from '../../db/records.ts';
 import type { StoreClient } from '../../db/store-api.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
-import type { RankRow, SimulatedTime } from '../contract/api.ts';
+import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../contract/api.ts';
+import { isSameDevice } from './measured-device.ts';
+import { measuredTime } from './measured.ts';
 
 /** What is known of a sweep's designs beyond their prediction. */
 export interface SimulatedDesigns {
@@ -52,36 +56,107 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
   return records.ok ? ok(simulatedDesigns(records.value)) : records;
 }
 
-/** Whether two simulated means cannot be told apart: their intervals overlap. */
-export function intervalsOverlap(a: SimulatedTime, b: SimulatedTime): boolean {
+/** Times of a sweep's designs measured on the very device of their rows, by design index. */
+export type MeasuredDesigns = ReadonlyMap<number, MeasuredDesignTime>;
+
+/**
+ * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long it
+ * takes there: the devices are held to be the same by their names (`isSameDevice`). Whatever else was measured stays in the
+ * comparison of its run, where both devices are named. Designs with a wrong result have no time.
+ * @param records oldest first: of a design measured twice the newest counts
+ */
+export function measuredDesigns(
+  records: readonly MeasurementOfRun[],
+  devices: readonly Device[],
+  measuredBy: ReadonlyMap<number, Pick<MeasuringDevice, 'name' | 'multiprocessors'>>,
+): MeasuredDesigns {
+  const times = new Map<number, MeasuredDesignTime>();
+  for (const record of records) {
+    const { designIndex, runId, failure, correct, deviceId } = record;
+    const device = devices.find(({ id }) => id === deviceId);
+    const measuring = measuredBy.get(runId);
+    if (designIndex === null || !device || !measuring || !isSameDevice(device, measuring)) continue;
+    const time = failure === null && correct !== false ? measuredTime(record) : null;
+    if (!time) continue;
+    const { medianMs, lowMs, highMs, repeats } = time;
+    times.set(designIndex, { runId, medianMs, lowMs, highMs, repeats, measuredOn: measuring.name });
+  }
+  return times;
+}
+
+export async function loadMeasuredDesigns(
+  store: StoreClient,
+  sweepRunId: number,
+  devices: readonly Device[],
+): Promise<Result<MeasuredDesigns>> {
+  const records = await store.listMeasurementsOf(sweepRunId);
+  if (!records.ok) return records;
+  const measuredBy = new Map<number, MeasuringDevice>();
+  for (const runId of new Set(records.value.map((record) => record.runId))) {
+    const run = await store.getRun(runId);
+    if (!run.ok) return run;
+    const device = run.value.measuringDevice as MeasuringDevice | null;
+    if (device) measuredBy.set(runId, device);
+  }
+  return ok(measuredDesigns(records.value, devices, measuredBy));
+}
+
+interface Interval {
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+}
+
+/** Whether two times of one fidelity cannot be told apart: their intervals overlap. Without an interval nothing is told. */
+export function intervalsOverlap(a: Interval, b: Interval): boolean {
+  if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
 }
 
-/**
- * A predicted row with what the simulator found of its design: the one place where fidelities meet.
- * @param best the fastest simulated design of the list the row is in, if any
- */
-export function atBestFidelity(row: RankRow, { times }: SimulatedDesigns, best: number | undefined): RankRow {
-  const simulated = times.get(row.designIndex);
-  if (!simulated || row.invalid !== null) return row;
-  const fastest = best === undefined ? undefined : times.get(best);
-  return {
-    ...row,
-    timeMs: simulated.meanMs,
-    fidelity: 'simulated',
-    simulated,
-    tied: fastest ? intervalsOverlap(simulated, fastest) : row.tied,
-  };
+/** What is known of a sweep's designs beyond their prediction. */
+export interface Findings {
+  readonly simulated: SimulatedDesigns;
+  readonly measured: MeasuredDesigns;
+}
+
+/** The fastest designs of a list at each fidelity, where it has any. */
+export interface FastestFound {
+  readonly simulated: SimulatedTime | null;
+  readonly measured: MeasuredDesignTime | null;
+}
+
+/** @param isListed whether a design is in the list */
+export function fastestFound({ simulated, measured }: Findings, isListed: (design: number) => boolean): FastestFound {
+  const first = simulated.order.find(isListed);
+  let fastest: MeasuredDesignTime | null = null;
+  for (const [design, time] of measured)
+    if (isListed(design) && (fastest === null || time.medianMs < fastest.medianMs)) fastest = time;
+  return { simulated: first === undefined ? null : simulated.times.get(first)!, measured: fastest };
+}
+
+/** A predicted row with what was simulated and measured of its design: the one place where fidelities meet. */
+export function atBestFidelity(row: RankRow, findings: Findings, fastest: FastestFound): RankRow {
+  if (row.invalid !== null) return row;
+  const simulated = findings.simulated.times.get(row.designIndex) ?? null;
+  const measured = findings.measured.get(row.designIndex) ?? null;
+  if (measured) {
+    const tied = fastest.measured
+      ? measured === fastest.measured || intervalsOverlap(measured, fastest.measured)
+      : row.tied;
+    return { ...row, timeMs: measured.medianMs, fidelity: 'measured', simulated, measured, tied };
+  }
+  if (!simulated) return row;
+  const tied = fastest.simulated ? intervalsOverlap(simulated, fastest.simulated) : row.tied;
+  return { ...row, timeMs: simulated.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
 /**
  * Rows of one list, each at its best fidelity.
  * @param rows by prediction, all of the designs that are of interest
  */
-export function rowsAtBestFidelity(rows: readonly RankRow[], simulated: SimulatedDesigns): readonly RankRow[] {
+export function rowsAtBestFidelity(rows: readonly RankRow[], findings: Findings): readonly RankRow[] {
   const listed = new Set(rows.map((row) => row.designIndex));
-  const best = simulated.order.find((design) => listed.has(design));
-  return rows.map((row) => atBestFidelity(row, simulated, best));
+  const fastest = fastestFound(findings, (design) => listed.has(design));
+  return rows.map((row) => atBestFidelity(row, findings, fastest));
 }
 
 /**

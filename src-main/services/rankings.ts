@@ -4,7 +4,7 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
-import { atBestFidelity, simulatedFirst } from './fidelity.ts';
+import { atBestFidelity, fastestFound, simulatedFirst } from './fidelity.ts';
 import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
 
 /** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
@@ -48,12 +48,13 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     column === 'simulatedMs'
       ? simulatedFirst(byTime, simulated, descending)
       : rankedDesigns(view.ranking, filter.value, column);
+  const fastest = fastestFound(view, (design) => rankOf(design) > 0);
   const rows: RankRow[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
     const design = list[descending ? list.length - 1 - at : at]!;
     const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
-    const row = atBestFidelity(predicted, view.simulated, simulated[0]);
+    const row = atBestFidelity(predicted, view, fastest);
     rows.push(input.detail ? detailed(view, row) : row);
   }
   let baseline: RankRow | null = null;
@@ -67,6 +68,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     matching: list.length,
     total: view.ranking.columns.timeMs.length,
     simulated: simulated.length,
+    measured: [...view.measured.keys()].filter((design) => rankOf(design) > 0).length,
     offset: input.offset,
     rows,
     ties,
@@ -98,8 +100,8 @@ function ranker(view: RunView, byTime: Uint32Array): (design: number) => number 
 function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
   const rankOf = ranker(view, byTime);
   const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= tieLimitMs);
-  const best = view.simulated.order.find((other) => rankOf(other) > 0);
-  return detailed(view, atBestFidelity(row, view.simulated, best));
+  const fastest = fastestFound(view, (other) => rankOf(other) > 0);
+  return detailed(view, atBestFidelity(row, view, fastest));
 }
 
 /** See the contract's `ranking.plain`. */

@@ -16,21 +16,19 @@ import {
 import type { RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
-import { loadSimulatedDesigns, type SimulatedDesigns } from './fidelity.ts';
+import { loadMeasuredDesigns, loadSimulatedDesigns, type Findings } from './fidelity.ts';
 import { studyAxes, sweepPlan } from './plan.ts';
 import { locatedStudy } from './studies.ts';
 import type { RunStudy } from './sweeps.ts';
 import { planLengths, sharedLaw, unpackLengths } from './workloads.ts';
 
 /** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
-export interface RunView {
+export interface RunView extends Findings {
   readonly run: RunRecord;
   readonly study: RunStudy;
   readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
-  /** What has been simulated of its designs. */
-  readonly simulated: SimulatedDesigns;
 }
 
 /**
@@ -47,13 +45,13 @@ export interface RunViews {
   open(context: Context, runId: number): Promise<Result<RunView>>;
   /** Forgets a run: it changed or was deleted. */
   drop(runId: number): void;
-  /** Forgets what was simulated, of all runs; it is read again when it is needed. */
-  dropSimulations(): void;
+  /** Forgets what was simulated and measured, of all runs; it is read again when it is needed. */
+  dropFindings(): void;
 }
 
 export function createRunViews(): RunViews {
   const open = new Map<number, Promise<Result<Predictions>>>();
-  const simulated = new Map<number, Promise<Result<SimulatedDesigns>>>();
+  const findings = new Map<number, Promise<Result<Findings>>>();
   const predictionsOf = (context: Context, runId: number): Promise<Result<Predictions>> => {
     const known = open.get(runId);
     if (known) {
@@ -74,14 +72,14 @@ export function createRunViews(): RunViews {
     async open(context, runId) {
       const predictions = await predictionsOf(context, runId);
       if (!predictions.ok) return predictions;
-      let known = simulated.get(runId);
-      if (!known) simulated.set(runId, (known = loadSimulatedDesigns(context.store, runId)));
-      const designs = await known;
-      if (!designs.ok) simulated.delete(runId);
-      return designs.ok ? ok({ ...predictions.value, simulated: designs.value }) : designs;
+      let known = findings.get(runId);
+      if (!known) findings.set(runId, (known = loadFindings(context, runId, predictions.value.devices)));
+      const found = await known;
+      if (!found.ok) findings.delete(runId);
+      return found.ok ? ok({ ...predictions.value, ...found.value }) : found;
     },
     drop: (runId) => void open.delete(runId),
-    dropSimulations: () => simulated.clear(),
+    dropFindings: () => findings.clear(),
   };
 }
 
@@ -115,7 +113,14 @@ export async function runPlan(
   return ok({ study: study.value, plan });
 }
 
-type Predictions = Omit<RunView, 'simulated'>;
+async function loadFindings(context: Context, runId: number, devices: readonly Device[]): Promise<Result<Findings>> {
+  const simulated = await loadSimulatedDesigns(context.store, runId);
+  if (!simulated.ok) return simulated;
+  const measured = await loadMeasuredDesigns(context.store, runId, devices);
+  return measured.ok ? ok({ simulated: simulated.value, measured: measured.value }) : measured;
+}
+
+type Predictions = Omit<RunView, keyof Findings>;
 
 async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
   const run = await context.store.getRun(runId);
@@ -206,6 +211,7 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     fidelity: 'predicted',
     predictedMs: columns.timeMs[design]!,
     simulated: null,
+    measured: null,
     meanLoss: columns.meanLoss[design]!,
     aggregateLoss: columns.aggregateLoss[design]!,
     occupancyFraction: columns.occupancyFraction[design]!,

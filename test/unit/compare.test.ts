@@ -91,7 +91,7 @@ describe('the table of a comparison', () => {
       ...result.devices.map((entry) => ({ device: entry.device, entry })),
       { device: { ...result.devices[0]!.device, id: 'other' }, entry: null },
     ];
-    const rows = compareRows(compared, study, result, false, cuda);
+    const rows = compareRows(compared, study!, result, false, cuda);
     expect([...new Set(rows.map(({ group }) => group))]).toEqual(['result', 'why', 'limits']);
     for (const row of rows) {
       expect(row.texts).toHaveLength(4);
@@ -113,7 +113,7 @@ describe('the table of a comparison', () => {
   it('takes measured pipeline parameters for the knee where there are some', async () => {
     const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
     const gpu = gpus.find((device) => device.kind === 'gpu')!;
-    const measured = { ...study, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
+    const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
     expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, null)).toBe(15);
   });
 

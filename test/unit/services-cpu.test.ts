@@ -122,7 +122,7 @@ describe('a study of CPUs and a GPU', () => {
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     const table = compareRows(
       compared.devices.map((entry) => ({ device: entry.device, entry })),
-      detail.study,
+      detail.study!,
       compared,
       false,
       (key, form) => term(key, 'cuda', form),

@@ -34,6 +34,13 @@ export function plainRow(row: RankRow) {
       standardDeviation: row.simulated.standardDeviationMs,
       replications: row.simulated.replications,
     },
+    measuredMs: row.measured && {
+      median: row.measured.medianMs,
+      low: row.measured.lowMs,
+      high: row.measured.highMs,
+      repeats: row.measured.repeats,
+      device: row.measured.measuredOn,
+    },
     tied: row.tied,
     meanLoss: row.meanLoss,
     aggregateLoss: row.aggregateLoss,
@@ -53,15 +60,16 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     startedAt: view.run.startedAt,
     study: view.study.study,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: rowsAtBestFidelity(rows, view.simulated).map(plainRow),
+    rows: rowsAtBestFidelity(rows, view).map(plainRow),
   });
 }
 
-/** `time_ms` is at the best fidelity of each row; columns of the simulation are there where any row has one. */
+/** `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. */
 export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
-  const rows = rowsAtBestFidelity(predicted, view.simulated);
+  const rows = rowsAtBestFidelity(predicted, view);
   const simulated = rows.some((row) => row.simulated);
-  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated ? ',fidelity,predicted_ms,simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}`;
+  const measured = rows.some((row) => row.measured);
+  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated || measured ? ',fidelity,predicted_ms' : ''}${simulated ? ',simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}${measured ? ',measured_ms,measured_low_ms,measured_high_ms,repeats,measured_on' : ''}`;
   const lines = rows.map((row) =>
     [
       row.rank,
@@ -80,15 +88,23 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
       row.residentBlocks,
       row.waves,
       row.limitedBy.join(' '),
+      ...(simulated || measured ? [row.fidelity, row.predictedMs] : []),
       ...(simulated
         ? [
-            row.fidelity,
-            row.predictedMs,
             row.simulated?.meanMs ?? null,
             row.simulated?.lowMs ?? null,
             row.simulated?.highMs ?? null,
             row.simulated?.medianMs ?? null,
             row.simulated?.replications ?? null,
+          ]
+        : []),
+      ...(measured
+        ? [
+            row.measured?.medianMs ?? null,
+            row.measured?.lowMs ?? null,
+            row.measured?.highMs ?? null,
+            row.measured?.repeats ?? null,
+            row.measured?.measuredOn ?? null,
           ]
         : []),
     ]

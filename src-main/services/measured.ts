@@ -1,0 +1,160 @@
+import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
+import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { ok, type Result } from '../../src-workers/domain/result.ts';
+import { REPEAT_WARNINGS, summariseRepeats, type RepeatWarning } from '../../src-workers/models/calibration/repeats.ts';
+import type { MeasuredCase, MeasuredTime, MeasuringDetail } from '../contract/measuring.ts';
+import type { Context } from './context.ts';
+import { designText } from './design-text.ts';
+import { isSameDevice } from './measured-device.ts';
+import { measuredRunStudy, type MeasuredCaseDetail } from './measured-records.ts';
+
+/** Reading what was measured: the same for a run of this machine and for an imported file. */
+
+const NS_PER_MS = 1e6;
+
+interface Repeats {
+  readonly time: MeasuredTime;
+  readonly warnings: readonly RepeatWarning[];
+}
+
+function repeatsOf({ timesMs, detail }: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
+  if (timesMs.length === 0) return null;
+  const { warmUpMs = [], clockMhz = null } = (detail ?? {}) as Partial<MeasuredCaseDetail>;
+  const all = [...warmUpMs, ...timesMs];
+  const summary = summariseRepeats(
+    all.map((time) => time * NS_PER_MS),
+    all.map((_, at) => at < warmUpMs.length),
+  );
+  if (!summary.ok) return null;
+  const { medianNs, interval, minNs, maxNs, repeats, outliers, drift, warnings } = summary.value;
+  const time: MeasuredTime = {
+    medianMs: medianNs / NS_PER_MS,
+    lowMs: interval && interval.lowNs / NS_PER_MS,
+    highMs: interval && interval.highNs / NS_PER_MS,
+    minMs: minNs / NS_PER_MS,
+    maxMs: maxNs / NS_PER_MS,
+    repeats,
+    timesMs,
+    warmUpMs,
+    outliers: outliers.length,
+    driftFraction: drift?.significant ? drift.relativeChange : null,
+    clockMhz,
+  };
+  return { time, warnings };
+}
+
+/** What the repeats of a saved case say; `null` where none was measured. */
+export function measuredTime(record: Pick<MeasurementRecord, 'timesMs' | 'detail'>): MeasuredTime | null {
+  return repeatsOf(record)?.time ?? null;
+}
+
+/** A case in a few words. */
+export function caseLabel(measured: BenchCase): string {
+  switch (measured.benchmark) {
+    case 'unit-loop':
+      return designText(measured.parameters.design);
+    case 'matrix-power': {
+      const { lengths, unitsPerGroup, workGroups, execution, synchronised } = measured.parameters;
+      return `${lengths}, ${workGroups} groups of ${unitsPerGroup}, ${execution}${synchronised ? ', synchronised' : ''}`;
+    }
+    case 'divergent-loops': {
+      const { loops, divergentLanes, iterations } = measured.parameters;
+      return `${loops} loop, ${divergentLanes} divergent lanes, ${iterations} iterations`;
+    }
+    case 'launch-grid': {
+      const { blocks, threads, elements } = measured.parameters;
+      return `${blocks} blocks of ${threads} threads, ${elements} elements`;
+    }
+    case 'probe': {
+      const settings = Object.entries(measured.parameters.arguments).map(([name, value]) => `${name} ${value}`);
+      return [measured.parameters.probe, ...settings].join(', ');
+    }
+    case 'stream':
+      return `triad on ${coresText(measured.parameters.cores)}`;
+    case 'triangular':
+      return `triangular, ${measured.parameters.rows} rows on ${coresText(measured.parameters.cores)}`;
+    case 'imbalanced-stream':
+      return `imbalanced triad on ${coresText(measured.parameters.cores)}`;
+    case 'external': {
+      const settings = Object.entries(measured.parameters.configuration).map(([name, value]) => `${name}=${value}`);
+      return [measured.parameters.kernel, ...settings].join(' ');
+    }
+  }
+}
+
+const coresText = (cores: number): string => `${cores} ${cores === 1 ? 'core' : 'cores'}`;
+
+/** @param ofSweep whether the run's designs come from a sweep, so that device ids are of its devices */
+function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
+  const detail = record.detail as MeasuredCaseDetail;
+  const design = detail.case.benchmark === 'unit-loop' ? (record.design as Design) : null;
+  return {
+    position,
+    case: detail.case,
+    label: caseLabel(detail.case),
+    deviceId: ofSweep ? record.deviceId : null,
+    designIndex: record.designIndex,
+    design,
+    predictedMs: record.predictedMs,
+    measured: record.failure === null ? measuredTime(record) : null,
+    correct: record.correct,
+    failure: record.failure ?? (record.correct === false ? detail.checkMessage || 'wrong result' : null),
+    registersPerThread: detail.compiled?.registersPerThread ?? null,
+    values: detail.values,
+  };
+}
+
+/** Of several cases the number, of one its label. */
+function counted(cases: readonly string[]): string {
+  return cases.length === 1 ? cases[0]! : `${cases.length} cases`;
+}
+
+/** What a reader must know before using the numbers of a run. */
+export function measuringWarnings(
+  run: RunRecord,
+  deviceId: string | null,
+  records: readonly MeasurementRecord[],
+  noticed: readonly string[],
+): readonly string[] {
+  const measuring = run.measuringDevice as MeasuringDevice | null;
+  const warnings = [...noticed];
+  const predicted = run.devices.find((device) => device.id === deviceId);
+  if (predicted && measuring && !isSameDevice(predicted, measuring))
+    warnings.push(
+      `Predicted for ${predicted.name}, measured on ${measuring.name}: the times are of another device, only their order can be compared.`,
+    );
+  const labels = (matches: (record: MeasurementRecord) => boolean): string[] =>
+    records.filter(matches).map((record) => caseLabel((record.detail as MeasuredCaseDetail).case));
+  const wrong = labels((record) => record.correct === false);
+  if (wrong.length > 0) warnings.push(`Wrong results, left out of comparisons: ${counted(wrong)}.`);
+  const failed = labels((record) => record.failure !== null);
+  if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
+  const noted = new Map<RepeatWarning, string[]>();
+  for (const record of records) {
+    if (record.failure !== null) continue;
+    for (const warning of repeatsOf(record)?.warnings ?? [])
+      noted.set(warning, [...(noted.get(warning) ?? []), caseLabel((record.detail as MeasuredCaseDetail).case)]);
+  }
+  for (const { code, text } of REPEAT_WARNINGS) {
+    const cases = noted.get(code);
+    if (cases) warnings.push(`${counted(cases)}: ${text}.`);
+  }
+  return warnings;
+}
+
+/** See the contract's `bench.detail`. */
+export async function measuringDetail(context: Context, run: RunRecord): Promise<Result<MeasuringDetail>> {
+  const study = measuredRunStudy(run);
+  if (!study.ok) return study;
+  const records = await context.store.listMeasurements(run.id);
+  if (!records.ok) return records;
+  const { request, warnings } = study.value;
+  return ok({
+    runId: run.id,
+    request,
+    device: run.measuringDevice as MeasuringDevice | null,
+    cases: records.value.map((record, at) => measuredCase(record, at, request.sourceRunId !== null)),
+    warnings: measuringWarnings(run, request.deviceId, records.value, warnings),
+  });
+}
