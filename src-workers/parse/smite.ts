@@ -1,7 +1,8 @@
-import { pipeline } from 'node:stream/promises';
-import { CsvError, parse } from 'csv-parse';
+import type { CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
-import { caught, DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
+import { eachCsvRecord } from './csv-records.ts';
+import { parseWorkload } from './grammar.ts';
+import { caught, refuse, type ByteSource } from './source.ts';
 
 /** Losses of work groups, one entry per group, and over all of them together. */
 export interface GroupLosses {
@@ -29,7 +30,6 @@ const COLUMNS = [
 
 /** 32 times the published number of groups. */
 const MAX_GROUPS = 2 ** 22;
-const MAX_RECORD_BYTES = 4096;
 
 /**
  * Reads per-group results as github.com/stephenswat/smite publishes them: CSV with a header that names at least the four columns of
@@ -40,29 +40,14 @@ const MAX_RECORD_BYTES = 4096;
  */
 export function parseSmiteGroups(source: ByteSource, label: string): Promise<Result<SmiteGroups>> {
   return caught<SmiteGroups>(async () => {
-    let positions: readonly number[] | undefined;
     const simulated = collector();
     const measured = collector();
-    const takeRecord = (record: readonly string[], line: number): void => {
-      if (!positions) {
-        positions = COLUMNS.map((name) => {
-          const position = record.indexOf(name);
-          if (position < 0) refuse(label, { line }, `header ${shown(record.join(','))}; expected a column ${name}`);
-          return position;
-        });
-        return;
-      }
+    const { lines } = await eachCsvRecord(source, label, COLUMNS, (record) => {
+      const { line } = record;
       if (simulated.losses.length === MAX_GROUPS) {
         refuse(label, { line }, `more than ${MAX_GROUPS} groups; expected at most that many`);
       }
-      const [simtIterations, mimdIterations, simtCycles, mimdCycles] = positions.map((position) => {
-        const field = record[position] ?? '';
-        const value = DECIMAL.test(field) ? Number(field) : NaN;
-        if (!(value >= 0 && Number.isFinite(value))) {
-          refuse(label, { line, column: position + 1 }, `${shown(field)}; expected a number ≥ 0`);
-        }
-        return value;
-      });
+      const [simtIterations, mimdIterations, simtCycles, mimdCycles] = COLUMNS.map((name) => record.number(name));
       for (const [into, simt, mimd] of [
         [simulated, simtIterations, mimdIterations],
         [measured, simtCycles, mimdCycles],
@@ -71,30 +56,9 @@ export function parseSmiteGroups(source: ByteSource, label: string): Promise<Res
           refuse(label, { line }, `${simt} in lockstep and 0 without; expected a cost above 0`);
         into.add(simt, mimd);
       }
-    };
-
-    const parser = parse({
-      bom: true,
-      trim: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      max_record_size: MAX_RECORD_BYTES,
-      on_record: (record: string[], context) => {
-        takeRecord(record, context.lines);
-        return null;
-      },
     });
-    parser.resume();
-    try {
-      await pipeline(readBytes(source, label), parser);
-    } catch (error) {
-      if (error instanceof CsvError) {
-        refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected groups as CSV`);
-      }
-      throw error;
-    }
     if (simulated.losses.length === 0) {
-      refuse(label, { line: parser.info.lines }, 'the file ends without a group; expected at least one');
+      refuse(label, { line: lines }, 'the file ends without a group; expected at least one');
     }
     return ok({ groups: simulated.losses.length, simulated: simulated.result(), measured: measured.result() });
   });
@@ -120,4 +84,65 @@ function collector() {
       };
     },
   };
+}
+
+const MEAN_COLUMNS = [
+  'distribution',
+  'n',
+  'groups',
+  'simulated_mean_loss',
+  'simulated_aggregate_loss',
+  'measured_mean_loss',
+  'measured_aggregate_loss',
+] as const;
+const MAX_MEANS = 10_000;
+
+/**
+ * Reads mean and aggregate losses over many work groups, simulated and measured, computed from the SMITE repository: CSV with a
+ * row per distribution and group size n. Each row becomes a case of matrix powers in lockstep, with its losses as values and
+ * no time. The paper measured with explicit synchronisation (Swatman 2022, Section IV-B, doi:10.1109/MASCOTS56607.2022.00026).
+ *
+ * Fails, with the line, on a missing column, a distribution or number that is none, or a file without rows.
+ */
+export function parseSmiteMeans(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
+  return caught<readonly CaseResult[]>(async () => {
+    const cases: CaseResult[] = [];
+    const { lines } = await eachCsvRecord(source, label, MEAN_COLUMNS, (record) => {
+      const { line } = record;
+      if (cases.length === MAX_MEANS) {
+        refuse(label, { line }, `more than ${MAX_MEANS} rows; expected at most that many`);
+      }
+      const lengths = record.text('distribution');
+      const law = parseWorkload(lengths);
+      if (!law.ok) refuse(label, { line }, law.error.message);
+      const [unitsPerGroup, workGroups] = (['n', 'groups'] as const).map((name) => {
+        const value = record.number(name);
+        return Number.isSafeInteger(value) && value >= 1
+          ? value
+          : refuse(label, { line }, `${name} ${value}; expected a whole number ≥ 1`);
+      });
+      cases.push({
+        case: {
+          id: `c${cases.length}`,
+          benchmark: 'matrix-power',
+          parameters: { lengths, unitsPerGroup, workGroups, execution: 'lockstep', synchronised: true },
+        },
+        values: {
+          meanLoss: record.number('measured_mean_loss'),
+          aggregateLoss: record.number('measured_aggregate_loss'),
+          simulatedMeanLoss: record.number('simulated_mean_loss'),
+          simulatedAggregateLoss: record.number('simulated_aggregate_loss'),
+        },
+        timesMs: [],
+        failure: null,
+        warmUpMs: [],
+        clockMhz: null,
+        compiled: null,
+        correct: null,
+        checkMessage: '',
+      });
+    });
+    if (cases.length === 0) refuse(label, { line: lines }, 'the file ends without a row; expected at least one');
+    return ok(cases);
+  });
 }

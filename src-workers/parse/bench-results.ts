@@ -1,0 +1,287 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BenchRecord, CaseResult, MeasuringDevice, PlanLine } from '../domain/benchmark.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { median } from '../numeric/statistics.ts';
+import { parseBenchRecord, parsePlanLine, recordType } from './bench-records.ts';
+import { caught, refuse, shown } from './source.ts';
+
+/** A result file: what was to be measured, who measured, and what was found. */
+export interface BenchResults {
+  readonly plan: PlanLine;
+  /** `null` where the file ends before the device said who it is; nothing has a time then. */
+  readonly device: MeasuringDevice | null;
+  /** In the order of the plan; cases that were not reached are left out. */
+  readonly cases: readonly CaseResult[];
+  /** Time of all sessions that came to their end. */
+  readonly elapsedMs: number;
+  /** Whether the last session came to its end. */
+  readonly done: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** A plan of very many cases, or one case with a number per group, is one line. */
+const MAX_LINE_BYTES = 64 * 2 ** 20;
+/** Times of all cases together: 64 MB of numbers. */
+const MAX_SAMPLES = 2 ** 23;
+/** Other work gets its turn this often, ms. */
+const TURN_MS = 8;
+const NS_PER_MS = 1e6;
+const NEWLINE = 0x0a;
+/** Cases that a warning names before it only counts them. */
+const MAX_NAMED = 5;
+
+type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
+
+/** One attempt at a case. */
+interface Attempt {
+  readonly session: number;
+  readonly warmUpMs: number[];
+  readonly timesMs: number[];
+  readonly clocksMhz: number[];
+  last: Sample | null;
+  compiled: CaseResult['compiled'];
+  correct: boolean | null;
+  checkMessage: string;
+  failure: string | null;
+  values: CaseResult['values'];
+}
+
+/**
+ * Reads a result file: one JSON object per line, the plan first, then what a program that measures writes (`BenchRecord`).
+ *
+ * A file may stop anywhere, and may go on after a stop: a script that was started again writes the plan and the device once
+ * more, and a case that it measures again replaces what was there. A last line that is cut off, records of a type or a case
+ * that is not known, and cases that were not reached are left out; `warnings` say so.
+ *
+ * Fails, with line and field, where the first line is no plan, a record breaks its form, or plan or device change in the middle:
+ * results of two devices are never mixed.
+ */
+export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
+  return caught<BenchResults>(async () => {
+    let plan: PlanLine | null = null;
+    let planText = '';
+    let device: MeasuringDevice | null = null;
+    let session = 0;
+    let elapsedMs = 0;
+    let done = false;
+    let samples = 0;
+    const known = new Set<string>();
+    const attempts = new Map<string, Attempt>();
+    const again = new Set<string>();
+    const unknownCases = new Set<string>();
+    const unknownTypes = new Map<string, number>();
+    const warnings: string[] = [];
+
+    const takePlan = (value: unknown, line: number): void => {
+      const read = parsePlanLine(value);
+      if (!read.ok) refuse(label, { line }, read.error.message);
+      const { plan: planned, lengthsDigest } = read.value;
+      const text = JSON.stringify([planned, lengthsDigest]);
+      if (plan && text !== planText) {
+        refuse(label, { line }, 'another plan than that of line 1; expected the results of one plan');
+      }
+      plan ??= read.value;
+      planText = text;
+      for (const { id } of planned.cases) known.add(id);
+    };
+    /** The attempt that a record belongs to: the one under way, or a new one where the case is measured again. */
+    const attemptOf = (id: string, sample: Sample | null): Attempt => {
+      const before = attempts.get(id);
+      const goesOn =
+        before?.failure === null &&
+        (before.last === null || (before.session === session && !(sample && isAgain(before.last, sample))));
+      if (before && goesOn) return before;
+      if (before) again.add(id);
+      const attempt = newAttempt(session);
+      attempts.set(id, attempt);
+      return attempt;
+    };
+
+    const take = (record: BenchRecord, line: number): void => {
+      if (record.type === 'device') {
+        if (device && device.fingerprint !== record.fingerprint) {
+          refuse(
+            label,
+            { line },
+            `device ${shown(record.fingerprint)} after ${shown(device.fingerprint)}; expected the results of one device and driver`,
+          );
+        }
+        device ??= record;
+        session++;
+        done = false;
+        return;
+      }
+      if (record.type === 'done') {
+        elapsedMs += record.elapsedMs;
+        done = true;
+        return;
+      }
+      if (record.type === 'lost') {
+        warnings.push(`The device was lost: ${record.message}.`);
+        return;
+      }
+      // What a compiler says of a case may come before the device is asked.
+      if (!device && record.type !== 'compiled' && record.type !== 'failed') {
+        refuse(label, { line }, `a record of type "${record.type}" before the device; expected the device first`);
+      }
+      if (!known.has(record.case)) {
+        unknownCases.add(record.case);
+        return;
+      }
+      const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
+      switch (record.type) {
+        case 'sample': {
+          samples++;
+          if (samples > MAX_SAMPLES)
+            refuse(label, { line }, `more than ${MAX_SAMPLES} samples; expected at most that many`);
+          (record.warmUp ? attempt.warmUpMs : attempt.timesMs).push(record.timeNs / NS_PER_MS);
+          if (!record.warmUp && record.clockMhz !== null) attempt.clocksMhz.push(record.clockMhz);
+          attempt.last = record;
+          return;
+        }
+        case 'compiled': {
+          const { type: _type, case: _case, ...compiled } = record;
+          attempt.compiled = compiled;
+          return;
+        }
+        case 'check':
+          attempt.correct = record.correct;
+          attempt.checkMessage = record.correct ? '' : record.message;
+          return;
+        case 'values':
+          attempt.values = { ...attempt.values, ...record.values };
+          return;
+        case 'failed':
+          attempt.failure = record.message || 'failed';
+          return;
+      }
+    };
+
+    const takeLine = (text: string, line: number, isLast: boolean): void => {
+      const value = parsedLine(text);
+      if (value === null) {
+        if (isLast && plan) {
+          warnings.push(`Line ${line} is cut off and was left out.`);
+          return;
+        }
+        refuse(label, { line }, `${shown(text)}; expected a JSON object`);
+      }
+      if (value.cutOff) warnings.push(`Line ${line} begins with a record that is cut off and was left out.`);
+      const type = recordType(value.json);
+      if (!plan && type !== 'plan') {
+        refuse(
+          label,
+          { line },
+          `${type === null ? shown(text) : `a record of type "${type}"`}; expected the plan first`,
+        );
+      }
+      if (type === 'plan') return takePlan(value.json, line);
+      const record = parseBenchRecord(value.json);
+      if (!record.ok) refuse(label, { line }, record.error.message);
+      if (record.value) take(record.value, line);
+      else unknownTypes.set(type ?? '', (unknownTypes.get(type ?? '') ?? 0) + 1);
+    };
+
+    const decoder = new TextDecoder('utf-8');
+    let line = 0;
+    let turn = performance.now();
+    for (let start = 0; start < bytes.length;) {
+      const found = bytes.indexOf(NEWLINE, start);
+      const end = found < 0 ? bytes.length : found;
+      line++;
+      if (end - start > MAX_LINE_BYTES) {
+        refuse(label, { line }, `a line of ${end - start} bytes; expected at most ${MAX_LINE_BYTES}`);
+      }
+      const text = decoder.decode(bytes.subarray(start, end)).trim();
+      start = end + 1;
+      if (text !== '') takeLine(text, line, start >= bytes.length);
+      if (performance.now() - turn > TURN_MS) {
+        await nextTurn();
+        turn = performance.now();
+      }
+    }
+    // Assigned in closures, which the compiler does not see.
+    const planned = plan as PlanLine | null;
+    if (!planned) return fail('bad-input', `${label}: the file is empty; expected a plan and its results`);
+
+    const cases = planned.plan.cases.flatMap((one): CaseResult[] => {
+      const attempt = attempts.get(one.id);
+      return attempt ? [resultOf(one, attempt)] : [];
+    });
+    const named = (ids: Iterable<string>): string => {
+      const all = [...ids];
+      return all.length > MAX_NAMED
+        ? `${all.slice(0, MAX_NAMED).join(', ')} and ${all.length - MAX_NAMED} more`
+        : all.join(', ');
+    };
+    if (again.size > 0) warnings.push(`Measured more than once, of which the last counts: ${named(again)}.`);
+    if (unknownCases.size > 0)
+      warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
+    for (const [type, count] of unknownTypes) {
+      warnings.push(`${count} records of type ${shown(type)}, which this version does not know, were left out.`);
+    }
+    const short = cases.filter(
+      ({ timesMs, failure }) => failure === null && timesMs.length > 0 && timesMs.length < planned.plan.repeats,
+    );
+    if (short.length > 0) {
+      warnings.push(`Fewer than ${planned.plan.repeats} repeats: ${named(short.map((one) => one.case.id))}.`);
+    }
+    if (!done || cases.length < planned.plan.cases.length) {
+      const how = done ? 'The file has' : 'The measurement was interrupted: the file has';
+      warnings.push(`${how} ${cases.length} of ${planned.plan.cases.length} cases.`);
+    }
+    return ok({ plan: planned, device, cases, elapsedMs, done, warnings });
+  });
+}
+
+/** A line's object; where a program was stopped while it wrote and another went on in the same line, that of the latter. */
+function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
+  for (const [from, cutOff] of [
+    [0, false],
+    [text.lastIndexOf('{"type":'), true],
+  ] as const) {
+    if (from < 0 || (cutOff && from === 0)) continue;
+    try {
+      return { json: JSON.parse(text.slice(from)), cutOff };
+    } catch {
+      // Not from here on.
+    }
+  }
+  return null;
+}
+
+/** Whether a sample starts a case anew: warm-ups come first, and repeats are counted upwards. */
+function isAgain(before: Sample, next: Sample): boolean {
+  if (before.warmUp !== next.warmUp) return next.warmUp;
+  return next.repeat <= before.repeat;
+}
+
+function newAttempt(session: number): Attempt {
+  return {
+    session,
+    warmUpMs: [],
+    timesMs: [],
+    clocksMhz: [],
+    last: null,
+    compiled: null,
+    correct: null,
+    checkMessage: '',
+    failure: null,
+    values: {},
+  };
+}
+
+function resultOf(one: CaseResult['case'], attempt: Attempt): CaseResult {
+  const { warmUpMs, timesMs, clocksMhz, compiled, correct, checkMessage, failure, values } = attempt;
+  return {
+    case: one,
+    timesMs: failure === null ? timesMs : [],
+    warmUpMs,
+    clockMhz: clocksMhz.length > 0 ? median(Float64Array.from(clocksMhz)) : null,
+    compiled,
+    correct,
+    checkMessage,
+    failure,
+    values,
+  };
+}

@@ -1,0 +1,74 @@
+import { pipeline } from 'node:stream/promises';
+import { CsvError, parse } from 'csv-parse';
+import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
+
+/** A file without line ends must not be gathered into one record. */
+const MAX_RECORD_BYTES = 4096;
+
+/** One record of a CSV file with a header. */
+export interface CsvRecord {
+  readonly line: number;
+  /** The field of a column; empty where the record is too short for it. */
+  text(column: string): string;
+  /** The field as a finite number ≥ 0; a failure with line and column where it is none. */
+  number(column: string): number;
+}
+
+/**
+ * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the number of records and the
+ * whole header.
+ *
+ * Throws a `FailureError`, with the line, on a missing column, a broken record, or a file that cannot be read.
+ */
+export async function eachCsvRecord(
+  source: ByteSource,
+  label: string,
+  columns: readonly string[],
+  take: (record: CsvRecord, header: readonly string[]) => void,
+): Promise<{ readonly records: number; readonly header: readonly string[]; readonly lines: number }> {
+  let header: readonly string[] | undefined;
+  let records = 0;
+  const takeRecord = (fields: readonly string[], line: number): void => {
+    if (!header) {
+      for (const name of columns) {
+        if (!fields.includes(name)) {
+          refuse(label, { line }, `header ${shown(fields.join(','))}; expected a column ${name}`);
+        }
+      }
+      header = fields;
+      return;
+    }
+    const names = header;
+    const text = (column: string): string => fields[names.indexOf(column)] ?? '';
+    const number = (column: string): number => {
+      const field = text(column);
+      const value = DECIMAL.test(field) ? Number(field) : NaN;
+      if (value >= 0 && Number.isFinite(value)) return value;
+      return refuse(label, { line, column: names.indexOf(column) + 1 }, `${shown(field)}; expected a number ≥ 0`);
+    };
+    records++;
+    take({ line, text, number }, names);
+  };
+  const parser = parse({
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_RECORD_BYTES,
+    // Records are used up here, one by one: nothing is queued on the stream.
+    on_record: (fields: string[], context) => {
+      takeRecord(fields, context.lines);
+      return null;
+    },
+  });
+  parser.resume();
+  try {
+    await pipeline(readBytes(source, label), parser);
+  } catch (error) {
+    if (error instanceof CsvError) {
+      refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected CSV with a header`);
+    }
+    throw error;
+  }
+  return { records, header: header ?? [], lines: parser.info.lines };
+}
