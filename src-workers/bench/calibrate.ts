@@ -1,0 +1,382 @@
+import type { BenchBackend } from '../domain/benchmark.ts';
+import {
+  CALIBRATION_PARAMETERS,
+  type CalibratedParameters,
+  type CalibrationParameter,
+  type CalibrationProfile,
+  type HeldOutFigures,
+  type ParameterIdentification,
+} from '../domain/calibration.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import type { PipelineParameters } from '../domain/kernel.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
+import type { DivergenceFit } from '../models/calibration/divergence.ts';
+import {
+  calibrationFigures,
+  fewestDesigns,
+  fitParameters,
+  heldOutFigures,
+  heldOutPredictions,
+  type FitParameter,
+  type FitProblem,
+} from '../models/calibration/fit.ts';
+import { deviceStack } from '../models/divergence/costs.ts';
+import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { moments } from '../models/workload/laws.ts';
+import type { UniformSource } from '../numeric/random.ts';
+import { median } from '../numeric/statistics.ts';
+import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
+import type { SweepPlan } from '../sweep/plan.ts';
+import { createPredictor, describeDesign, explainDesign, predictChunk, type Predictor } from '../sweep/predict.ts';
+
+/** A design's measured time. Units are put in order before the launch, so it holds no balancing. */
+export interface MeasuredDesign {
+  /** In the space of the plan. */
+  readonly designIndex: number;
+  /** Median, ms. */
+  readonly timeMs: number;
+  /** Half width of its 95 % interval, ms; `null` where it is not known. */
+  readonly halfWidthMs: number | null;
+}
+
+export interface CalibrationOptions {
+  readonly deviceName: string;
+  readonly fingerprint: string;
+  readonly backend: BenchBackend;
+  readonly sourceRunIds: readonly number[];
+  /** Deals designs into folds. */
+  readonly uniform: UniformSource;
+  /** Folds of the held-out error, ≥ 2. */
+  readonly folds?: number;
+  /** What divergent loops on the same device say. */
+  readonly divergence?: DivergenceFit | null;
+}
+
+const FOLDS = 5;
+
+/** A calibration that explains less than a tenth of the spread of the measured times is of something else. */
+const LEAST_EXPLAINED = 0.1;
+/** Mean |ln| by which times must differ before that can be said. */
+const SPREAD = 0.05;
+
+/**
+ * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and the overhead
+ * of a launch, by the predictor itself. What the designs cannot tell keeps the value that the plan has. Takes some seconds.
+ *
+ * @param deviceAt position of the device on the plan's device axis; all designs are of it
+ * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan; `bad-input`
+ *   where there are too few designs, or one is of another device or has no time
+ */
+export function calibrateFromDesigns(
+  plan: SweepPlan,
+  deviceAt: number,
+  measured: readonly MeasuredDesign[],
+  options: CalibrationOptions,
+): Result<CalibrationProfile> {
+  const device = plan.axes.devices[deviceAt];
+  if (!device)
+    return fail('bad-input', `got device ${deviceAt} of the plan's ${plan.axes.devices.length}; expected one of them`);
+  if (device.kind === 'cpu')
+    return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit; expected a GPU`);
+  const reduced = onlyMeasured(plan, deviceAt, measured);
+  if (!reduced.ok) return reduced;
+  const model = createForwardModel(reduced.value.plan, device, reduced.value.indices);
+  if (!model.ok) return model;
+  const problem = fitProblem(reduced.value.plan, device, model.value, measured);
+  if (!problem.ok) return problem;
+  const fitted = fitParameters(problem.value);
+  if (!fitted.ok) return fitted;
+  const { measuredMs, parameters } = problem.value;
+  const folds = Math.min(options.folds ?? FOLDS, measured.length);
+  const smallest = measured.length - Math.ceil(measured.length / folds);
+  let heldOut: HeldOutFigures | null = null;
+  let judged = fitted.value.predictedMs;
+  if (folds >= 2 && smallest >= fewestDesigns(parameters.length)) {
+    const predicted = heldOutPredictions(problem.value, folds, options.uniform);
+    if (!predicted.ok) return predicted;
+    judged = predicted.value;
+    heldOut = heldOutFigures(folds, judged, measuredMs);
+  }
+  const explained = checkExplained(judged, measuredMs, device);
+  if (!explained.ok) return explained;
+
+  const { values, standardErrors, held } = fitted.value;
+  const identified: Partial<Record<CalibrationParameter, ParameterIdentification>> = {};
+  const found: { -readonly [Name in CalibrationParameter]?: number } = {};
+  parameters.forEach(({ name }, j) => {
+    const parameter = name as FittedParameter;
+    identified[parameter] = { standardError: standardErrors[j]!, held: held[j]! };
+    found[parameter] = values[j]!;
+  });
+  const { divergence } = options;
+  if (divergence) identified.divergentBranchCycles = { standardError: divergence.branchStandardError, held: false };
+  for (const name of CALIBRATION_PARAMETERS) identified[name] ??= { standardError: null, held: true };
+  const { kernel } = plan;
+  const pipeline = plannedPipeline(plan, device);
+  return ok({
+    version: 1,
+    deviceId: device.id,
+    deviceName: options.deviceName,
+    fingerprint: options.fingerprint,
+    backend: options.backend,
+    parameters: {
+      latencyCycles: found.latencyCycles!,
+      issueCycles: found.issueCycles!,
+      kneeSoftness: found.kneeSoftness!,
+      schedulers: pipeline.schedulers,
+      serialFraction: found.serialFraction ?? kernel.serialFraction,
+      cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
+      setupIterationsPerUnit: found.setupIterationsPerUnit ?? kernel.setupIterationsPerUnit,
+      divergentBranchCycles:
+        divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
+      launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
+    },
+    identified: identified as Record<CalibrationParameter, ParameterIdentification>,
+    fit: calibrationFigures(fitted.value.predictedMs, measuredMs),
+    heldOut,
+    before: calibrationFigures(model.value(startingValues(plan, device)), measuredMs),
+    sourceRunIds: options.sourceRunIds,
+  });
+}
+
+/**
+ * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel, whatever the device: a plan of several
+ * devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of a plan: the first
+ * is to be added to each time, the second is not predicted with.
+ */
+export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
+  return {
+    ...plan,
+    id: `${plan.id} calibrated ${deviceId} ${JSON.stringify(parameters)}`,
+    kernel: {
+      ...plan.kernel,
+      serialFraction: parameters.serialFraction ?? plan.kernel.serialFraction,
+      cooperationCost: parameters.cooperationCost ?? plan.kernel.cooperationCost,
+      setupIterationsPerUnit: parameters.setupIterationsPerUnit ?? plan.kernel.setupIterationsPerUnit,
+    },
+    pipeline: { ...plan.pipeline, [deviceId]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
+  };
+}
+
+type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
+/** In order of `CALIBRATION_PARAMETERS`. */
+type Values = Readonly<Record<FittedParameter, number>>;
+/** Predicted times without balancing, ms, in order of the measured designs. */
+type ForwardModel = (values: Values) => Float64Array;
+
+function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
+  const planned = plan.pipeline[device.id];
+  return planned ? { ...planned, schedulers: planned.schedulers ?? derived.schedulers } : derived;
+}
+
+function startingValues(plan: SweepPlan, device: GpuDevice): Values {
+  const { latencyCycles, issueCycles, kneeSoftness } = plannedPipeline(plan, device);
+  const { serialFraction, cooperationCost, setupIterationsPerUnit } = plan.kernel;
+  return {
+    latencyCycles,
+    issueCycles,
+    kneeSoftness,
+    serialFraction,
+    cooperationCost,
+    setupIterationsPerUnit,
+    launchOverheadMs: 0,
+  };
+}
+
+/** The plan without the values of axes that no measured design has: a predictor of it is made in no time. */
+function onlyMeasured(
+  plan: SweepPlan,
+  deviceAt: number,
+  measured: readonly MeasuredDesign[],
+): Result<{ readonly plan: SweepPlan; readonly indices: readonly number[] }> {
+  const counts = axisCounts(plan.axes);
+  const size = spaceSize(plan.axes);
+  const positions: Int32Array[] = [];
+  for (const { designIndex } of measured) {
+    if (!(Number.isInteger(designIndex) && designIndex >= 0 && designIndex < size))
+      return fail('bad-input', `got design ${designIndex}; expected one of the plan's ${size}`, {
+        design: designIndex,
+      });
+    const at = new Int32Array(counts.length);
+    decodeInto(at, counts, designIndex);
+    if (at[0] !== deviceAt) {
+      const names = [at[0]!, deviceAt].map((position) => plan.axes.devices[position]!.name);
+      return fail('bad-input', `design ${designIndex} is of ${names[0]}; expected designs of ${names[1]}`, {
+        design: designIndex,
+      });
+    }
+    positions.push(at);
+  }
+  const used = AXIS_ORDER.map((_, axis) => [...new Set(positions.map((at) => at[axis]!))].sort((a, b) => a - b));
+  const pick = <T>(values: readonly T[], axis: number): readonly T[] => used[axis]!.map((at) => values[at]!);
+  const { axes } = plan;
+  const kept: SpaceAxes = {
+    devices: pick(axes.devices, 0),
+    threadsPerUnit: pick(axes.threadsPerUnit, 1),
+    loop: pick(axes.loop, 2),
+    balancing: pick(axes.balancing, 3),
+    launch: pick(axes.launch, 4),
+    registerCap: pick(axes.registerCap, 5),
+    blockThreads: pick(axes.blockThreads, 6),
+  };
+  const keptCounts = axisCounts(kept);
+  return ok({
+    plan: { ...plan, axes: kept },
+    indices: positions.map((at) =>
+      encode(
+        keptCounts,
+        used.map((values, axis) => values.indexOf(at[axis]!)),
+      ),
+    ),
+  });
+}
+
+/** Setups whose laws are kept: the present one, its neighbour for a derivative, and those of a few steps before. */
+const KEPT_SETUPS = 6;
+
+function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): Result<ForwardModel> {
+  const first = createPredictor(plan);
+  const balancingMs = new Float64Array(indices.length);
+  for (const [i, index] of indices.entries()) {
+    const breakdown = explainDesign(first, index);
+    if (!breakdown) {
+      const { invalid } = describeDesign(first, index);
+      return fail('conflict', `measured design ${i} is invalid (${invalid}); expected one that can run`, { design: i });
+    }
+    balancingMs[i] = breakdown.parts.balancing;
+  }
+  // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
+  const lawsBySetup = new Map<number, Predictor>([[plan.kernel.setupIterationsPerUnit, first]]);
+  return ok((values) => {
+    const { latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel } = values;
+    const predictor = createPredictor({
+      ...plan,
+      kernel: { ...plan.kernel, ...kernel },
+      pipeline: {
+        [device.id]: {
+          latencyCycles,
+          issueCycles,
+          kneeSoftness,
+          schedulers: plannedPipeline(plan, device).schedulers,
+        },
+      },
+    });
+    const known = lawsBySetup.get(kernel.setupIterationsPerUnit);
+    if (known) {
+      predictor.laws = known.laws;
+      predictor.olderLaws = known.olderLaws;
+      lawsBySetup.delete(kernel.setupIterationsPerUnit);
+    }
+    lawsBySetup.set(kernel.setupIterationsPerUnit, predictor);
+    if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);
+    return Float64Array.from(
+      indices,
+      (index, i) => predictChunk(predictor, index, 1).timeMs[0]! - balancingMs[i]! + launchOverheadMs,
+    );
+  });
+}
+
+/** 97.5 % quantile of the normal law: half widths of intervals in standard errors. */
+const HALF_WIDTH_DEVIATIONS = 1.959963984540054;
+
+function fitProblem(
+  plan: SweepPlan,
+  device: GpuDevice,
+  model: ForwardModel,
+  measured: readonly MeasuredDesign[],
+): Result<FitProblem> {
+  const measuredMs = Float64Array.from(measured, ({ timeMs }) => timeMs);
+  const initial = startingValues(plan, device);
+  const meanLength = moments(plan.law).mean;
+  const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
+  const sharing = new Set(plan.axes.threadsPerUnit);
+  // A standard error of half in the logarithm: known within a factor of e, 19 times of 20.
+  const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
+  const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
+    { name: 'issueCycles', ...cycles },
+    { name: 'latencyCycles', ...cycles },
+    { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
+  ];
+  // One way to share units cannot tell its cost from that of an iteration, two cannot tell σ from κ.
+  if (sharing.size > 1)
+    all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
+  if (sharing.size > 2)
+    all.push({ name: 'cooperationCost', lower: 0, upper: 2, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
+  all.push(
+    {
+      name: 'launchOverheadMs',
+      lower: 0,
+      upper: shortest,
+      coordinate: 'linear',
+      step: 1e-3 * shortest,
+      knownWithin: 0.05 * shortest,
+    },
+    {
+      name: 'setupIterationsPerUnit',
+      lower: 0,
+      upper: 10 * meanLength + 100,
+      coordinate: 'linear',
+      // Laws move in steps of their own with the setup.
+      step: 0.02 * meanLength + 0.05,
+      knownWithin: 0.05 * meanLength + 0.25,
+      slow: true,
+    },
+  );
+  const parameters = all.map((parameter) => ({ ...parameter, initial: initial[parameter.name] }));
+  const withValues = (values: readonly number[]): Values => ({
+    ...initial,
+    ...Object.fromEntries(parameters.map(({ name }, j) => [name, values[j]!])),
+  });
+  const starts: (readonly number[])[] = [];
+  for (const { ratio, knee } of STARTS) {
+    const moved = {
+      ...initial,
+      latencyCycles: initial.latencyCycles * ratio,
+      kneeSoftness: knee ?? initial.kneeSoftness,
+    };
+    const predicted = model(moved);
+    const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i]! > 0));
+    if (bad >= 0) {
+      const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
+      return fail('bad-input', `measured design ${bad}: ${times}; expected positive times`, { design: bad });
+    }
+    // Time is proportional to τ and c together.
+    const scale = median(predicted.map((time, i) => measuredMs[i]! / time));
+    const start = { ...moved, latencyCycles: moved.latencyCycles * scale, issueCycles: moved.issueCycles * scale };
+    starts.push(parameters.map(({ name }) => start[name]));
+  }
+  return ok({
+    parameters,
+    predict: (values) => model(withValues(values)),
+    measuredMs,
+    relativeErrors: Float64Array.from(measured, ({ timeMs, halfWidthMs }) =>
+      halfWidthMs === null ? 0 : halfWidthMs / timeMs / HALF_WIDTH_DEVIATIONS,
+    ),
+    starts,
+  });
+}
+
+/** Where the fit starts, by τ/c over the plan's, and p: on either side of the knee, and with a soft one. */
+const STARTS = [
+  { ratio: 1, knee: null },
+  { ratio: 8, knee: null },
+  { ratio: 1 / 8, knee: null },
+  { ratio: 1, knee: 2 },
+] as const;
+
+function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, device: GpuDevice): Result<null> {
+  const centre = median(measuredMs);
+  const size = (column: Float64Array, over: (i: number) => number) =>
+    column.reduce((sum, time, i) => sum + Math.abs(Math.log(time / over(i))), 0) / column.length;
+  const left = size(predictedMs, (i) => measuredMs[i]!);
+  const spread = size(measuredMs, () => centre);
+  if (spread < SPREAD || left < (1 - LEAST_EXPLAINED) * spread) return ok(null);
+  const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
+  return fail(
+    'conflict',
+    `the calibrated model is off by ${percent(left)}, where one time for all designs is off by ${percent(spread)}; expected measurements of this study's kernel on ${device.name}`,
+  );
+}

@@ -1,0 +1,66 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { median } from '../../numeric/statistics.ts';
+import { maxRateCurve, saturatingCores, type BandwidthCurve, type MemorySystem } from '../contention/bandwidth.ts';
+
+/** A STREAM measurement on the first `cores` cores. */
+export interface MeasuredBandwidth {
+  readonly cores: number;
+  /** 10⁹ bytes per second, of all these cores together. */
+  readonly bandwidthGbS: number;
+}
+
+export interface BandwidthCalibration {
+  /** BW_i by cores, from 0 to the most that were measured; measured where they were, linear between. */
+  readonly curve: BandwidthCurve;
+  readonly measuredAt: readonly number[];
+  /** β: bandwidth of one core; ρ: the highest of any number. */
+  readonly memory: MemorySystem;
+  /** ⌈ρ/β⌉. */
+  readonly saturatingCores: number;
+  /** Fewest cores whose measured bandwidth is within 5 % of ρ. */
+  readonly kneeCores: number;
+  /** Largest |min(iβ, ρ) / BW_i − 1| over the measured numbers of cores: how far the two-parameter curve is off. */
+  readonly maxRateError: number;
+}
+
+/** Bandwidth that counts as the whole. */
+const KNEE_FRACTION = 0.95;
+
+/**
+ * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Several measurements of
+ * one number count by their median.
+ *
+ * @returns `bad-input` without one core, which β needs, or where a bandwidth is not positive
+ */
+export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {
+  const bad = measured.find(
+    ({ cores, bandwidthGbS }) =>
+      !(Number.isInteger(cores) && cores >= 1 && bandwidthGbS > 0 && bandwidthGbS < Infinity),
+  );
+  if (bad)
+    return fail('bad-input', `got ${bad.bandwidthGbS} GB/s on ${bad.cores} cores; expected a positive bandwidth on 1 or more`); // prettier-ignore
+  const measuredAt = [...new Set(measured.map(({ cores }) => cores))].sort((a, b) => a - b);
+  if (measuredAt[0] !== 1)
+    return fail('bad-input', `got bandwidths on ${measuredAt.join(', ') || 'no'} cores; expected one on a single core`);
+  const curve = new Float64Array(measuredAt.at(-1)! + 1);
+  let last = 0;
+  for (const cores of measuredAt) {
+    const own = measured.filter((point) => point.cores === cores).map((point) => point.bandwidthGbS);
+    curve[cores] = median(Float64Array.from(own));
+    for (let between = last + 1; between < cores; between += 1) {
+      const share = (between - last) / (cores - last);
+      curve[between] = curve[last]! + share * (curve[cores]! - curve[last]!);
+    }
+    last = cores;
+  }
+  const memory = { singleCoreBandwidthGbS: curve[1]!, fullBandwidthGbS: Math.max(...curve) };
+  const maxRate = maxRateCurve(memory, last);
+  return ok({
+    curve,
+    measuredAt,
+    memory,
+    saturatingCores: saturatingCores(memory),
+    kneeCores: measuredAt.find((cores) => curve[cores]! >= KNEE_FRACTION * memory.fullBandwidthGbS)!,
+    maxRateError: Math.max(...measuredAt.map((cores) => Math.abs(maxRate[cores]! / curve[cores]! - 1))),
+  });
+}

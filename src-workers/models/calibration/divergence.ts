@@ -1,0 +1,120 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { runLoops, type LoopKernel } from '../divergence/figures.ts';
+
+/** Time of one thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650). */
+export interface DivergentRun {
+  readonly loops: LoopKernel;
+  /** n, 0 … 31. */
+  readonly divergentLanes: number;
+  readonly cycles: number;
+}
+
+export interface DivergenceFit {
+  /** Of the run without divergence, by kernel; `null` of one that was not measured. */
+  readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
+  readonly cyclesPerDivergentBranch: number;
+  readonly branchStandardError: number | null;
+  /** Spilling one chunk of the reconvergence stack and loading it back; `null` where the times show no such step. */
+  readonly cyclesPerSpillAndLoad: number | null;
+  readonly spillStandardError: number | null;
+  /** Measured less fitted cycles, in order of the runs. */
+  readonly residuals: Float64Array;
+  /** Share of the variance within each kernel that the fit explains, 0…1. */
+  readonly explained: number;
+}
+
+/** A spill step is reported where it is this many standard errors above 0: beyond chance in some tens of runs. */
+const SPILL_SIGNIFICANCE = 4;
+
+/**
+ * Least squares of cycles = base + a·(divergent branches) + s·(spills), counts by the emulated reconvergence stack: a is the
+ * slope over n, s the step from n = 16 on. Without the step where it is not beyond chance: a device without such a stack.
+ *
+ * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are no numbers
+ */
+export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
+  const bad = runs.findIndex(
+    ({ cycles, divergentLanes: n }) => !(cycles >= 0 && cycles < Infinity && Number.isInteger(n) && n >= 0 && n < 32),
+  );
+  if (bad >= 0) {
+    const got = `${runs[bad]!.cycles} cycles with ${runs[bad]!.divergentLanes} divergent lanes`;
+    return fail('bad-input', `run ${bad}: got ${got}; expected a number of cycles with 0 to 31`, { run: bad });
+  }
+  const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
+  const varied = kernels.some(
+    (loops) => new Set(runs.filter((run) => run.loops === loops).map((run) => run.divergentLanes)).size > 1,
+  );
+  if (runs.length < 4 || !varied)
+    return fail(
+      'bad-input',
+      `got ${runs.length} runs, expected at least 4 with different numbers of divergent lanes in one kernel`,
+    );
+  const counts = runs.map(({ loops, divergentLanes }) => runLoops(loops, divergentLanes));
+  const branches = Float64Array.from(counts, (run) => run.divergentBranches);
+  const spills = Float64Array.from(counts, (run) => run.spills);
+  const cycles = Float64Array.from(runs, (run) => run.cycles);
+  // Each kernel has a base of its own: only differences within a kernel count.
+  const centred = (values: Float64Array) => {
+    const means = kernels.map((loops) => {
+      const own = values.filter((_, i) => runs[i]!.loops === loops);
+      return own.reduce((sum, value) => sum + value, 0) / own.length;
+    });
+    return values.map((value, i) => value - means[kernels.indexOf(runs[i]!.loops)]!);
+  };
+  const x = centred(branches);
+  const z = centred(spills);
+  const y = centred(cycles);
+  const xx = dot(x, x);
+  const xz = dot(x, z);
+  const zz = dot(z, z);
+  const determinant = xx * zz - xz * xz;
+  let branch = dot(x, y) / xx;
+  let spill = 0;
+  let branchVariance = 1 / xx;
+  let spillVariance = 0;
+  let parameters = kernels.length + 1;
+  if (determinant > 1e-9 * xx * zz && runs.length > parameters + 1) {
+    const both = {
+      branch: (zz * dot(x, y) - xz * dot(z, y)) / determinant,
+      spill: (xx * dot(z, y) - xz * dot(x, y)) / determinant,
+    };
+    const squares = sumOfSquares(y, x, z, both.branch, both.spill);
+    const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
+    // Exact times have no error at all; a step of less than a thousandth of a branch is none.
+    if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
+      ({ branch, spill } = both);
+      branchVariance = zz / determinant;
+      spillVariance = xx / determinant;
+      parameters += 1;
+    }
+  }
+  const squares = sumOfSquares(y, x, z, branch, spill);
+  const freedom = runs.length - parameters;
+  const deviation = freedom > 0 ? Math.sqrt(squares / freedom) : null;
+  const baseOf = (loops: LoopKernel) => {
+    const own = runs.flatMap((run, i) => (run.loops === loops ? [cycles[i]! - branch * branches[i]! - spill * spills[i]!] : [])); // prettier-ignore
+    return own.length === 0 ? null : own.reduce((sum, value) => sum + value, 0) / own.length;
+  };
+  const total = dot(y, y);
+  return ok({
+    baseCycles: { single: baseOf('single'), double: baseOf('double') },
+    cyclesPerDivergentBranch: branch,
+    branchStandardError: deviation === null ? null : deviation * Math.sqrt(branchVariance),
+    cyclesPerSpillAndLoad: spillVariance > 0 ? spill : null,
+    spillStandardError: spillVariance > 0 && deviation !== null ? deviation * Math.sqrt(spillVariance) : null,
+    residuals: y.map((value, i) => value - branch * x[i]! - spill * z[i]!),
+    explained: total > 0 ? Math.max(0, 1 - squares / total) : 0,
+  });
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += a[i]! * b[i]!;
+  return sum;
+}
+
+function sumOfSquares(y: Float64Array, x: Float64Array, z: Float64Array, branch: number, spill: number): number {
+  let sum = 0;
+  for (let i = 0; i < y.length; i += 1) sum += (y[i]! - branch * x[i]! - spill * z[i]!) ** 2;
+  return sum;
+}

@@ -1,0 +1,387 @@
+import type { CalibrationFigures, HeldOutFigures } from '../../domain/calibration.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { UniformSource } from '../../numeric/random.ts';
+import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
+
+/** A parameter of a model that times are fitted with. */
+export interface FitParameter {
+  readonly name: string;
+  /** Its value without the data: kept where the data cannot tell another. */
+  readonly initial: number;
+  readonly lower: number;
+  /** > lower; may be Infinity. */
+  readonly upper: number;
+  /** The fit moves the parameter itself, or its logarithm (then lower > 0). */
+  readonly coordinate: 'linear' | 'log';
+  /** Step of numeric derivatives, in the coordinate: small, but above the model's own rounding and steps. */
+  readonly step: number;
+  /** The largest standard error, in the coordinate, with which the parameter counts as known. */
+  readonly knownWithin: number;
+  /** The model takes far longer at a new value of it: it is fitted from the best end of the others only. */
+  readonly slow?: boolean;
+}
+
+export interface FitProblem {
+  /** Essential ones first: where the data cannot tell several apart, the later are held. */
+  readonly parameters: readonly FitParameter[];
+  /** The model: times of all designs, ms, at the given values in order of `parameters`. */
+  readonly predict: (values: readonly number[]) => Float64Array;
+  readonly measuredMs: Float64Array;
+  /** Standard error of each measured time over it; 0 where it is not known. */
+  readonly relativeErrors: Float64Array;
+  /** Values to start from, at least one; the best end of all counts. */
+  readonly starts: readonly (readonly number[])[];
+}
+
+export interface FittedParameters {
+  readonly values: readonly number[];
+  /** In units of the parameters; `null` where one was held, or only a bound on it is known. */
+  readonly standardErrors: readonly (number | null)[];
+  readonly held: readonly boolean[];
+  /** Of all designs, those left out of the fit too, ms. */
+  readonly predictedMs: Float64Array;
+}
+
+/** Huber's loss is quadratic within this many standard deviations: 95 % efficient at normal errors. Huber 1981, doi:10.1002/0471725250. */
+const HUBER_DEVIATIONS = 1.345;
+/** The first fit does not know its deviation yet, ln units. */
+const FIRST_HUBER = 0.2;
+/** Refits with the deviation of the last. */
+const ROUNDS = 3;
+/** Deviations of less than 0.01 % decide nothing. */
+const LEAST_DEVIATION = 1e-4;
+/** 95 % quantile of χ² with one degree of freedom: a parameter is held where that costs no more. */
+const HOLD_COST = 3.841459;
+
+/** Fewest designs for a number of parameters: two more, so that there is something left to judge the fit by. */
+export function fewestDesigns(parameters: number): number {
+  return parameters + 2;
+}
+
+/**
+ * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start. What the
+ * data cannot tell is held at its initial value, the last parameter first. Deterministic.
+ *
+ * @param included designs to fit, all where left out
+ * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a design
+ */
+export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
+  const checked = checkProblem(problem, included);
+  if (!checked.ok) return checked;
+  const n = problem.measuredMs.length;
+  const { parameters } = problem;
+  const base = Float64Array.from({ length: n }, (_, i) => (included && !included[i] ? 0 : 1));
+  const quick = parameters.map(({ slow }) => !slow);
+
+  let best: Fit | null = null;
+  for (const start of problem.starts) {
+    const coordinates = parameters.map((parameter, j) => toCoordinate(parameter, start[j]!));
+    const fit = descend(problem, coordinates, quick, { weights: base, huber: FIRST_HUBER });
+    if (!best || fit.cost < best.cost) best = fit;
+  }
+  if (!best || !Number.isFinite(best.cost)) return modelFailure(problem, included);
+
+  const free = parameters.map(() => true);
+  const bounded = parameters.map(() => false);
+  let loss: Loss = { weights: base, huber: FIRST_HUBER };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    loss = lossAfter(best, problem, base);
+    best = descend(problem, best.coordinates, free, loss);
+  }
+  let errors = standardErrors(problem, best, free, loss);
+  for (;;) {
+    const unknown = lastUnknown(parameters, free, errors);
+    if (unknown < 0) break;
+    free[unknown] = false;
+    const coordinates = best.coordinates.slice();
+    coordinates[unknown] = toCoordinate(parameters[unknown]!, parameters[unknown]!.initial);
+    const held = descend(problem, coordinates, free, loss);
+    // A deviation of the designs that nobody cares about is allowed in any case.
+    const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), LEAST_DEVIATION ** 2);
+    if (held.cost <= allowed) best = held;
+    else bounded[unknown] = true;
+    errors = standardErrors(problem, best, free, loss);
+  }
+  const { coordinates, residuals } = best;
+  return ok({
+    values: parameters.map((parameter, j) => toValue(parameter, coordinates[j]!)),
+    standardErrors: parameters.map((parameter, j) =>
+      free[j] ? errors[j]! * (parameter.coordinate === 'log' ? toValue(parameter, coordinates[j]!) : 1) : null,
+    ),
+    held: free.map((isFree, j) => !isFree && !bounded[j]),
+    predictedMs: residuals.map((residual, i) => problem.measuredMs[i]! * Math.exp(residual)),
+  });
+}
+
+/**
+ * Times of every design as predicted by a fit that had not seen it, ms: designs are dealt into `folds` at random, and all but
+ * one fold are fitted as `fitParameters` does.
+ * @param folds 2 … designs
+ */
+export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
+  const n = problem.measuredMs.length;
+  const fold = dealFolds(n, folds, uniform);
+  const predictedMs = new Float64Array(n);
+  for (let f = 0; f < folds; f += 1) {
+    const fitted = fitParameters(
+      problem,
+      Array.from(fold, (own) => own !== f),
+    );
+    if (!fitted.ok) return fitted;
+    fold.forEach((own, i) => {
+      if (own === f) predictedMs[i] = fitted.value.predictedMs[i]!;
+    });
+  }
+  return ok(predictedMs);
+}
+
+/** Fold 0 … folds − 1 of each design, in nearly equal numbers: Fisher and Yates' shuffle. */
+export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
+  const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
+  for (let i = count - 1; i > 0; i -= 1) {
+    const j = Math.floor(uniform() * (i + 1));
+    [fold[i], fold[j]] = [fold[j]!, fold[i]!];
+  }
+  return fold;
+}
+
+/** @param predictedMs,measuredMs same length ≥ 1, positive */
+export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float64Array): CalibrationFigures {
+  const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i]! - 1)).sort();
+  const correlation = spearman(predictedMs, measuredMs);
+  return {
+    designs: errors.length,
+    medianError: sortedQuantile(errors, 0.5),
+    p95Error: sortedQuantile(errors, 0.95),
+    spearman: Number.isNaN(correlation) ? null : correlation,
+  };
+}
+
+export function heldOutFigures(folds: number, predictedMs: Float64Array, measuredMs: Float64Array): HeldOutFigures {
+  const { medianError, p95Error, spearman: correlation } = calibrationFigures(predictedMs, measuredMs);
+  return { folds, medianError, p95Error, spearman: correlation };
+}
+
+function checkProblem(problem: FitProblem, included: readonly boolean[] | undefined): Result<null> {
+  const { measuredMs, parameters } = problem;
+  const bad = measuredMs.findIndex((time) => !(time > 0 && time < Infinity));
+  if (bad >= 0)
+    return fail('bad-input', `design ${bad} took ${measuredMs[bad]} ms; expected a positive time`, { design: bad });
+  const designs = included ? included.filter(Boolean).length : measuredMs.length;
+  const expected = fewestDesigns(parameters.length);
+  if (designs < expected)
+    return fail('bad-input', `got ${designs} measured designs; ${parameters.length} parameters need ${expected}`);
+  return ok(null);
+}
+
+function modelFailure(problem: FitProblem, included: readonly boolean[] | undefined): Result<never> {
+  const predicted = problem.predict(problem.starts[0]!);
+  const bad = predicted.findIndex((time, i) => (!included || included[i]) && !(time > 0 && time < Infinity));
+  return fail('bad-input', `design ${bad}: the model predicts ${predicted[bad]} ms; expected a positive time`, {
+    design: bad,
+  });
+}
+
+function toCoordinate({ coordinate, lower, upper }: FitParameter, value: number): number {
+  const inside = Math.min(upper, Math.max(lower, value));
+  return coordinate === 'log' ? Math.log(inside) : inside;
+}
+
+function toValue({ coordinate, lower, upper }: FitParameter, x: number): number {
+  // A logarithm and back may leave the bounds by rounding.
+  return Math.min(upper, Math.max(lower, coordinate === 'log' ? Math.exp(x) : x));
+}
+
+interface Loss {
+  /** 0 where a design is left out; less than 1 where its time is uncertain. */
+  readonly weights: Float64Array;
+  /** Residual beyond which the loss grows linearly, ln units. */
+  readonly huber: number;
+}
+
+interface Fit {
+  readonly coordinates: readonly number[];
+  /** ln(predicted/measured). */
+  readonly residuals: Float64Array;
+  readonly cost: number;
+}
+
+function evaluate(problem: FitProblem, coordinates: readonly number[], { weights, huber }: Loss): Fit {
+  const predicted = problem.predict(problem.parameters.map((parameter, j) => toValue(parameter, coordinates[j]!)));
+  const residuals = predicted.map((time, i) => Math.log(time / problem.measuredMs[i]!));
+  let cost = 0;
+  residuals.forEach((residual, i) => {
+    if (weights[i] === 0) return;
+    const size = Math.abs(residual);
+    cost += weights[i]! * (size <= huber ? 0.5 * size * size : huber * (size - 0.5 * huber));
+  });
+  return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
+}
+
+/** Deviation of the residuals about zero, robustly, and with it the loss of the next fit. */
+function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
+  const sizes = fit.residuals.filter((_, i) => base[i]! > 0).map(Math.abs);
+  const deviation = Math.max(LEAST_DEVIATION, MAD_TO_DEVIATION * median(sizes));
+  return {
+    huber: HUBER_DEVIATIONS * deviation,
+    weights: base.map((weight, i) => weight / (1 + (problem.relativeErrors[i]! / deviation) ** 2)),
+  };
+}
+
+const MOST_STEPS = 60;
+const MOST_DAMPING = 1e9;
+
+/** Levenberg–Marquardt with reweighted residuals. Parameters at a bound that the descent would cross wait there. */
+function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
+  const { parameters } = problem;
+  const lower = parameters.map((parameter) => toCoordinate(parameter, parameter.lower));
+  const upper = parameters.map((parameter) => toCoordinate(parameter, parameter.upper));
+  let fit = evaluate(problem, start, loss);
+  if (!Number.isFinite(fit.cost)) return fit;
+  let damping = 1e-3;
+  for (let step = 0; step < MOST_STEPS; step += 1) {
+    const { normal, gradient } = normalEquations(problem, fit, free, loss);
+    const moving = parameters.map((_, j) => {
+      const x = fit.coordinates[j]!;
+      return free[j]! && normal[j]![j]! > 0 && !(gradient[j]! > 0 ? x <= lower[j]! : x >= upper[j]!);
+    });
+    const active = parameters.map((_, j) => j).filter((j) => moving[j]);
+    const before = fit.cost;
+    let improved = false;
+    let moved = 0;
+    while (!improved && damping < MOST_DAMPING && active.length > 0) {
+      const damped = active.map((i) =>
+        active.map((j) => normal[i]![j]! * (i === j ? 1 + damping : 1) + (i === j ? 1e-12 * normal[i]![i]! : 0)),
+      );
+      const delta = solveSymmetric(
+        damped,
+        active.map((j) => -gradient[j]!),
+      );
+      const coordinates = fit.coordinates.slice();
+      moved = 0;
+      active.forEach((j, at) => {
+        coordinates[j] = Math.min(upper[j]!, Math.max(lower[j]!, coordinates[j]! + delta[at]!));
+        moved = Math.max(moved, Math.abs(coordinates[j]! - fit.coordinates[j]!));
+      });
+      const next = evaluate(problem, coordinates, loss);
+      if (next.cost < fit.cost) {
+        fit = next;
+        damping = Math.max(1e-9, damping / 6);
+        improved = true;
+      } else damping *= 6;
+    }
+    if (!improved || before - fit.cost <= 1e-7 * before || moved < 1e-7) break;
+  }
+  return fit;
+}
+
+/** JᵀWJ and JᵀWr with W of the loss; rows of parameters that are not free are 0. */
+function normalEquations(
+  problem: FitProblem,
+  fit: Fit,
+  free: readonly boolean[],
+  { weights, huber }: Loss,
+): { readonly normal: readonly Float64Array[]; readonly gradient: Float64Array } {
+  const { parameters } = problem;
+  const { residuals } = fit;
+  const count = parameters.length;
+  const columns = parameters.map((parameter, j) => {
+    if (!free[j]) return null;
+    const coordinates = fit.coordinates.slice();
+    // Inwards at the upper bound, as there is nothing beyond it.
+    const end = toCoordinate(parameter, parameter.upper);
+    const step = coordinates[j]! + parameter.step > end ? -parameter.step : parameter.step;
+    coordinates[j]! += step;
+    const moved = evaluate(problem, coordinates, { weights, huber }).residuals;
+    return moved.map((residual, i) => (weights[i] === 0 ? 0 : (residual - residuals[i]!) / step));
+  });
+  const robust = residuals.map(
+    (residual, i) => weights[i]! * Math.min(1, huber / Math.max(Math.abs(residual), 1e-300)),
+  );
+  const normal = Array.from({ length: count }, () => new Float64Array(count));
+  const gradient = new Float64Array(count);
+  for (let a = 0; a < count; a += 1) {
+    const columnA = columns[a];
+    if (!columnA) continue;
+    for (let i = 0; i < residuals.length; i += 1)
+      if (robust[i]! > 0) gradient[a]! += robust[i]! * columnA[i]! * residuals[i]!;
+    for (let b = 0; b <= a; b += 1) {
+      const columnB = columns[b];
+      if (!columnB) continue;
+      let sum = 0;
+      for (let i = 0; i < residuals.length; i += 1) if (robust[i]! > 0) sum += robust[i]! * columnA[i]! * columnB[i]!;
+      normal[a]![b] = sum;
+      normal[b]![a] = sum;
+    }
+  }
+  return { normal, gradient };
+}
+
+/** Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of residuals that are not clipped. */
+function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
+  let designs = 0;
+  let clipped = 0;
+  let squares = 0;
+  residuals.forEach((residual, i) => {
+    if (weights[i] === 0) return;
+    const size = Math.abs(residual);
+    designs += 1;
+    if (size > huber) clipped += 1;
+    squares += weights[i]! * Math.min(size, huber) ** 2;
+  });
+  const kept = Math.max(0.5, 1 - clipped / designs);
+  return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
+}
+
+/** A parameter whose variance the others inflate by this much is a combination of them, as far as numeric derivatives can tell. */
+const MOST_INFLATION = 1e6;
+
+/**
+ * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter has no
+ * influence or cannot be told from others. 0 where it is not free.
+ */
+function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
+  const { normal } = normalEquations(problem, fit, free, loss);
+  const residualVariance = Math.max(variance(fit, loss, free), LEAST_DEVIATION ** 2);
+  const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
+  const active = errors.map((_, j) => j).filter((j) => free[j]! && normal[j]![j]! > 0);
+  // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others, whatever the units.
+  const scaled = active.map((i) => active.map((j) => normal[i]![j]! / Math.sqrt(normal[i]![i]! * normal[j]![j]!)));
+  active.forEach((j, at) => {
+    const unit = active.map((_, i) => (i === at ? 1 : 0));
+    const inverse = solveSymmetric(
+      scaled.map((line, i) => line.map((value, k) => (i === k ? value + 1e-9 : value))),
+      unit,
+    )[at]!;
+    if (inverse < MOST_INFLATION) errors[j] = Math.sqrt((residualVariance * inverse) / normal[j]![j]!);
+  });
+  return errors;
+}
+
+function lastUnknown(parameters: readonly FitParameter[], free: readonly boolean[], errors: readonly number[]): number {
+  return parameters.findLastIndex((parameter, j) => free[j]! && !(errors[j]! <= parameter.knownWithin));
+}
+
+/** Solution of A·x = b for a positive definite A, by Cholesky's factors. */
+function solveSymmetric(a: readonly (readonly number[])[], b: readonly number[]): number[] {
+  const n = b.length;
+  const lower = a.map(() => new Float64Array(n));
+  for (let i = 0; i < n; i += 1) {
+    for (let j = 0; j <= i; j += 1) {
+      let sum = a[i]![j]!;
+      for (let k = 0; k < j; k += 1) sum -= lower[i]![k]! * lower[j]![k]!;
+      // Rounding can leave a pivot of a nearly singular system at 0 or below.
+      lower[i]![j] = i === j ? Math.sqrt(Math.max(sum, 1e-14 * a[i]![i]!)) : sum / lower[j]![j]!;
+    }
+  }
+  const x = b.slice();
+  for (let i = 0; i < n; i += 1) {
+    for (let k = 0; k < i; k += 1) x[i]! -= lower[i]![k]! * x[k]!;
+    x[i]! /= lower[i]![i]!;
+  }
+  for (let i = n - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < n; k += 1) x[i]! -= lower[k]![i]! * x[k]!;
+    x[i]! /= lower[i]![i]!;
+  }
+  return x;
+}

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { calibrateBandwidth } from '../../../src-workers/models/calibration/bandwidth.ts';
+import { fitDivergence, type DivergentRun } from '../../../src-workers/models/calibration/divergence.ts';
+import {
+  calibrationFigures,
+  dealFolds,
+  fitParameters,
+  heldOutPredictions,
+  type FitParameter,
+  type FitProblem,
+} from '../../../src-workers/models/calibration/fit.ts';
+import { calibrateLaunchGrid } from '../../../src-workers/models/calibration/launch-grid.ts';
+import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
+import { HASAN_TABLE_2 } from '../../../src-workers/models/pipeline/hasan.ts';
+import { HASAN_FITTED_BLOCKS, hasanLaunches } from '../../../src-workers/models/pipeline/reproduce.ts';
+import { wavesTime } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+
+/** Standard normal, Box–Muller. */
+function normal(uniform: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+const cost: Omit<FitParameter, 'name' | 'initial'> = {
+  lower: 1e-6,
+  upper: 1e6,
+  coordinate: 'log',
+  step: 1e-4,
+  knownWithin: 0.5,
+};
+
+/** Time = a + b·x + c·z, and c ≥ 0 on a bound where it is absent. */
+function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
+  const uniform = mersenneTwister(21);
+  const x = Float64Array.from({ length: count }, () => 10 * uniform());
+  const z = Float64Array.from({ length: count }, () => 5 * uniform());
+  return {
+    x,
+    parameters: [
+      { name: 'a', initial: 1, ...cost },
+      { name: 'b', initial: 1, ...cost },
+      { name: 'c', initial: 0, lower: 0, upper: 10, coordinate: 'linear', step: 1e-4, knownWithin: 0.1 },
+    ],
+    predict: ([a, b, c]) => x.map((value, i) => a + b * value + c * z[i]),
+    measuredMs: x.map((value, i) => time(value, z[i])),
+    relativeErrors: new Float64Array(count),
+    starts: [[1, 1, 0]],
+  };
+}
+
+describe('a fit', () => {
+  it('finds exact parameters exactly, and says that it knows them', () => {
+    const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
+    // Where steps stop: 1e-7 of the cost.
+    [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
+    expect(held).toEqual([false, false, false]);
+    expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
+  });
+
+  it('does not follow one design in ten that is far off', () => {
+    const problem = lines(40, (x) => 3 + 0.2 * x);
+    for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
+    const { values } = unwrap(fitParameters(problem));
+    // Least squares would be off by a tenth; what is left is the pull of the last round's loss.
+    expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(5e-3);
+    expect(Math.abs(values[1] / 0.2 - 1)).toBeLessThan(5e-3);
+  });
+
+  it('stops at a bound', () => {
+    const problem = lines(30, (x, z) => 10 + 0.2 * x - 0.3 * z);
+    expect(unwrap(fitParameters(problem)).values[2]).toBe(0);
+  });
+
+  it('holds what the data cannot tell at what it was, and fits the rest', () => {
+    const problem = lines(20, (x) => 2 * x);
+    const blind: FitProblem = {
+      ...problem,
+      predict: ([, b]) => problem.x.map((value) => b * value),
+    };
+    const { values, held, standardErrors } = unwrap(fitParameters(blind));
+    expect(held).toEqual([true, false, true]);
+    expect(values[0]).toBe(1);
+    expect(values[2]).toBe(0);
+    expect(standardErrors[0]).toBeNull();
+    expect(Math.abs(values[1] / 2 - 1)).toBeLessThan(1e-6);
+  });
+
+  it('holds the later of two that only count together', () => {
+    const problem = lines(20, (x) => 6 * x);
+    const product: FitProblem = {
+      ...problem,
+      parameters: problem.parameters.slice(0, 2).map((parameter) => ({ ...parameter, initial: 2 })),
+      predict: ([a, b]) => problem.x.map((value) => a * b * value),
+      starts: [[2, 2]],
+    };
+    const { values, held } = unwrap(fitParameters(product));
+    expect(held).toEqual([false, true]);
+    expect(values[1]).toBe(2);
+    expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(1e-6);
+  });
+
+  it('keeps a bound that the data do tell: neither known nor held', () => {
+    // Any a of at most about 0.01 will do, but not its initial value 5.
+    const problem = lines(20, (x) => 2 * x + 10);
+    const bounded: FitProblem = {
+      ...problem,
+      parameters: [
+        { name: 'b', initial: 1, ...cost },
+        { name: 'a', initial: 500, ...cost },
+      ],
+      predict: ([b, a]) => problem.x.map((value) => Math.hypot(b * (value + 5), a)),
+      starts: [[1, 500], [1, 1]], // prettier-ignore
+    };
+    const { values, held, standardErrors } = unwrap(fitParameters(bounded));
+    expect(held).toEqual([false, false]);
+    expect(standardErrors[1]).toBeNull();
+    expect(values[1]).toBeLessThan(1);
+    expect(Math.abs(values[0] / 2 - 1)).toBeLessThan(1e-3);
+  });
+
+  it('trusts precise times more', () => {
+    const problem = lines(30, (x) => 3 + 0.2 * x);
+    const relativeErrors = new Float64Array(30);
+    // A third of the designs is 20 % too slow, and says so.
+    for (let i = 0; i < 30; i += 3) {
+      problem.measuredMs[i] *= 1.2;
+      relativeErrors[i] = 0.2;
+    }
+    const uniform = mersenneTwister(4);
+    problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * (1 + 0.01 * normal(uniform))));
+    const told = unwrap(fitParameters({ ...problem, relativeErrors })).values[0];
+    const untold = unwrap(fitParameters(problem)).values[0];
+    expect(Math.abs(told - 3)).toBeLessThan(Math.abs(untold - 3));
+    expect(Math.abs(told / 3 - 1)).toBeLessThan(0.02);
+  });
+
+  it('states standard errors that hold', () => {
+    const experiments = 200;
+    let inside = 0;
+    const uniform = mersenneTwister(9);
+    for (let e = 0; e < experiments; e++) {
+      const problem = lines(30, (x, z) => 3 + 0.2 * x + 0.5 * z);
+      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.05 * normal(uniform))));
+      const { values, standardErrors } = unwrap(fitParameters(problem));
+      if (Math.abs(values[1] - 0.2) < 1.96 * standardErrors[1]!) inside++;
+    }
+    // 95 % asymptotically; 27 degrees of freedom and an estimated clipping cost some points.
+    expect(inside / experiments).toBeGreaterThan(0.88);
+  });
+
+  it('refuses too few designs, times that are none, and a model without a time', () => {
+    expect(fitParameters(lines(4, (x) => 1 + x))).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', message: 'got 4 measured designs; 3 parameters need 5' },
+    });
+    const broken = lines(10, (x) => 1 + x);
+    broken.measuredMs[7] = 0;
+    expect(fitParameters(broken)).toMatchObject({ ok: false, error: { context: { design: 7 } } });
+    const silent = lines(10, (x) => 1 + x);
+    expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toMatchObject({
+      ok: false,
+      error: { message: 'design 3: the model predicts NaN ms; expected a positive time' },
+    });
+  });
+});
+
+describe('held-out error', () => {
+  it('deals nearly equal folds', () => {
+    const fold = dealFolds(23, 5, mersenneTwister(1));
+    const sizes = [0, 1, 2, 3, 4].map((f) => fold.filter((own) => own === f).length);
+    expect(sizes.sort()).toEqual([4, 4, 5, 5, 5]);
+    expect(Array.from(fold).join('')).not.toBe(Array.from(fold).sort().join(''));
+  });
+
+  it('is larger than the error of the fit where parameters follow noise', () => {
+    const uniform = mersenneTwister(31);
+    let fitted = 0;
+    let heldOut = 0;
+    for (let e = 0; e < 30; e++) {
+      const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
+      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * normal(uniform))));
+      fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
+      heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
+    }
+    expect(heldOut).toBeGreaterThan(1.2 * fitted);
+  });
+
+  it('never lets a design vouch for itself', () => {
+    // One design is 50 % off; what predicts it does not know that.
+    const problem = lines(20, (x) => 3 + 0.2 * x);
+    problem.measuredMs[5] *= 1.5;
+    const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
+    expect(Math.abs(predicted[5] / (3 + 0.2 * problem.x[5]) - 1)).toBeLessThan(1e-3);
+  });
+});
+
+describe("Hasan's Table 2", () => {
+  const rows = HASAN_TABLE_2.map(({ blocks, timeMs }) => ({ blocks, launches: hasanLaunches(blocks, timeMs) }));
+  const schedulers = [1, 2, 4, 8];
+
+  it('is predicted within 1.5 % on average by rows that do not see each other', () => {
+    const launches = rows.flatMap((row) => row.launches);
+    const groups = rows.flatMap((row) => row.launches.map(() => row.blocks));
+    const grid = unwrap(calibrateLaunchGrid(launches, { schedulers, folds: 4, groups, uniform: mersenneTwister(1) }));
+    expect(grid.fit.parameters.schedulers).toBe(4);
+    // Measured here: 1.3 %; the fitted rows scatter by as much.
+    expect(grid.heldOutMeanError).toBeLessThan(0.015);
+    expect(grid.heldOutMeanError).toBeGreaterThan(grid.fit.meanRelativeError);
+    expect(grid.heldOutMaxError).toBeLessThan(0.1);
+  });
+
+  it('is calibrated on five rows: the other eleven are 1.36 % off on average', () => {
+    const seen = rows.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
+    const rest = rows.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
+    const { fit } = unwrap(calibrateLaunchGrid(seen, { schedulers, folds: 5, uniform: mersenneTwister(1) }));
+    const errors = rest.map((launch) => Math.abs(wavesTime(fit.parameters, launch) / launch.timeMs - 1));
+    // To the digits stated.
+    expect(errors.reduce((sum, error) => sum + error, 0) / errors.length).toBeCloseTo(0.0136, 4);
+  });
+
+  it('needs a group for each fold', () => {
+    expect(
+      calibrateLaunchGrid(rows[0].launches, {
+        schedulers,
+        folds: 2,
+        groups: rows[0].launches.map(() => 1),
+        uniform: mersenneTwister(1),
+      }),
+    ).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+  });
+});
+
+describe('divergent loops', () => {
+  const lanes = Array.from({ length: 32 }, (_, n) => n);
+  const uniform = mersenneTwister(6);
+  const runs = (loops: 'single' | 'double', branch: number, spill: number, noise: number): DivergentRun[] =>
+    lanes.map((divergentLanes) => {
+      const run = runLoops(loops, divergentLanes);
+      const cycles = 1800 + branch * run.divergentBranches + spill * run.spills + noise * normal(uniform);
+      return { loops, divergentLanes, cycles };
+    });
+
+  it('give back the published costs of Kepler', () => {
+    const fit = unwrap(fitDivergence([...runs('single', 32, 84, 0), ...runs('double', 32, 84, 0)]));
+    // Sums of 64 terms of up to some ten thousand cycles.
+    expect(Math.abs(fit.cyclesPerDivergentBranch - 32)).toBeLessThan(1e-9);
+    expect(Math.abs(fit.cyclesPerSpillAndLoad! - 84)).toBeLessThan(1e-9);
+    expect(Math.abs(fit.baseCycles.single! - 1800)).toBeLessThan(1e-8);
+    expect(fit.explained).toBeCloseTo(1, 12);
+  });
+
+  it('give both within their errors under noise', () => {
+    const fit = unwrap(fitDivergence(runs('single', 26, 176, 15)));
+    expect(Math.abs(fit.cyclesPerDivergentBranch - 26)).toBeLessThan(3 * fit.branchStandardError!);
+    expect(Math.abs(fit.cyclesPerSpillAndLoad! - 176)).toBeLessThan(3 * fit.spillStandardError!);
+    expect(fit.baseCycles.double).toBeNull();
+  });
+
+  it('show no step on a device without a stack that spills', () => {
+    const fit = unwrap(fitDivergence(runs('single', 40, 0, 15)));
+    expect(fit.cyclesPerSpillAndLoad).toBeNull();
+    expect(fit.spillStandardError).toBeNull();
+    expect(Math.abs(fit.cyclesPerDivergentBranch - 40)).toBeLessThan(3 * fit.branchStandardError!);
+  });
+
+  it('refuse what has no slope', () => {
+    expect(fitDivergence(lanes.map(() => ({ loops: 'single', divergentLanes: 3, cycles: 10 })))).toMatchObject({
+      ok: false,
+    });
+    expect(fitDivergence([{ loops: 'single', divergentLanes: 40, cycles: 10 }])).toMatchObject({
+      ok: false,
+      error: { context: { run: 0 } },
+    });
+  });
+});
+
+describe('bandwidth by cores', () => {
+  it('is measured where it was, linear between, and gives β, ρ and the knee', () => {
+    const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
+    const found = unwrap(
+      calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
+    );
+    expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
+    expect(found).toMatchObject({
+      measuredAt: [1, 2, 4, 8],
+      memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 },
+      saturatingCores: 3,
+      kneeCores: 4,
+    });
+    // At 4 cores min(4·15, 41) = 41 for 40.
+    expect(found.maxRateError).toBeCloseTo(41 / 40 - 1, 15);
+  });
+
+  it('needs one core alone, and bandwidths', () => {
+    expect(calibrateBandwidth([])).toMatchObject({ ok: false });
+    expect(calibrateBandwidth([{ cores: 2, bandwidthGbS: 3 }])).toMatchObject({ ok: false });
+    expect(calibrateBandwidth([{ cores: 1, bandwidthGbS: 0 }])).toMatchObject({ ok: false });
+  });
+});
