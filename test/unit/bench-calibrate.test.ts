@@ -1,0 +1,251 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import {
+  calibratedPlan,
+  calibrateFromDesigns,
+  type CalibrationOptions,
+  type MeasuredDesign,
+} from '../../src-workers/bench/calibrate.ts';
+import type { CalibratedParameters } from '../../src-workers/domain/calibration.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { calibrationFigures } from '../../src-workers/models/calibration/fit.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+import { createPredictor, explainDesign } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { cpu, gpu, oneDesign, planOf } from './sweep-plans.ts';
+
+const A100 = 'nvidia-a100-sxm4-40gb';
+const KERNEL: StudyFile['kernel'] = {
+  name: 'k',
+  registersPerThread: 40,
+  instructionsPerIteration: 40,
+  dependentLoadsPerIteration: 1,
+  serialFraction: 0.1,
+  cooperationCost: 0.02,
+  lengthsKnownBeforeLaunch: true,
+};
+/** What the device does, and the data sheet does not know. */
+const TRUTH: CalibratedParameters = {
+  latencyCycles: 1500,
+  issueCycles: 61,
+  kneeSoftness: 3.2,
+  schedulers: 4,
+  serialFraction: 0.22,
+  cooperationCost: 0.05,
+  setupIterationsPerUnit: 3,
+  divergentBranchCycles: null,
+  launchOverheadMs: 0.05,
+};
+const options = (): CalibrationOptions => ({
+  deviceName: 'A100, the one in the cellar',
+  fingerprint: 'a100 driver 1',
+  backend: 'cuda',
+  sourceRunIds: [4, 7],
+  uniform: mersenneTwister(1),
+});
+
+/** Standard normal, Box–Muller. */
+function normal(uniform: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+/** Kernel times of random valid designs as a device would measure them that is what `truth` says, each a little off. */
+function measure(
+  plan: SweepPlan,
+  truth: CalibratedParameters,
+  count: number,
+  noise: number,
+  by: 'predictor' | 'simulator',
+): MeasuredDesign[] {
+  const device = createPredictor(calibratedPlan(plan, A100, truth));
+  const uniform = mersenneTwister(5);
+  const size = spaceSize(plan.axes);
+  const measured: MeasuredDesign[] = [];
+  while (measured.length < count) {
+    const designIndex = Math.floor(uniform() * size);
+    const breakdown = explainDesign(device, designIndex);
+    if (!breakdown) continue;
+    const wholeMs =
+      by === 'predictor'
+        ? breakdown.timeMs
+        : unwrap(simulateDesign(device, designIndex, { seed: 1, halfWidth: 0.02, maxReplications: 5 })).medianMs;
+    const kernelMs = wholeMs - breakdown.parts.balancing + (truth.launchOverheadMs ?? 0);
+    measured.push({ designIndex, timeMs: kernelMs * Math.exp(noise * normal(uniform)), halfWidthMs: null });
+  }
+  return measured;
+}
+
+let plan: SweepPlan;
+beforeAll(async () => {
+  plan = await planOf(
+    oneDesign({
+      workload: { lengths: 'geometric(0.05)', units: 1 << 17 },
+      kernel: KERNEL,
+      axes: {
+        threadsPerUnit: [1, 4, 16],
+        loop: ['nested', 'flattened'],
+        balancing: ['none', 'window-sort(4096)'],
+        blockThreads: [32, 128, 512, 1024],
+        unitsPerThread: [1, 2, 8],
+      },
+    }),
+  );
+});
+
+describe('calibration from measured designs', () => {
+  it('finds what the predictor was given, by times that are 2 % off', () => {
+    const measured = measure(plan, TRUTH, 40, 0.02, 'predictor');
+    const profile = unwrap(calibrateFromDesigns(plan, 0, measured, options()));
+    const { parameters, identified, fit, heldOut, before } = profile;
+    expect(profile).toMatchObject({
+      version: 1,
+      deviceId: A100,
+      deviceName: 'A100, the one in the cellar',
+      fingerprint: 'a100 driver 1',
+      backend: 'cuda',
+      sourceRunIds: [4, 7],
+    });
+    for (const name of [
+      'latencyCycles',
+      'issueCycles',
+      'kneeSoftness',
+      'serialFraction',
+      'cooperationCost',
+      'setupIterationsPerUnit',
+    ] as const) {
+      const { standardError, held } = identified[name];
+      expect([name, held]).toEqual([name, false]);
+      // Errors are asymptotic, and 40 designs are few: four of them.
+      expect(Math.abs(parameters[name]! - TRUTH[name]!), name).toBeLessThan(4 * standardError!);
+    }
+    expect(parameters).toMatchObject({ schedulers: 4, divergentBranchCycles: null });
+    expect(identified.schedulers).toEqual({ standardError: null, held: true });
+    // The median of |2 %·N| is 1.35 %.
+    expect(fit.medianError).toBeLessThan(0.018);
+    expect(heldOut!.medianError).toBeLessThan(0.025);
+    expect(heldOut!.spearman).toBeGreaterThan(0.98);
+    expect(heldOut!.folds).toBe(5);
+    expect(before.medianError).toBeGreaterThan(0.3);
+
+    // A predictor made anew from the profile says the same: nothing was shared that should not have been.
+    const anew = createPredictor(calibratedPlan(plan, A100, parameters));
+    const predicted = Float64Array.from(measured, ({ designIndex }) => {
+      const { timeMs, parts } = explainDesign(anew, designIndex)!;
+      return timeMs - parts.balancing + (parameters.launchOverheadMs ?? 0);
+    });
+    const figures = calibrationFigures(
+      predicted,
+      Float64Array.from(measured, ({ timeMs }) => timeMs),
+    );
+    // The fit's own numbers went through a logarithm and back.
+    expect(Math.abs(figures.medianError - fit.medianError)).toBeLessThan(1e-9);
+    expect(Math.abs(figures.p95Error - fit.p95Error)).toBeLessThan(1e-9);
+  });
+
+  it('predicts held-out designs of the event simulator, a model of another kind', async () => {
+    const played = await planOf(
+      oneDesign({
+        workload: { lengths: 'geometric(0.05)', units: 1 << 16 },
+        kernel: KERNEL,
+        axes: {
+          threadsPerUnit: [1, 2, 4, 8, 16],
+          blockThreads: { from: 64, to: 512, step: 64 },
+          unitsPerThread: [1, 4],
+        },
+      }),
+    );
+    const measured = measure(played, { ...TRUTH, launchOverheadMs: null }, 36, 0.01, 'simulator');
+    const { parameters, fit, heldOut, before } = unwrap(calibrateFromDesigns(played, 0, measured, options()));
+    // The analytical model is within 1.5 % (median) of the simulator, the noise 1 %.
+    expect(fit.medianError).toBeLessThan(0.025);
+    expect(heldOut!.medianError).toBeLessThan(0.03);
+    expect(heldOut!.p95Error).toBeLessThan(0.12);
+    expect(before.medianError).toBeGreaterThan(0.3);
+    for (const name of ['latencyCycles', 'issueCycles', 'serialFraction'] as const)
+      expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.2);
+  });
+
+  it('holds what designs cannot tell: one way to share units, and multiprocessors that are never full', async () => {
+    const sparse = await planOf(
+      oneDesign({
+        workload: { lengths: 'uniform(20,40)', units: 6912 },
+        kernel: { ...KERNEL, sharedMemoryBytesPerBlock: 80_000 },
+        axes: { threadsPerUnit: [1], blockThreads: [32, 64], unitsPerThread: { from: 1, to: 12 } },
+      }),
+    );
+    const measured = measure(sparse, { ...TRUTH, serialFraction: 0.1, cooperationCost: 0.02 }, 20, 0.01, 'predictor');
+    const { parameters, identified } = unwrap(calibrateFromDesigns(sparse, 0, measured, options()));
+    const sheet = 40 * (32 / 64);
+    expect(identified.issueCycles.held).toBe(true);
+    // Through a logarithm and back.
+    expect(Math.abs(parameters.issueCycles / sheet - 1)).toBeLessThan(1e-12);
+    for (const name of ['serialFraction', 'cooperationCost', 'kneeSoftness'] as const)
+      expect(identified[name]).toEqual({ standardError: null, held: true });
+    expect(parameters).toMatchObject({ serialFraction: 0.1, cooperationCost: 0.02 });
+    expect(identified.latencyCycles.held).toBe(false);
+    expect(Math.abs(parameters.latencyCycles / TRUTH.latencyCycles - 1)).toBeLessThan(0.1);
+  });
+
+  it('takes the cost of a divergent branch from divergent loops', () => {
+    const measured = measure(plan, TRUTH, 12, 0.02, 'predictor');
+    const divergence = {
+      baseCycles: { single: 1800, double: null },
+      cyclesPerDivergentBranch: 41,
+      branchStandardError: 0.5,
+      cyclesPerSpillAndLoad: null,
+      spillStandardError: null,
+      residuals: new Float64Array(8),
+      explained: 0.99,
+    };
+    const { parameters, identified, heldOut } = unwrap(
+      calibrateFromDesigns(plan, 0, measured, { ...options(), divergence, folds: 2 }),
+    );
+    expect(parameters.divergentBranchCycles).toBe(41);
+    expect(identified.divergentBranchCycles).toEqual({ standardError: 0.5, held: false });
+    // Six designs are too few for seven parameters.
+    expect(heldOut).toBeNull();
+  });
+
+  it('refuses times that have nothing to do with the designs', () => {
+    const measured = measure(plan, TRUTH, 30, 0.02, 'predictor');
+    const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 11) % 30], designIndex }));
+    const result = calibrateFromDesigns(plan, 0, shifted, options());
+    expect(result).toMatchObject({ ok: false, error: { code: 'conflict' } });
+    expect(!result.ok && result.error.message).toMatch(/is off by \d+ %, where one time for all designs is off by/);
+  });
+
+  it('refuses designs that are not of the device, that cannot run, or have no time, and too few', () => {
+    const [first] = measure(plan, TRUTH, 1, 0, 'predictor');
+    const many = Array.from({ length: 12 }, () => first);
+    const refusal = (measured: readonly MeasuredDesign[], of = plan, deviceAt = 0) => {
+      const result = calibrateFromDesigns(of, deviceAt, measured, options());
+      return result.ok ? 'accepted' : `${result.error.code}: ${result.error.message}`;
+    };
+    expect(refusal(many, plan, 3)).toBe("bad-input: got device 3 of the plan's 1; expected one of them");
+    expect(refusal([{ ...first, designIndex: 1e6 }])).toContain('bad-input: got design 1000000; expected one of');
+    expect(refusal(many.slice(0, 5))).toBe('bad-input: got 5 measured designs; 5 parameters need 7');
+    expect(refusal([...many.slice(1), { ...first, timeMs: 0 }])).toMatch(
+      /^bad-input: measured design 11: predicted .* ms, measured 0 ms; expected positive times$/,
+    );
+    const two: SweepPlan = {
+      ...plan,
+      kernel: { ...plan.kernel, lengthsKnownBeforeLaunch: false },
+      axes: {
+        devices: [gpu(A100), gpu('nvidia-v100-sxm2-16gb'), cpu('amd-epyc-7302p')],
+        threadsPerUnit: [1],
+        loop: ['nested'],
+        balancing: ['full-sort'],
+        launch: plan.axes.launch.slice(0, 1),
+        registerCap: [null],
+        blockThreads: [256],
+      },
+    };
+    expect(refusal([{ ...first, designIndex: 0 }], two)).toContain(
+      'conflict: measured design 0 is invalid (lengths-unknown)',
+    );
+    expect(refusal([{ ...first, designIndex: 1 }], two)).toContain('bad-input: design 1 is of V100');
+    expect(refusal(many, two, 2)).toContain('unsupported: ');
+  });
+});
