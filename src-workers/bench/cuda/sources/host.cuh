@@ -1,0 +1,485 @@
+// What every benchmark's host side shares: checked CUDA calls, buffers, timing, the plan and the records.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
+
+namespace lockstep {
+
+constexpr unsigned GROUP_WIDTH = 32;
+
+/// A case that cannot be measured, and why; the next one may still be.
+struct CaseFailure {
+  std::string message;
+};
+
+inline void check(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return;
+  throw CaseFailure{std::string(what) + ": " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code)};
+}
+
+// ---------------------------------------------------------------------------------------------------------------- records
+
+/// One JSON line. Numbers that are not finite are left out: JSON has none.
+class Record {
+ public:
+  explicit Record(const char* type) { text("type", type); }
+
+  Record& text(const char* name, const std::string& value) {
+    key(name);
+    quote(value);
+    return *this;
+  }
+  Record& number(const char* name, double value) {
+    if (!std::isfinite(value)) return *this;
+    key(name);
+    digits(value);
+    return *this;
+  }
+  Record& numberOrNull(const char* name, std::optional<double> value) {
+    key(name);
+    if (value && std::isfinite(*value))
+      digits(*value);
+    else
+      line_ += "null";
+    return *this;
+  }
+  Record& boolean(const char* name, bool value) {
+    key(name);
+    line_ += value ? "true" : "false";
+    return *this;
+  }
+  template <class Number>
+  Record& numbers(const char* name, const std::vector<Number>& values) {
+    key(name);
+    line_ += '[';
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i > 0) line_ += ',';
+      const double value = static_cast<double>(values[i]);
+      digits(std::isfinite(value) ? value : 0.0);
+    }
+    line_ += ']';
+    return *this;
+  }
+  Record& open(const char* name) {
+    key(name);
+    line_ += '{';
+    first_ = true;
+    return *this;
+  }
+  Record& close() {
+    line_ += '}';
+    first_ = false;
+    return *this;
+  }
+  void print() {
+    line_ += "}\n";
+    std::fwrite(line_.data(), 1, line_.size(), stdout);
+    std::fflush(stdout);
+  }
+
+ private:
+  void key(const char* name) {
+    if (!first_) line_ += ',';
+    first_ = false;
+    quote(name);
+    line_ += ':';
+  }
+  void digits(double value) {
+    char buffer[40];
+    // 17 digits read back as the same double.
+    std::snprintf(buffer, sizeof buffer, value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.17g", value);
+    line_ += buffer;
+  }
+  void quote(const std::string& value) {
+    line_ += '"';
+    for (const char character : value) {
+      const unsigned char code = static_cast<unsigned char>(character);
+      if (code == '"' || code == '\\') {
+        line_ += '\\';
+        line_ += character;
+      } else if (code < 0x20 || code >= 0x7f) {
+        // Names of devices are ASCII; whatever else comes is escaped byte by byte, so that the line stays valid.
+        char buffer[8];
+        std::snprintf(buffer, sizeof buffer, "\\u%04x", code);
+        line_ += buffer;
+      } else {
+        line_ += character;
+      }
+    }
+    line_ += '"';
+  }
+
+  std::string line_ = "{";
+  bool first_ = true;
+};
+
+// ------------------------------------------------------------------------------------------------------------------- plan
+
+using Words = std::vector<uint32_t>;
+
+/// `key=value` words of one line of the plan.
+class Settings {
+ public:
+  std::string id;
+  std::string benchmark;
+
+  void set(const std::string& key, const std::string& value) { values_[key] = value; }
+  const std::string& text(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end()) throw CaseFailure{"the plan does not say " + key + " of case " + id};
+    return found->second;
+  }
+  uint64_t whole(const std::string& key, uint64_t least, uint64_t most) const {
+    const std::string& value = text(key);
+    char* end = nullptr;
+    errno = 0;
+    const unsigned long long number = std::strtoull(value.c_str(), &end, 10);
+    if (value.empty() || value[0] == '-' || *end != '\0' || errno != 0 || number < least || number > most)
+      throw CaseFailure{key + " is " + value + "; expected a whole number from " + std::to_string(least) + " to " +
+                        std::to_string(most)};
+    return number;
+  }
+  uint64_t wholeOr(const std::string& key, uint64_t otherwise, uint64_t least, uint64_t most) const {
+    return values_.count(key) == 0 ? otherwise : whole(key, least, most);
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+struct Plan {
+  unsigned warmUps = 0;
+  unsigned repeats = 1;
+  double caseTimeLimitMs = 60000;
+  uint32_t seed = 0;
+  /// Units of the unit loops: iterations of each, and what each must leave.
+  Words lengths;
+  Words expected;
+  std::vector<Settings> cases;
+};
+
+/// A file of little-endian 32-bit words, in the folder that the program was started in.
+inline Words readWords(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) throw CaseFailure{"cannot open " + path};
+  const std::streamoff bytes = file.tellg();
+  if (bytes < 0 || bytes % 4 != 0) throw CaseFailure{path + " is not made of 32-bit words"};
+  std::vector<unsigned char> raw(static_cast<size_t>(bytes));
+  file.seekg(0);
+  if (bytes > 0 && !file.read(reinterpret_cast<char*>(raw.data()), bytes)) throw CaseFailure{"cannot read " + path};
+  Words words(raw.size() / 4);
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = static_cast<uint32_t>(raw[4 * i]) | static_cast<uint32_t>(raw[4 * i + 1]) << 8 |
+               static_cast<uint32_t>(raw[4 * i + 2]) << 16 | static_cast<uint32_t>(raw[4 * i + 3]) << 24;
+  return words;
+}
+
+/// Reads a plan: one setting or case per line, `lockstep-cuda-plan 1` first and `end` last.
+inline Plan readPlan(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw CaseFailure{"cannot open the plan " + path};
+  std::string line;
+  if (!std::getline(file, line) || line != "lockstep-cuda-plan 1")
+    throw CaseFailure{path + " begins with \"" + line + "\"; expected \"lockstep-cuda-plan 1\""};
+  Plan plan;
+  bool complete = false;
+  while (!complete && std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    if (word == "end") {
+      complete = true;
+      continue;
+    }
+    Settings settings;
+    if (word == "case") words >> settings.id >> settings.benchmark;
+    std::string pair;
+    while (words >> pair) {
+      const size_t equals = pair.find('=');
+      if (equals == std::string::npos) throw CaseFailure{path + " has \"" + pair + "\"; expected key=value"};
+      settings.set(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    if (word == "run") {
+      plan.warmUps = static_cast<unsigned>(settings.whole("warm-ups", 0, 1000000));
+      plan.repeats = static_cast<unsigned>(settings.whole("repeats", 1, 1000000));
+      plan.caseTimeLimitMs = static_cast<double>(settings.whole("case-time-limit-ms", 1, 1000000000));
+      plan.seed = static_cast<uint32_t>(settings.whole("seed", 0, UINT32_MAX));
+    } else if (word == "units") {
+      plan.lengths = readWords(settings.text("lengths"));
+      plan.expected = readWords(settings.text("expected"));
+      if (plan.lengths.size() != plan.expected.size())
+        throw CaseFailure{std::to_string(plan.lengths.size()) + " lengths but " + std::to_string(plan.expected.size()) +
+                          " expected results"};
+    } else if (word == "case") {
+      plan.cases.push_back(settings);
+    } else {
+      throw CaseFailure{path + " has a line that begins with \"" + word + "\"; expected run, units, case or end"};
+    }
+  }
+  if (!complete) throw CaseFailure{path + " is cut short; expected a last line \"end\""};
+  return plan;
+}
+
+// ----------------------------------------------------------------------------------------------------------------- device
+
+/// Memory of the device, given back at the end of the case.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(size_t count) : count_(count) {
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), std::max<size_t>(count, 1) * sizeof(T)), "cudaMalloc");
+  }
+  explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
+    if (!values.empty())
+      check(cudaMemcpy(data_, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+
+  T* data() const { return data_; }
+  size_t count() const { return count_; }
+  void fill(int byte) { check(cudaMemset(data_, byte, count_ * sizeof(T)), "cudaMemset"); }
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    if (count_ > 0)
+      check(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+    return values;
+  }
+
+ private:
+  T* data_ = nullptr;
+  size_t count_;
+};
+
+template <class... Parameters>
+cudaError_t tryLaunch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
+                      std::decay_t<Parameters>... arguments) {
+  void* pointers[] = {static_cast<void*>(&arguments)...};
+  return cudaLaunchKernel(kernel, grid, block, pointers, sharedBytes, nullptr);
+}
+
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::decay_t<Parameters>... arguments) {
+  check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
+}
+
+/// Time on the device between two events around a launch.
+class Stopwatch {
+ public:
+  Stopwatch() {
+    check(cudaEventCreate(&start_), "cudaEventCreate");
+    check(cudaEventCreate(&stop_), "cudaEventCreate");
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+  template <class Work>
+  double timeNs(Work&& work) {
+    check(cudaEventRecord(start_, nullptr), "cudaEventRecord");
+    work();
+    check(cudaEventRecord(stop_, nullptr), "cudaEventRecord");
+    check(cudaEventSynchronize(stop_), "kernel");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e6;
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+/// The clock of the multiprocessors and the driver's version, from NVML where this machine has it: it comes with the driver,
+/// not with the toolkit, and is looked up when the program runs.
+class Nvml {
+ public:
+  explicit Nvml(const std::string& busId) {
+#ifndef _WIN32
+    library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (library_ == nullptr) return;
+    const auto init = find<int (*)()>("nvmlInit_v2");
+    const auto byBusId = find<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+    const auto driver = find<int (*)(char*, unsigned)>("nvmlSystemGetDriverVersion");
+    clock_ = find<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
+    if (init == nullptr || byBusId == nullptr || init() != 0) return;
+    char version[96] = "";
+    if (driver != nullptr && driver(version, sizeof version) == 0) driver_ = version;
+    if (byBusId(busId.c_str(), &device_) != 0) device_ = nullptr;
+#else
+    (void)busId;
+#endif
+  }
+  std::optional<double> clockMhz() const {
+    constexpr int CLOCK_OF_MULTIPROCESSORS = 1;
+    unsigned mhz = 0;
+    if (device_ == nullptr || clock_ == nullptr || clock_(device_, CLOCK_OF_MULTIPROCESSORS, &mhz) != 0) return {};
+    return mhz;
+  }
+  const std::string& driver() const { return driver_; }
+
+ private:
+#ifndef _WIN32
+  template <class Function>
+  Function find(const char* name) {
+    return reinterpret_cast<Function>(dlsym(library_, name));
+  }
+  void* library_ = nullptr;
+#endif
+  void* device_ = nullptr;
+  int (*clock_)(void*, int, unsigned*) = nullptr;
+  std::string driver_;
+};
+
+inline int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+// ------------------------------------------------------------------------------------------------------------------- cases
+
+/// What a case's code needs of the program.
+struct Bench {
+  int device;
+  const Plan& plan;
+  const Nvml& nvml;
+};
+
+/// One case while it runs: launches are timed and recorded, until its time is over.
+class Case {
+ public:
+  Case(const Bench& bench, const Settings& settings) : bench(bench), settings(settings) {}
+
+  const Bench& bench;
+  const Settings& settings;
+
+  void sample(unsigned repeat, bool warmUp, double timeNs) const {
+    Record("sample")
+        .text("case", settings.id)
+        .number("repeat", repeat)
+        .boolean("warmUp", warmUp)
+        .number("timeNs", timeNs)
+        .numberOrNull("clockMhz", bench.nvml.clockMhz())
+        .print();
+  }
+
+  /// Warm-ups, then repeats. `before` is not timed; `after` is told whether the launch counted.
+  template <class Before, class Work, class After>
+  void repeat(Before&& before, Work&& work, After&& after) {
+    Stopwatch stopwatch;
+    for (unsigned i = 0; i < bench.plan.warmUps + bench.plan.repeats; ++i) {
+      checkTime();
+      const bool warmUp = i < bench.plan.warmUps;
+      before();
+      const double timeNs = stopwatch.timeNs(work);
+      sample(warmUp ? i : i - bench.plan.warmUps, warmUp, timeNs);
+      after(!warmUp, timeNs);
+    }
+  }
+
+  void checkTime() const {
+    const double elapsedMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started_).count();
+    if (elapsedMs > bench.plan.caseTimeLimitMs)
+      throw CaseFailure{"given up after " + std::to_string(static_cast<long long>(elapsedMs)) + " ms; the limit is " +
+                        std::to_string(static_cast<long long>(bench.plan.caseTimeLimitMs)) + " ms"};
+  }
+
+  /// What the compiler made of the kernel. `spills`: whether its local memory can only be spilled registers.
+  template <class Kernel>
+  void compiled(Kernel* kernel, unsigned blockThreads, bool spills) const {
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(blockThreads), 0),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    Record("compiled")
+        .text("case", settings.id)
+        .number("registersPerThread", attributes.numRegs)
+        .number("sharedMemoryBytes", static_cast<double>(attributes.sharedSizeBytes))
+        .numberOrNull("spillBytes",
+                      spills ? std::optional<double>(static_cast<double>(attributes.localSizeBytes)) : std::nullopt)
+        .number("residentBlocks", blocks)
+        .print();
+  }
+
+  void checked(bool correct, const std::string& message) const {
+    Record("check").text("case", settings.id).boolean("correct", correct).text("message", message).print();
+  }
+
+  Record values() const {
+    Record record("values");
+    record.text("case", settings.id).open("values");
+    return record;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+/// The check of results that have to agree bit by bit. `at` names the results: `unit 5 is 7; expected 8`.
+class Comparison {
+ public:
+  explicit Comparison(std::string what) : what_(std::move(what)) {}
+  void compare(uint64_t at, uint32_t got, uint32_t expected) {
+    ++compared_;
+    if (got == expected) return;
+    if (different_++ == 0)
+      first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + "; expected " + std::to_string(expected);
+  }
+  void report(const Case& run, uint64_t all) const {
+    const std::string of = std::to_string(compared_) + " of " + std::to_string(all) + " results compared";
+    run.checked(different_ == 0 && compared_ > 0,
+                different_ == 0 ? of : first_ + " (" + of + ", " + std::to_string(different_) + " wrong)");
+  }
+
+ private:
+  std::string what_;
+  std::string first_;
+  uint64_t compared_ = 0;
+  uint64_t different_ = 0;
+};
+
+inline uint32_t bitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// Positions 0 … count − 1, at most `most` of them, evenly spread, the first and the last among them.
+inline std::vector<uint64_t> spread(uint64_t count, uint64_t most) {
+  const uint64_t chosen = std::min(count, most);
+  std::vector<uint64_t> positions(chosen);
+  for (uint64_t i = 0; i < chosen; ++i) positions[i] = chosen == 1 ? 0 : i * (count - 1) / (chosen - 1);
+  return positions;
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.empty() ? NAN : values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace lockstep

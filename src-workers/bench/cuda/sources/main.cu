@@ -1,0 +1,180 @@
+// Measures the cases of a plan on one CUDA device and prints one JSON line per finding.
+//
+//   lockstep-cuda --list                                   the devices, one line each
+//   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases named in FILE, one per line, are left out
+//
+// Files that the plan names are looked for in the folder that the program is started in.
+#include <set>
+
+#include "divergent-loops.cuh"
+#include "host.cuh"
+#include "launch-grid.cuh"
+#include "matrix-power.cuh"
+#include "probes.cuh"
+#include "run-unit-loop.cuh"
+
+namespace lockstep {
+namespace {
+
+std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+
+std::string compiler() {
+#ifdef __CUDACC__
+  return std::to_string(__CUDACC_VER_MAJOR__) + "." + std::to_string(__CUDACC_VER_MINOR__) + "." +
+         std::to_string(__CUDACC_VER_BUILD__);
+#else
+  return "none";
+#endif
+}
+
+std::string busId(int device) {
+  char id[32] = "";
+  check(cudaDeviceGetPCIBusId(id, sizeof id, device), "cudaDeviceGetPCIBusId");
+  return id;
+}
+
+void describe(int device, const Nvml& nvml) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  int driver = 0;
+  int runtime = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const std::string driverText = nvml.driver().empty() ? "CUDA " + version(driver) : nvml.driver();
+  const std::string capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  const auto stated = [&](cudaDeviceAttr which) { return static_cast<double>(attribute(which, device)); };
+  const double clockKhz = stated(cudaDevAttrClockRate);
+  Record("device")
+      .text("backend", "cuda")
+      .text("name", properties.name)
+      .text("fingerprint", std::string("cuda; ") + properties.name + "; compute capability " + capability + "; driver " +
+                               driverText + "; runtime " + version(runtime) + "; compiler " + compiler())
+      .text("driver", driverText)
+      .open("versions")
+      .text("cuda driver", version(driver))
+      .text("cuda runtime", version(runtime))
+      .text("nvcc", compiler())
+      .close()
+      .number("threadGroupWidth", properties.warpSize)
+      .number("multiprocessors", properties.multiProcessorCount)
+      .numberOrNull("clockMhz", clockKhz > 0 ? std::optional<double>(clockKhz / 1000) : std::nullopt)
+      .text("timer", "device")
+      .open("properties")
+      .number("ordinal", device)
+      .text("computeCapability", capability)
+      .text("pciBusId", busId(device))
+      .number("memoryBytes", static_cast<double>(properties.totalGlobalMem))
+      .number("memoryClockMhz", stated(cudaDevAttrMemoryClockRate) / 1000)
+      .number("memoryBusBits", stated(cudaDevAttrGlobalMemoryBusWidth))
+      .number("l2Bytes", stated(cudaDevAttrL2CacheSize))
+      .number("maxThreadsPerBlock", stated(cudaDevAttrMaxThreadsPerBlock))
+      .number("maxThreadsPerMultiprocessor", stated(cudaDevAttrMaxThreadsPerMultiProcessor))
+      .number("maxBlocksPerMultiprocessor", stated(cudaDevAttrMaxBlocksPerMultiprocessor))
+      .number("registersPerMultiprocessor", stated(cudaDevAttrMaxRegistersPerMultiprocessor))
+      .number("registersPerBlock", stated(cudaDevAttrMaxRegistersPerBlock))
+      .number("sharedMemoryBytesPerMultiprocessor", stated(cudaDevAttrMaxSharedMemoryPerMultiprocessor))
+      .number("sharedMemoryBytesPerBlockOptIn", stated(cudaDevAttrMaxSharedMemoryPerBlockOptin))
+      .number("errorCorrection", stated(cudaDevAttrEccEnabled))
+      .close()
+      .print();
+}
+
+/// False where the device does not answer any more.
+bool measure(const Bench& bench, const Settings& settings) {
+  static const std::map<std::string, void (*)(Case&)> benchmarks = {{"unit-loop", runUnitLoop},
+                                                                    {"matrix-power", runMatrixPower},
+                                                                    {"divergent-loops", runDivergentLoops},
+                                                                    {"launch-grid", runLaunchGrid},
+                                                                    {"probe", runProbe}};
+  const auto failed = [&](const std::string& message) {
+    Record("failed").text("case", settings.id).text("message", message).print();
+  };
+  try {
+    const auto benchmark = benchmarks.find(settings.benchmark);
+    if (benchmark == benchmarks.end())
+      throw CaseFailure{"benchmark " + settings.benchmark + " does not run on this backend"};
+    Case run(bench, settings);
+    benchmark->second(run);
+  } catch (const CaseFailure& failure) {
+    failed(failure.message);
+  } catch (const std::bad_alloc&) {
+    failed("the host has not enough memory");
+  }
+  // Refused launches leave an error that is read once; what the device itself broke on stays.
+  cudaGetLastError();
+  const cudaError_t left = cudaDeviceSynchronize();
+  if (left == cudaSuccess) return true;
+  Record("lost").text("message", std::string("the device stopped with ") + cudaGetErrorName(left) + ", " +
+                                     cudaGetErrorString(left) + ", in case " + settings.id).print();
+  return false;
+}
+
+std::set<std::string> readDone(const std::string& path) {
+  std::set<std::string> done;
+  std::ifstream file(path);
+  if (!file) throw CaseFailure{"cannot open " + path};
+  std::string line;
+  while (std::getline(file, line)) done.insert(line);
+  return done;
+}
+
+int program(int count, char** words) {
+  bool list = false;
+  std::string planPath;
+  std::string donePath;
+  int device = 0;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const auto next = [&]() -> std::string {
+      if (i + 1 >= count) throw CaseFailure{word + " needs a value"};
+      return words[++i];
+    };
+    if (word == "--list")
+      list = true;
+    else if (word == "--plan")
+      planPath = next();
+    else if (word == "--done")
+      donePath = next();
+    else if (word == "--device") {
+      const std::string value = next();
+      char* end = nullptr;
+      device = static_cast<int>(std::strtol(value.c_str(), &end, 10));
+      if (value.empty() || *end != '\0') throw CaseFailure{"device " + value + "; expected a number"};
+    } else {
+      throw CaseFailure{"unknown option " + word + "; expected --list, or --plan FILE [--device N] [--done FILE]"};
+    }
+  }
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices), "looking for CUDA devices");
+  if (list) {
+    for (int i = 0; i < devices; ++i) describe(i, Nvml(busId(i)));
+    return 0;
+  }
+  if (device < 0 || device >= devices)
+    throw CaseFailure{"device " + std::to_string(device) + " does not exist; this machine has " + std::to_string(devices)};
+  const Plan plan = readPlan(planPath);
+  const std::set<std::string> done = donePath.empty() ? std::set<std::string>() : readDone(donePath);
+  const auto start = std::chrono::steady_clock::now();
+  check(cudaSetDevice(device), "cudaSetDevice");
+  const Nvml nvml(busId(device));
+  describe(device, nvml);
+  const Bench bench{device, plan, nvml};
+  for (const Settings& settings : plan.cases)
+    if (done.count(settings.id) == 0 && !measure(bench, settings)) return 1;
+  Record("done")
+      .number("elapsedMs", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count())
+      .print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int count, char** words) {
+  try {
+    return lockstep::program(count, words);
+  } catch (const lockstep::CaseFailure& failure) {
+    lockstep::Record("lost").text("message", failure.message).print();
+    return 1;
+  }
+}

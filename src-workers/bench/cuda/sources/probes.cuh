@@ -1,0 +1,597 @@
+// Properties of a device, found by trying and timing rather than by asking (after Kim's microbenchmarks: limits, state buffers,
+// functional units, caches).
+#pragma once
+
+#include <functional>
+#include <set>
+
+#include "host.cuh"
+#include "words.cuh"
+
+namespace lockstep {
+
+// ------------------------------------------------------------------------------------------------------------------ limits
+
+__global__ void nothing() {}
+
+/// The largest value in 1 … most that succeeds, if all below it do; 0 where not even 1 does. Few tries fail far out, since
+/// `most` is tried first.
+inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succeeds) {
+  if (succeeds(most)) return most;
+  uint64_t good = 0;
+  uint64_t bad = most;
+  while (bad - good > 1) {
+    const uint64_t middle = good + (bad - good) / 2;
+    (succeeds(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+/// Whether a launch is accepted and runs. What it leaves behind is cleared, so that the next try starts afresh; an error that
+/// stays is for the case to report.
+template <class... Parameters>
+bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
+          std::decay_t<Parameters>... arguments) {
+  const cudaError_t launched = tryLaunch(kernel, grid, block, sharedBytes, arguments...);
+  const cudaError_t waited = cudaDeviceSynchronize();
+  cudaGetLastError();
+  check(waited, "a launch that was tried");
+  return launched == cudaSuccess;
+}
+
+/// Values that stay in registers to the end, so that the compiler needs many of them.
+constexpr unsigned LIVE_VALUES = 96;
+__global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts, long long* stops, uint32_t* processors,
+                              long long spinCycles);
+
+inline void probeLimits(Case& run) {
+  const uint64_t threads = largest(4096, [](uint64_t value) {
+    return runs(nothing, dim3(1), dim3(static_cast<unsigned>(value)), 0);
+  });
+  run.checkTime();
+  const auto grid = [&](uint64_t most, const std::function<dim3(unsigned)>& shape) {
+    run.checkTime();
+    return largest(most, [&](uint64_t value) { return runs(nothing, shape(static_cast<unsigned>(value)), dim3(1), 0); });
+  };
+  const uint64_t gridX = grid(INT32_MAX, [](unsigned value) { return dim3(value); });
+  const uint64_t gridY = grid(1u << 20, [](unsigned value) { return dim3(1, value); });
+  const uint64_t gridZ = grid(1u << 20, [](unsigned value) { return dim3(1, 1, value); });
+  const auto withShared = [](uint64_t bytes) { return runs(nothing, dim3(1), dim3(1), bytes); };
+  const uint64_t shared = largest(1u << 20, withShared);
+  const uint64_t sharedOptIn = largest(1u << 20, [&](uint64_t bytes) {
+    const cudaError_t set =
+        cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    cudaGetLastError();
+    return set == cudaSuccess && withShared(bytes);
+  });
+  run.values()
+      .number("threadsPerBlock", static_cast<double>(threads))
+      .number("gridX", static_cast<double>(gridX))
+      .number("gridY", static_cast<double>(gridY))
+      .number("gridZ", static_cast<double>(gridZ))
+      .number("sharedBytesPerBlock", static_cast<double>(shared))
+      .number("sharedBytesPerBlockOptIn", static_cast<double>(sharedOptIn))
+      .close()
+      .print();
+  const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrMaxThreadsPerBlock, run.bench.device));
+  run.checked(threads == stated, std::to_string(threads) + " threads in a block could be launched; the runtime states " +
+                                     std::to_string(stated));
+}
+
+// ----------------------------------------------------------------------------------------------------------- state buffers
+
+__device__ inline uint32_t multiprocessor() {
+#ifdef LOCKSTEP_EMULATION
+  return emulatedMultiprocessor();
+#else
+  uint32_t id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+#endif
+}
+
+__device__ inline void stayAndTell(long long* starts, long long* stops, uint32_t* processors, long long spinCycles) {
+  if (threadIdx.x == 0) {
+    const long long start = clock64();
+    long long now = start;
+    while (now - start < spinCycles) now = clock64();
+    starts[blockIdx.x] = start;
+    stops[blockIdx.x] = now;
+    processors[blockIdx.x] = multiprocessor();
+  }
+  __syncthreads();
+}
+
+/// Every block stays for a while and leaves behind where and when it was there.
+__global__ void stay(long long* starts, long long* stops, uint32_t* processors, long long spinCycles) {
+  stayAndTell(starts, stops, processors, spinCycles);
+}
+
+__global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts, long long* stops, uint32_t* processors,
+                              long long spinCycles) {
+  uint32_t value[LIVE_VALUES];
+#pragma unroll
+  for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = out[i];
+  stayAndTell(starts, stops, processors, spinCycles);
+#pragma unroll 1
+  for (uint32_t round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = mix(value[i] + value[(i + 1) % LIVE_VALUES]);
+  }
+  // Never so: but the compiler cannot know, and keeps all values alive.
+  if (rounds == ~0u) {
+#pragma unroll
+    for (uint32_t i = 0; i < LIVE_VALUES; ++i) out[threadIdx.x * LIVE_VALUES + i] = value[i];
+  }
+}
+
+struct Residency {
+  unsigned processors = 0;
+  unsigned blocks = 0;
+};
+
+/// Most blocks that were on one multiprocessor at the same time. Clocks of different multiprocessors are not compared.
+inline Residency overlap(const std::vector<long long>& starts, const std::vector<long long>& stops,
+                         const std::vector<uint32_t>& processors) {
+  std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
+  for (size_t block = 0; block < starts.size(); ++block) {
+    // At the same instant a block leaves before the next arrives.
+    events[processors[block]].push_back({starts[block], 1});
+    events[processors[block]].push_back({stops[block], -1});
+  }
+  Residency found;
+  found.processors = static_cast<unsigned>(events.size());
+  for (auto& [processor, list] : events) {
+    std::sort(list.begin(), list.end());
+    int present = 0;
+    for (const auto& event : list) {
+      present += event.second;
+      found.blocks = std::max(found.blocks, static_cast<unsigned>(std::max(present, 0)));
+    }
+  }
+  return found;
+}
+
+class ResidencyProbe {
+ public:
+  explicit ResidencyProbe(const Case& run)
+      : run_(run),
+        grid_(static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 2 * GROUP_WIDTH),
+        spinCycles_(static_cast<long long>(run.settings.wholeOr("spinCycles", 200000, 1, 1000000000))),
+        starts_(grid_),
+        stops_(grid_),
+        processors_(grid_),
+        scratch_(LIVE_VALUES) {
+    scratch_.fill(1);
+  }
+
+  /// Blocks that a multiprocessor holds at once; none where the launch is refused.
+  std::optional<Residency> simple(unsigned threads, size_t sharedBytes) {
+    run_.checkTime();
+    if (!runs(stay, dim3(grid_), dim3(threads), sharedBytes, starts_.data(), stops_.data(), processors_.data(), spinCycles_))
+      return {};
+    return overlap(starts_.read(), stops_.read(), processors_.read());
+  }
+  std::optional<Residency> withManyRegisters(unsigned threads) {
+    run_.checkTime();
+    if (!runs(manyRegisters, dim3(grid_), dim3(threads), 0, scratch_.data(), 1u, starts_.data(), stops_.data(),
+              processors_.data(), spinCycles_))
+      return {};
+    return overlap(starts_.read(), stops_.read(), processors_.read());
+  }
+
+ private:
+  const Case& run_;
+  unsigned grid_;
+  long long spinCycles_;
+  Buffer<long long> starts_;
+  Buffer<long long> stops_;
+  Buffer<uint32_t> processors_;
+  Buffer<uint32_t> scratch_;
+};
+
+inline void probeResidentBlocks(Case& run) {
+  const unsigned threads = static_cast<unsigned>(run.settings.whole("blockThreads", 1, 4096));
+  const size_t shared = run.settings.wholeOr("sharedBytes", 0, 0, 1u << 20);
+  if (shared > 0)
+    check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+          "asking for shared memory");
+  ResidencyProbe probe(run);
+  const std::optional<Residency> found = probe.simple(threads, shared);
+  if (!found) throw CaseFailure{"a block of " + std::to_string(threads) + " threads and " + std::to_string(shared) +
+                                " bytes of shared memory cannot be launched"};
+  int stated = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&stated, stay, static_cast<int>(threads), shared),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  run.values()
+      .number("multiprocessors", found->processors)
+      .number("residentBlocks", found->blocks)
+      .number("residentBlocksStated", stated)
+      .close()
+      .print();
+  run.checked(found->blocks > 0 && static_cast<int>(found->blocks) <= stated,
+              std::to_string(found->blocks) + " blocks were seen together; the runtime states " + std::to_string(stated));
+}
+
+inline void probeStateBuffers(Case& run) {
+  ResidencyProbe probe(run);
+  unsigned processors = 0, blockSlots = 0, groupSlots = 0;
+  for (unsigned groups = 1; groups <= GROUP_WIDTH; ++groups) {
+    const std::optional<Residency> found = probe.simple(groups * GROUP_WIDTH, 0);
+    if (!found) break;
+    processors = std::max(processors, found->processors);
+    if (groups == 1) blockSlots = found->blocks;
+    groupSlots = std::max(groupSlots, found->blocks * groups);
+  }
+  // The largest part of the file that blocks could fill: a file that is no multiple of any block's share shows smaller.
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
+  unsigned registers = 0;
+  for (unsigned groups = 1; groups <= GROUP_WIDTH; ++groups) {
+    const std::optional<Residency> found = probe.withManyRegisters(groups * GROUP_WIDTH);
+    if (!found) break;
+    registers = std::max(registers, found->blocks * groups * GROUP_WIDTH * static_cast<unsigned>(attributes.numRegs));
+  }
+  const int optIn = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, run.bench.device);
+  check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, optIn), "asking for shared memory");
+  size_t shared = 0;
+  for (unsigned parts = 1; parts <= 8; ++parts) {
+    const size_t bytes = static_cast<size_t>(optIn) / parts / 1024 * 1024;
+    if (bytes == 0) break;
+    const std::optional<Residency> found = probe.simple(GROUP_WIDTH, bytes);
+    if (found) shared = std::max(shared, found->blocks * bytes);
+  }
+  run.values()
+      .number("multiprocessors", processors)
+      .number("blockSlots", blockSlots)
+      .number("threadGroupSlots", groupSlots)
+      .number("registers", registers)
+      .number("registersPerThread", attributes.numRegs)
+      .number("sharedBytes", static_cast<double>(shared))
+      .close()
+      .print();
+  run.checked(static_cast<int>(processors) == attribute(cudaDevAttrMultiProcessorCount, run.bench.device),
+              std::to_string(processors) + " multiprocessors had blocks; the runtime states " +
+                  std::to_string(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)));
+}
+
+// -------------------------------------------------------------------------------------------------------- functional units
+
+// Two operations in which each needs the one before it, and which no algebra shortens. Integer addition therefore grows as
+// Fibonacci's numbers do.
+struct FloatAdd {
+  using Value = float;
+  static __device__ void apply(float& a, float& b, float c) {
+    a = __fadd_rn(a, c);
+    a = __fadd_rn(a, b);
+  }
+};
+struct FloatMultiply {
+  using Value = float;
+  static __device__ void apply(float& a, float& b, float c) {
+    a = __fmul_rn(a, c);
+    a = __fmul_rn(a, b);
+  }
+};
+struct FloatMultiplyAdd {
+  using Value = float;
+  static __device__ void apply(float& a, float& b, float c) {
+    a = __fmaf_rn(a, c, b);
+    a = __fmaf_rn(a, b, c);
+  }
+};
+struct DoubleMultiplyAdd {
+  using Value = double;
+  static __device__ void apply(double& a, double& b, double c) {
+    a = __fma_rn(a, c, b);
+    a = __fma_rn(a, b, c);
+  }
+};
+struct IntegerAdd {
+  using Value = uint32_t;
+  static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t) {
+    a += b;
+    b += a;
+  }
+};
+struct IntegerMultiplyAdd {
+  using Value = uint32_t;
+  static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
+    a = a * b + c;
+    a = a * c + b;
+  }
+};
+struct Special {
+  using Value = float;
+  static __device__ float root(float v) {
+#ifdef LOCKSTEP_EMULATION
+    return 1.0f / std::sqrt(v);
+#else
+    float result;
+    asm volatile("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
+    return result;
+#endif
+  }
+  static __device__ void apply(float& a, float&, float) {
+    a = root(a);
+    a = root(a);
+  }
+};
+
+constexpr unsigned UNROLLED = 32;
+
+/// CHAINS independent chains per thread, each of 2·UNROLLED·rounds operations, between two looks at the clock.
+template <class Unit, unsigned CHAINS>
+__global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit::Value* out, long long* starts,
+                       long long* stops) {
+  using Value = typename Unit::Value;
+  Value a[CHAINS];
+  Value b = seed;
+#pragma unroll
+  for (unsigned i = 0; i < CHAINS; ++i) a[i] = seed + static_cast<Value>(threadIdx.x + i);
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (unsigned round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (unsigned step = 0; step < UNROLLED; ++step)
+#pragma unroll
+      for (unsigned i = 0; i < CHAINS; ++i) Unit::apply(a[i], b, seed);
+  }
+  const long long stop = clock64();
+  Value sum = b;
+#pragma unroll
+  for (unsigned i = 0; i < CHAINS; ++i) sum += a[i];
+  out[threadIdx.x] = sum;
+  starts[threadIdx.x] = start;
+  stops[threadIdx.x] = stop;
+}
+
+/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor.
+template <class Unit, unsigned CHAINS>
+std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
+  const unsigned rounds = static_cast<unsigned>(run.settings.wholeOr("rounds", 64, 1, 1u << 20));
+  const Buffer<typename Unit::Value> out(mostGroups * GROUP_WIDTH);
+  const Buffer<long long> starts(mostGroups * GROUP_WIDTH);
+  const Buffer<long long> stops(mostGroups * GROUP_WIDTH);
+  std::vector<double> cycles;
+  for (unsigned groups = 1; groups <= mostGroups; ++groups) {
+    run.checkTime();
+    // Once to fill the instruction cache.
+    for (int pass = 0; pass < 2; ++pass)
+      launch(chains<Unit, CHAINS>, 1, groups * GROUP_WIDTH, static_cast<typename Unit::Value>(1), rounds, out.data(),
+             starts.data(), stops.data());
+    check(cudaDeviceSynchronize(), "kernel");
+    std::vector<long long> from = starts.read();
+    std::vector<long long> to = stops.read();
+    from.resize(groups * GROUP_WIDTH);
+    to.resize(groups * GROUP_WIDTH);
+    const long long elapsed = *std::max_element(to.begin(), to.end()) - *std::min_element(from.begin(), from.end());
+    cycles.push_back(static_cast<double>(elapsed) / (2.0 * UNROLLED * CHAINS * rounds));
+  }
+  return cycles;
+}
+
+inline unsigned mostGroups(const Case& run) {
+  return static_cast<unsigned>(attribute(cudaDevAttrMaxThreadsPerBlock, run.bench.device)) / GROUP_WIDTH;
+}
+
+template <class Unit>
+void probeUnit(Case& run) {
+  const std::vector<double> cycles = cyclesByGroups<Unit, 1>(run, mostGroups(run));
+  std::vector<double> throughput;
+  for (size_t i = 0; i < cycles.size(); ++i)
+    throughput.push_back(static_cast<double>((i + 1) * GROUP_WIDTH) / std::max(cycles[i], 1e-9));
+  const double best = *std::max_element(throughput.begin(), throughput.end());
+  run.values()
+      .number("latencyCycles", cycles.front())
+      // Operations of all lanes that a multiprocessor completes in a cycle.
+      .number("lanesPerCycle", best)
+      // Thread groups at a time that it takes to get there.
+      .number("widthThreadGroups", best * cycles.front() / GROUP_WIDTH)
+      .numbers("cyclesByThreadGroups", cycles)
+      .close()
+      .print();
+  run.checked(cycles.front() > 0, "cycles of " + std::to_string(cycles.size()) + " block sizes measured");
+}
+
+/// Thread groups that a multiprocessor runs as fast as one, when each alone keeps its scheduler's unit busy.
+inline void probeSchedulers(Case& run) {
+  const std::vector<double> cycles = cyclesByGroups<FloatMultiplyAdd, 8>(run, mostGroups(run));
+  // The next group doubles the time of a scheduler; a third of that is well above the noise.
+  unsigned schedulers = 0;
+  while (schedulers < cycles.size() && cycles[schedulers] < 4.0 / 3.0 * cycles.front()) ++schedulers;
+  run.values().number("schedulers", schedulers).numbers("cyclesByThreadGroups", cycles).close().print();
+  run.checked(cycles.front() > 0, "cycles of " + std::to_string(cycles.size()) + " block sizes measured");
+}
+
+// ------------------------------------------------------------------------------------------------------------------ caches
+
+/// Word i·stride leads to word (i + 1)·stride, the last to the first.
+__global__ void fillRing(uint32_t* ring, uint32_t links, uint32_t strideWords) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < links; i += gridDim.x * blockDim.x)
+    ring[i * strideWords] = (i + 1 == links ? 0 : i + 1) * strideWords;
+}
+
+/// `BELOW_L1`: past the first-level cache.
+template <bool BELOW_L1>
+__device__ __forceinline__ uint32_t follow(const uint32_t* ring, uint32_t at) {
+  if constexpr (BELOW_L1)
+    return __ldcg(ring + at);
+  else
+    return ring[at];
+}
+
+/// One thread walks the ring: once around (or `warm` links) to fill the cache, then between two looks at the clock.
+template <bool BELOW_L1>
+__global__ void chase(const uint32_t* ring, uint32_t warm, uint32_t loads, long long* cycles, uint32_t* end) {
+  uint32_t at = 0;
+#pragma unroll 1
+  for (uint32_t i = 0; i < warm; ++i) at = follow<BELOW_L1>(ring, at);
+  *end = at;
+  const long long start = clock64();
+#pragma unroll 8
+  for (uint32_t i = 0; i < loads; ++i) at = follow<BELOW_L1>(ring, at);
+  // The clock is read when the last load has arrived: it decides the address of this store.
+  end[1 + at % 2] = at;
+  const long long stop = clock64();
+  *cycles = stop - start;
+}
+
+constexpr uint32_t FINE_LOADS = 1024;
+
+/// The time of every single load, from a ring that steps word by word through memory that no cache holds.
+template <bool BELOW_L1>
+__global__ void fineChase(const uint32_t* ring, uint32_t* latencies) {
+  __shared__ uint32_t kept[FINE_LOADS];
+  uint32_t at = 0;
+#pragma unroll 1
+  for (uint32_t i = 0; i < FINE_LOADS; ++i) {
+    const long long start = clock64();
+    at = follow<BELOW_L1>(ring, at);
+    // Needs the load's value, so that the second look at the clock comes after it.
+    kept[i] = at;
+    const long long stop = clock64();
+    kept[i] = static_cast<uint32_t>(stop - start);
+  }
+  for (uint32_t i = 0; i < FINE_LOADS; ++i) latencies[i] = kept[i];
+}
+
+template <bool BELOW_L1>
+double cyclesPerLoad(const Buffer<uint32_t>& ring, uint64_t bytes, uint32_t strideBytes) {
+  constexpr uint32_t LOADS = 8192;
+  const uint32_t links = static_cast<uint32_t>(std::max<uint64_t>(bytes / strideBytes, 1));
+  const Buffer<long long> cycles(1);
+  const Buffer<uint32_t> end(3);
+  launch(fillRing, 256, 256, ring.data(), links, strideBytes / 4);
+  launch(chase<BELOW_L1>, 1, 1, ring.data(), links, LOADS, cycles.data(), end.data());
+  check(cudaDeviceSynchronize(), "kernel");
+  return static_cast<double>(cycles.read()[0]) / LOADS;
+}
+
+/// Bytes from one slow load to the next where loads step word by word; 0 where none stands out.
+inline double spacing(const Words& latencies) {
+  const auto [least, most] = std::minmax_element(latencies.begin(), latencies.end());
+  std::vector<double> steps;
+  size_t before = 0;
+  bool any = false;
+  for (size_t i = 0; i < latencies.size(); ++i) {
+    if (2.0 * latencies[i] <= static_cast<double>(*least) + *most) continue;
+    if (any) steps.push_back(4.0 * static_cast<double>(i - before));
+    before = i;
+    any = true;
+  }
+  return steps.empty() || *least == *most ? 0 : median(steps);
+}
+
+template <bool BELOW_L1>
+void probeCache(Case& run) {
+  const uint64_t least = run.settings.wholeOr("leastBytes", BELOW_L1 ? 1u << 18 : 1u << 12, 1024, 1u << 30);
+  const uint64_t most = run.settings.wholeOr("mostBytes", BELOW_L1 ? 1u << 28 : 1u << 20, least, 1u << 30);
+  const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 4, 4096)) / 4 * 4;
+  const Buffer<uint32_t> ring(most / 4);
+  std::vector<uint64_t> sizes;
+  std::vector<double> cycles;
+  // Four sizes to an octave.
+  for (double size = static_cast<double>(least); size <= static_cast<double>(most) * 1.0001; size *= std::pow(2.0, 0.25)) {
+    run.checkTime();
+    const uint64_t bytes = static_cast<uint64_t>(size) / stride * stride;
+    sizes.push_back(bytes);
+    cycles.push_back(cyclesPerLoad<BELOW_L1>(ring, bytes, stride));
+  }
+  // In the cache is whatever takes less than half way from the fastest to the slowest.
+  const double middle = (cycles.front() + *std::max_element(cycles.begin(), cycles.end())) / 2;
+  uint64_t capacity = 0;
+  for (size_t i = 0; i < sizes.size() && cycles[i] <= middle; ++i) capacity = sizes[i];
+
+  // The first level is empty at the start of a kernel; the second is not until something else has gone through it.
+  const Buffer<uint32_t> latencies(FINE_LOADS);
+  launch(fillRing, 1, 32, ring.data(), FINE_LOADS + 1, 1u);
+  if (BELOW_L1) {
+    Buffer<uint32_t> other(most / 4);
+    other.fill(0);
+    check(cudaDeviceSynchronize(), "cudaMemset");
+  }
+  launch(fineChase<BELOW_L1>, 1, 1, ring.data(), latencies.data());
+  check(cudaDeviceSynchronize(), "kernel");
+
+  run.values()
+      .number("capacityBytes", static_cast<double>(capacity))
+      .number("latencyCycles", cycles.front())
+      .number("missLatencyCycles", *std::max_element(cycles.begin(), cycles.end()))
+      .number("lineBytes", spacing(latencies.read()))
+      .numbers("sizesBytes", sizes)
+      .numbers("cyclesPerLoad", cycles)
+      .close()
+      .print();
+  run.checked(cycles.front() > 0, std::to_string(sizes.size()) + " sizes measured");
+}
+
+// --------------------------------------------------------------------------------------------------------------- bandwidth
+
+__global__ void triad(float* __restrict__ a, const float* __restrict__ b, const float* __restrict__ c, float factor,
+                      uint64_t words) {
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += step)
+    a[i] = b[i] + factor * c[i];
+}
+
+__global__ void fillFloats(float* out, float factor, uint64_t words) {
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += step)
+    out[i] = factor * static_cast<float>(i % 1024);
+}
+
+/// STREAM's triad over the memory of the device: two arrays read, one written.
+inline void probeBandwidth(Case& run) {
+  const uint64_t words = run.settings.wholeOr("bytes", 1u << 28, 4096, 1ull << 34) / 4;
+  const Buffer<float> a(words);
+  const Buffer<float> b(words);
+  const Buffer<float> c(words);
+  const unsigned grid = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 32;
+  launch(fillFloats, grid, 256, b.data(), 1.0f, words);
+  launch(fillFloats, grid, 256, c.data(), 2.0f, words);
+  check(cudaDeviceSynchronize(), "kernel");
+  run.compiled(triad, 256, true);
+  std::vector<double> gbS;
+  run.repeat([] {}, [&] { launch(triad, grid, 256, a.data(), b.data(), c.data(), 0.5f, words); },
+             [&](bool counts, double timeNs) {
+               if (counts) gbS.push_back(12.0 * static_cast<double>(words) / std::max(timeNs, 1.0));
+             });
+  run.values().number("bandwidthGbS", median(gbS)).numbers("bandwidthsGbS", gbS).close().print();
+  Comparison comparison("word, as bits,");
+  const std::vector<float> got = a.read();
+  // Whole numbers below 2^24: no rounding anywhere.
+  for (const uint64_t i : spread(words, 4096)) comparison.compare(i, bitsOf(got[i]), bitsOf(2.0f * static_cast<float>(i % 1024)));
+  comparison.report(run, words);
+}
+
+// --------------------------------------------------------------------------------------------------------------------- all
+
+inline void runProbe(Case& run) {
+  static const std::map<std::string, void (*)(Case&)> probes = {
+      {"limits", probeLimits},
+      {"resident-blocks", probeResidentBlocks},
+      {"state-buffers", probeStateBuffers},
+      {"float-add", probeUnit<FloatAdd>},
+      {"float-multiply", probeUnit<FloatMultiply>},
+      {"float-multiply-add", probeUnit<FloatMultiplyAdd>},
+      {"double-multiply-add", probeUnit<DoubleMultiplyAdd>},
+      {"integer-add", probeUnit<IntegerAdd>},
+      {"integer-multiply-add", probeUnit<IntegerMultiplyAdd>},
+      {"special", probeUnit<Special>},
+      {"schedulers", probeSchedulers},
+      {"cache-l1", probeCache<false>},
+      {"cache-l2", probeCache<true>},
+      {"bandwidth", probeBandwidth},
+  };
+  const auto probe = probes.find(run.settings.text("probe"));
+  if (probe == probes.end()) {
+    std::string known;
+    for (const auto& entry : probes) known += (known.empty() ? "" : ", ") + entry.first;
+    throw CaseFailure{"probe " + run.settings.text("probe") + " is not known; expected one of " + known};
+  }
+  probe->second(run);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,90 @@
+// The host side of the unit loop.
+#pragma once
+
+#include "unit-loop.cuh"
+#include "words.cuh"
+
+namespace lockstep {
+
+__global__ void fillTable(uint32_t* table, uint32_t words) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
+    table[i] = mix(i + 0x51ed270bu);
+}
+
+inline Dispatch dispatchOf(const Settings& settings) {
+  const std::string& dispatch = settings.text("dispatch");
+  if (dispatch == "nested") return Dispatch::nested;
+  if (dispatch == "flattened") return Dispatch::flattened;
+  if (dispatch == "fetching") return Dispatch::fetching;
+  throw CaseFailure{"dispatch is " + dispatch + "; expected nested, flattened or fetching"};
+}
+
+/// Words that are each below `limit`: the kernels use them to find their way in memory.
+inline Words indices(const std::string& path, size_t count, size_t limit) {
+  Words words = readWords(path);
+  if (words.size() != count)
+    throw CaseFailure{path + " has " + std::to_string(words.size()) + " words; expected " + std::to_string(count)};
+  for (const uint32_t word : words)
+    if (word >= limit)
+      throw CaseFailure{path + " names " + std::to_string(word) + "; expected less than " + std::to_string(limit)};
+  return words;
+}
+
+inline void runUnitLoop(Case& run) {
+  const Settings& settings = run.settings;
+  const Plan& plan = run.bench.plan;
+  const uint32_t units = static_cast<uint32_t>(plan.lengths.size());
+  if (units == 0) throw CaseFailure{"the plan has no units"};
+  const unsigned threadsPerUnit = static_cast<unsigned>(settings.whole("u", 1, GROUP_WIDTH));
+  const unsigned block = static_cast<unsigned>(settings.whole("block", 1, UINT32_MAX));
+  const unsigned grid = static_cast<unsigned>(settings.whole("grid", 1, INT32_MAX));
+  const unsigned cap = static_cast<unsigned>(settings.whole("cap", 0, 1024));
+  const Dispatch dispatch = dispatchOf(settings);
+
+  const auto compiled = std::find_if(unitLoops().begin(), unitLoops().end(),
+                                     [&](const UnitLoops& loops) { return loops.registerCap == cap; });
+  if (compiled == unitLoops().end())
+    throw CaseFailure{"this program was not compiled for a register cap of " + std::to_string(cap)};
+  unsigned power = 0;
+  while (1u << power < threadsPerUnit) ++power;
+  if (1u << power != threadsPerUnit || block % threadsPerUnit != 0)
+    throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
+                      " per unit; expected a power of two that divides the block"};
+  const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)][power];
+
+  const Words order = indices(settings.text("order"), units, units);
+  Words ordered(units);
+  for (uint32_t position = 0; position < units; ++position) ordered[position] = plan.lengths[order[position]];
+  const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
+  // Every slot fetches once more than there are units; the counter has 32 bits.
+  if (dispatch == Dispatch::fetching && slots + units > UINT32_MAX)
+    throw CaseFailure{std::to_string(slots) + " slots fetch; expected fewer than 2^32 less the units"};
+
+  const Buffer<uint32_t> orderOnDevice(order);
+  const Buffer<uint32_t> lengths(ordered);
+  const Buffer<uint32_t> blocks(indices(settings.text("blocks"), grid, grid));
+  const Buffer<uint32_t> table(compiled->tableWords);
+  Buffer<uint32_t> next(1);
+  Buffer<uint32_t> results(units);
+  launch(fillTable, std::min(256u, (compiled->tableWords + 255) / 256), 256, table.data(), compiled->tableWords);
+  check(cudaDeviceSynchronize(), "filling the table");
+
+  run.compiled(kernel, block, true);
+  run.repeat(
+      [&] {
+        next.fill(0);
+        results.fill(0xa5);
+      },
+      [&] {
+        launch(kernel, grid, block, orderOnDevice.data(), lengths.data(), blocks.data(), table.data(), next.data(),
+               results.data(), units, static_cast<uint32_t>(std::min<uint64_t>(slots, units)));
+      },
+      [](bool, double) {});
+
+  Comparison comparison("unit");
+  const Words got = results.read();
+  for (uint32_t unit = 0; unit < units; ++unit) comparison.compare(unit, got[unit], plan.expected[unit]);
+  comparison.report(run, units);
+}
+
+}  // namespace lockstep

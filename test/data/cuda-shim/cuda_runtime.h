@@ -1,0 +1,476 @@
+// CPU emulation of CUDA, for tests: lets g++ compile the project's CUDA sources as they are and run them without a GPU.
+//
+// Blocks run one after another, the lanes of a block as fibres that change places only where they meet: shuffles, barriers.
+// It is stricter than a GPU: a mask that does not name its caller, names a lane that is gone, or differs between lanes that
+// wait for each other stops the kernel. Its clock counts looks at the clock, so cycles are no measure of anything; each lane has one
+// of its own until it meets others, and blocks get multiprocessors and slots as on a device, so that overlaps and waiting
+// have the right shape.
+//
+//   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
+//   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
+#pragma once
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#define LOCKSTEP_EMULATION 1
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+// -------------------------------------------------------------------------------------------------------------------- errors
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorLaunchFailure = 719,
+};
+
+inline const char* cudaGetErrorName(cudaError_t code) {
+  switch (code) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+  }
+  return "?";
+}
+inline const char* cudaGetErrorString(cudaError_t code) {
+  switch (code) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+  }
+  return "?";
+}
+
+// ------------------------------------------------------------------------------------------------------------------- machine
+
+namespace cuda_shim {
+
+constexpr unsigned WIDTH = 32;
+constexpr unsigned MULTIPROCESSORS = 2;
+constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
+constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
+constexpr unsigned THREADS_PER_BLOCK = 1024;
+constexpr unsigned GRID_X = 4095, GRID_Y = 1023, GRID_Z = 63;
+constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 64 << 10;
+constexpr unsigned REGISTERS_PER_THREAD = 32, REGISTERS_PER_MULTIPROCESSOR = 65536;
+constexpr size_t MEMORY_BYTES = size_t(1) << 30;
+constexpr long long CLOCK_STEP = 1024;
+constexpr size_t STACK_BYTES = 64 << 10;
+
+enum class Meeting { none, warp, shuffle, block };
+
+struct Lane {
+  ucontext_t context;
+  dim3 index;
+  unsigned number = 0;
+  bool finished = false;
+  Meeting waiting = Meeting::none;
+  uint32_t mask = 0;
+  uint64_t value = 0;
+  unsigned source = 0;
+  uint64_t result = 0;
+  long long clock = 0;
+  unsigned lane() const { return number % WIDTH; }
+};
+
+struct Machine {
+  std::vector<Lane> lanes;
+  std::vector<char> stacks;
+  Lane* current = nullptr;
+  ucontext_t scheduler;
+  void (*body)(void*) = nullptr;
+  void* arguments = nullptr;
+  unsigned multiprocessor = 0;
+  const char* fault = nullptr;
+  cudaError_t last = cudaSuccess;
+  cudaError_t sticky = cudaSuccess;
+  unsigned launches = 0;
+  std::map<const void*, unsigned> sharedLimits;
+};
+inline Machine machine;
+
+inline unsigned setting(const char* name, unsigned otherwise) {
+  const char* value = std::getenv(name);
+  return value ? static_cast<unsigned>(std::atoi(value)) : otherwise;
+}
+
+inline cudaError_t answer(cudaError_t code) {
+  if (machine.sticky != cudaSuccess) return machine.sticky;
+  if (code != cudaSuccess) machine.last = code;
+  return code;
+}
+
+inline void yield() {
+  Lane* self = machine.current;
+  swapcontext(&self->context, &machine.scheduler);
+}
+
+[[noreturn]] inline void broken(const char* why) {
+  machine.fault = why;
+  setcontext(&machine.scheduler);
+  std::abort();
+}
+
+/// Lanes that meet leave with the latest clock among them.
+template <class Chosen>
+void release(Lane* first, Lane* last, Chosen&& chosen) {
+  long long latest = 0;
+  for (Lane* lane = first; lane != last; ++lane)
+    if (chosen(*lane)) latest = std::max(latest, lane->clock);
+  for (Lane* lane = first; lane != last; ++lane)
+    if (chosen(*lane)) {
+      lane->clock = latest;
+      lane->waiting = Meeting::none;
+    }
+}
+
+inline uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, unsigned source) {
+  Lane& me = *machine.current;
+  if (!(mask >> me.lane() & 1)) broken("a lane calls with a mask that does not name it");
+  if (kind == Meeting::shuffle && !(mask >> source & 1)) broken("a lane reads from a lane that the mask does not name");
+  me.waiting = kind;
+  me.mask = mask;
+  me.value = value;
+  me.source = source;
+  Lane* first = &machine.lanes[me.number - me.lane()];
+  Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - (me.number - me.lane()));
+  if (static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block");
+  bool complete = true;
+  for (Lane* lane = first; lane != last; ++lane) {
+    if (!(mask >> lane->lane() & 1)) continue;
+    if (lane->finished) broken("a mask names a lane that has left the kernel");
+    complete = complete && lane->waiting == kind && lane->mask == mask;
+  }
+  if (complete) {
+    for (Lane* lane = first; lane != last; ++lane)
+      if (mask >> lane->lane() & 1) lane->result = first[lane->source].value;
+    release(first, last, [&](const Lane& lane) { return (mask >> lane.lane() & 1) != 0; });
+  } else {
+    yield();
+  }
+  return me.result;
+}
+
+inline void enter() {
+  machine.body(machine.arguments);
+  machine.current->finished = true;
+  setcontext(&machine.scheduler);
+}
+
+/// One block, from `startClock` on; when it ends. Sets `machine.fault` where it cannot.
+inline long long runBlock(unsigned threads, long long startClock) {
+  machine.lanes.assign(threads, Lane());
+  if (machine.stacks.size() < threads * STACK_BYTES) machine.stacks.resize(threads * STACK_BYTES);
+  for (unsigned i = 0; i < threads; ++i) {
+    Lane& lane = machine.lanes[i];
+    lane.number = i;
+    lane.index = dim3(i, 0, 0);
+    lane.clock = startClock;
+    getcontext(&lane.context);
+    lane.context.uc_stack.ss_sp = machine.stacks.data() + i * STACK_BYTES;
+    lane.context.uc_stack.ss_size = STACK_BYTES;
+    lane.context.uc_link = nullptr;
+    makecontext(&lane.context, enter, 0);
+  }
+  for (;;) {
+    bool progress = false;
+    bool all = true;
+    for (Lane& lane : machine.lanes) {
+      if (lane.finished || lane.waiting != Meeting::none) continue;
+      progress = true;
+      machine.current = &lane;
+      threadIdx = lane.index;
+      swapcontext(&machine.scheduler, &lane.context);
+      if (machine.fault) return startClock;
+    }
+    bool blocked = true;
+    for (const Lane& lane : machine.lanes) {
+      all = all && lane.finished;
+      blocked = blocked && (lane.finished || lane.waiting == Meeting::block);
+    }
+    if (all) break;
+    if (blocked)
+      release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
+              [](const Lane& lane) { return !lane.finished; });
+    else if (!progress) {
+      machine.fault = "lanes wait for others that never come, or that call something else or with another mask";
+      return startClock;
+    }
+  }
+  long long end = startClock;
+  for (const Lane& lane : machine.lanes) end = std::max(end, lane.clock);
+  return end + CLOCK_STEP;
+}
+
+inline unsigned residentBlocks(unsigned threads, size_t sharedBytes) {
+  if (threads == 0 || threads > THREADS_PER_BLOCK) return 0;
+  const unsigned filled = (threads + WIDTH - 1) / WIDTH * WIDTH;
+  unsigned blocks = std::min(BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_MULTIPROCESSOR / filled);
+  blocks = std::min(blocks, REGISTERS_PER_MULTIPROCESSOR / (REGISTERS_PER_THREAD * filled));
+  return sharedBytes == 0 ? blocks : std::min<unsigned>(blocks, SHARED_BYTES_OPT_IN / sharedBytes);
+}
+
+template <class... Parameters>
+struct Call {
+  void (*kernel)(Parameters...);
+  std::tuple<std::decay_t<Parameters>...> arguments;
+  static void run(void* call) {
+    Call& self = *static_cast<Call*>(call);
+    std::apply(self.kernel, self.arguments);
+  }
+};
+
+template <class... Parameters, size_t... I>
+Call<Parameters...> unpack(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
+  (void)arguments;
+  return {kernel, {*static_cast<std::decay_t<Parameters>*>(arguments[I])...}};
+}
+
+}  // namespace cuda_shim
+
+inline unsigned emulatedMultiprocessor() { return cuda_shim::machine.multiprocessor; }
+
+// ------------------------------------------------------------------------------------------------------------ on the "device"
+
+inline long long clock64() { return cuda_shim::machine.current->clock += cuda_shim::CLOCK_STEP; }
+
+inline void __syncwarp(uint32_t mask = ~0u) {
+  cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
+}
+inline void __syncthreads() {
+  cuda_shim::machine.current->waiting = cuda_shim::Meeting::block;
+  cuda_shim::yield();
+}
+template <class T>
+T __shfl_sync(uint32_t mask, T value, int source) {
+  static_assert(sizeof(T) <= 8);
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = cuda_shim::meet(cuda_shim::Meeting::shuffle, mask, bits, static_cast<unsigned>(source) % cuda_shim::WIDTH);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <class T>
+T __shfl_xor_sync(uint32_t mask, T value, int distance) {
+  return __shfl_sync(mask, value, static_cast<int>(cuda_shim::machine.current->lane()) ^ distance);
+}
+template <class T>
+T atomicAdd(T* address, T value) {
+  const T before = *address;
+  *address += value;
+  return before;
+}
+template <class T>
+T __ldcg(const T* address) {
+  return *address;
+}
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+
+// --------------------------------------------------------------------------------------------------------------- the runtime
+
+using cudaStream_t = void*;
+struct CudaShimEvent {
+  std::chrono::steady_clock::time_point time;
+};
+using cudaEvent_t = CudaShimEvent*;
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+struct cudaFuncAttributes {
+  int numRegs;
+  size_t sharedSizeBytes;
+  size_t localSizeBytes;
+};
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor, multiProcessorCount, warpSize;
+  size_t totalGlobalMem;
+};
+enum cudaDeviceAttr {
+  cudaDevAttrClockRate,
+  cudaDevAttrMemoryClockRate,
+  cudaDevAttrGlobalMemoryBusWidth,
+  cudaDevAttrL2CacheSize,
+  cudaDevAttrMaxThreadsPerBlock,
+  cudaDevAttrMaxThreadsPerMultiProcessor,
+  cudaDevAttrMaxBlocksPerMultiprocessor,
+  cudaDevAttrMaxRegistersPerMultiprocessor,
+  cudaDevAttrMaxRegistersPerBlock,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrEccEnabled,
+};
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                             cudaStream_t) {
+  using namespace cuda_shim;
+  if (machine.sticky != cudaSuccess) return machine.sticky;
+  const auto limit = machine.sharedLimits.find(reinterpret_cast<const void*>(kernel));
+  const unsigned resident = residentBlocks(block.x, sharedBytes);
+  if (resident == 0 || grid.x < 1 || grid.x > GRID_X || grid.y < 1 || grid.y > GRID_Y || grid.z < 1 || grid.z > GRID_Z)
+    return answer(cudaErrorInvalidConfiguration);
+  if (sharedBytes > (limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second)) return answer(cudaErrorInvalidValue);
+  if (++machine.launches == setting("CUDA_SHIM_FAULT_LAUNCH", 0)) {
+    machine.sticky = cudaErrorLaunchFailure;
+    return cudaSuccess;
+  }
+  auto call = unpack(kernel, arguments, std::index_sequence_for<Parameters...>());
+  machine.body = call.run;
+  machine.arguments = &call;
+  blockDim = block;
+  gridDim = grid;
+  // Slots of all multiprocessors; the next block goes to the one that is free first.
+  std::vector<long long> freeAt(resident * MULTIPROCESSORS, 0);
+  for (unsigned z = 0; z < grid.z; ++z)
+    for (unsigned y = 0; y < grid.y; ++y)
+      for (unsigned x = 0; x < grid.x; ++x) {
+        blockIdx = dim3(x, y, z);
+        const size_t slot = static_cast<size_t>(std::min_element(freeAt.begin(), freeAt.end()) - freeAt.begin());
+        machine.multiprocessor = static_cast<unsigned>(slot) % MULTIPROCESSORS;
+        freeAt[slot] = runBlock(block.x, freeAt[slot]);
+        if (machine.fault) {
+          std::fprintf(stderr, "CPU emulation of CUDA: %s\n", machine.fault);
+          machine.sticky = cudaErrorLaunchFailure;
+          return cudaSuccess;
+        }
+      }
+  return cudaSuccess;
+}
+
+inline cudaError_t cudaGetLastError() {
+  using namespace cuda_shim;
+  if (machine.sticky != cudaSuccess) return machine.sticky;
+  return std::exchange(machine.last, cudaSuccess);
+}
+inline cudaError_t cudaDeviceSynchronize() { return cuda_shim::answer(cudaSuccess); }
+inline cudaError_t cudaMalloc(void** address, size_t bytes) {
+  if (bytes > cuda_shim::MEMORY_BYTES) return cuda_shim::answer(cudaErrorMemoryAllocation);
+  *address = std::malloc(bytes);
+  // As undefined as a device's memory.
+  std::memset(*address, 0xcd, bytes);
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaFree(void* address) {
+  std::free(address);
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  if (cuda_shim::machine.sticky == cudaSuccess) std::memcpy(to, from, bytes);
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaMemset(void* address, int byte, size_t bytes) {
+  if (cuda_shim::machine.sticky == cudaSuccess) std::memset(address, byte, bytes);
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new CudaShimEvent();
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->time = std::chrono::steady_clock::now();
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cuda_shim::answer(cudaSuccess); }
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return cuda_shim::answer(cudaSuccess);
+}
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
+  *attributes = {cuda_shim::REGISTERS_PER_THREAD, 0, 0};
+  return cuda_shim::answer(cudaSuccess);
+}
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
+  if (value < 0 || static_cast<unsigned>(value) > cuda_shim::SHARED_BYTES_OPT_IN)
+    return cuda_shim::answer(cudaErrorInvalidValue);
+  cuda_shim::machine.sharedLimits[reinterpret_cast<const void*>(kernel)] = static_cast<unsigned>(value);
+  return cuda_shim::answer(cudaSuccess);
+}
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*)(Parameters...), int threads,
+                                                          size_t sharedBytes) {
+  *blocks = static_cast<int>(cuda_shim::residentBlocks(static_cast<unsigned>(threads), sharedBytes));
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = static_cast<int>(cuda_shim::setting("CUDA_SHIM_DEVICES", 1));
+  return cuda_shim::answer(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
+}
+inline cudaError_t cudaSetDevice(int) { return cuda_shim::answer(cudaSuccess); }
+inline cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  std::snprintf(id, static_cast<size_t>(length), "emulated:%d", device);
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 0;
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 0;
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {"CPU emulation of CUDA, for tests", 0, 0, cuda_shim::MULTIPROCESSORS, cuda_shim::WIDTH,
+                 cuda_shim::MEMORY_BYTES};
+  return cuda_shim::answer(cudaSuccess);
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = cuda_shim::THREADS_PER_BLOCK; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = cuda_shim::THREADS_PER_MULTIPROCESSOR; break;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: *value = cuda_shim::BLOCKS_PER_MULTIPROCESSOR; break;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+    case cudaDevAttrMaxRegistersPerBlock: *value = cuda_shim::REGISTERS_PER_MULTIPROCESSOR; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = cuda_shim::SHARED_BYTES_OPT_IN; break;
+    case cudaDevAttrMultiProcessorCount: *value = cuda_shim::MULTIPROCESSORS; break;
+    case cudaDevAttrClockRate:
+    case cudaDevAttrMemoryClockRate:
+    case cudaDevAttrGlobalMemoryBusWidth:
+    case cudaDevAttrL2CacheSize:
+    case cudaDevAttrEccEnabled: *value = 0; break;
+  }
+  return cuda_shim::answer(cudaSuccess);
+}
