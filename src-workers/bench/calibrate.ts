@@ -81,9 +81,13 @@ export function calibrateFromDesigns(
     return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit; expected a GPU`);
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
+  const uncalibrated = predictMeasured(
+    plan,
+    measured.map(({ designIndex }) => designIndex),
+  );
+  if (!uncalibrated.ok) return uncalibrated;
   const model = createForwardModel(reduced.value.plan, device, reduced.value.indices);
-  if (!model.ok) return model;
-  const problem = fitProblem(reduced.value.plan, device, model.value, measured);
+  const problem = fitProblem(reduced.value.plan, device, model, measured);
   if (!problem.ok) return problem;
   const fitted = fitParameters(problem.value);
   if (!fitted.ok) return fitted;
@@ -135,7 +139,7 @@ export function calibrateFromDesigns(
     identified: identified as Record<CalibrationParameter, ParameterIdentification>,
     fit: calibrationFigures(fitted.value.predictedMs, measuredMs),
     heldOut,
-    before: calibrationFigures(model.value(startingValues(plan, device)), measuredMs),
+    before: calibrationFigures(uncalibrated.value, measuredMs),
     sourceRunIds: options.sourceRunIds,
   });
 }
@@ -158,6 +162,30 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
     },
     pipeline: { ...plan.pipeline, [deviceId]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
   };
+}
+
+/**
+ * What a measurement of designs is predicted to find: kernel times without balancing, with the overhead of a launch, ms.
+ * @returns `conflict` where a design is invalid
+ */
+export function predictMeasured(
+  plan: SweepPlan,
+  designIndices: readonly number[],
+  launchOverheadMs = 0,
+): Result<Float64Array> {
+  const predictor = createPredictor(plan);
+  const times = new Float64Array(designIndices.length);
+  for (const [i, index] of designIndices.entries()) {
+    const breakdown = explainDesign(predictor, index);
+    if (!breakdown) return invalidDesign(predictor, index);
+    times[i] = breakdown.timeMs - breakdown.parts.balancing + launchOverheadMs;
+  }
+  return ok(times);
+}
+
+function invalidDesign(predictor: Predictor, index: number): Result<never> {
+  const { invalid } = describeDesign(predictor, index);
+  return fail('conflict', `design ${index} is invalid (${invalid}); expected one that can run`, { design: index });
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
@@ -186,7 +214,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** The plan without the values of axes that no measured design has: a predictor of it is made in no time. */
+/** The plan without CPUs and the values of axes that no measured design has: a predictor of it is made in no time. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -224,7 +252,7 @@ function onlyMeasured(
   };
   const keptCounts = axisCounts(kept);
   return ok({
-    plan: { ...plan, axes: kept },
+    plan: { ...plan, axes: kept, ordered: null },
     indices: positions.map((at) =>
       encode(
         keptCounts,
@@ -237,20 +265,14 @@ function onlyMeasured(
 /** Setups whose laws are kept: the present one, its neighbour for a derivative, and those of a few steps before. */
 const KEPT_SETUPS = 6;
 
-function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): Result<ForwardModel> {
+/** @param indices of valid designs */
+function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const balancingMs = new Float64Array(indices.length);
-  for (const [i, index] of indices.entries()) {
-    const breakdown = explainDesign(first, index);
-    if (!breakdown) {
-      const { invalid } = describeDesign(first, index);
-      return fail('conflict', `measured design ${i} is invalid (${invalid}); expected one that can run`, { design: i });
-    }
-    balancingMs[i] = breakdown.parts.balancing;
-  }
+  for (const [i, index] of indices.entries()) balancingMs[i] = explainDesign(first, index)!.parts.balancing;
   // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
   const lawsBySetup = new Map<number, Predictor>([[plan.kernel.setupIterationsPerUnit, first]]);
-  return ok((values) => {
+  return (values) => {
     const { latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel } = values;
     const predictor = createPredictor({
       ...plan,
@@ -276,7 +298,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0]! - balancingMs[i]! + launchOverheadMs,
     );
-  });
+  };
 }
 
 /** 97.5 % quantile of the normal law: half widths of intervals in standard errors. */

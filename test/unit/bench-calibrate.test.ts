@@ -3,6 +3,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import {
   calibratedPlan,
   calibrateFromDesigns,
+  predictMeasured,
   type CalibrationOptions,
   type MeasuredDesign,
 } from '../../src-workers/bench/calibrate.ts';
@@ -130,11 +131,13 @@ describe('calibration from measured designs', () => {
     expect(before.medianError).toBeGreaterThan(0.3);
 
     // A predictor made anew from the profile says the same: nothing was shared that should not have been.
-    const anew = createPredictor(calibratedPlan(plan, A100, parameters));
-    const predicted = Float64Array.from(measured, ({ designIndex }) => {
-      const { timeMs, parts } = explainDesign(anew, designIndex)!;
-      return timeMs - parts.balancing + (parameters.launchOverheadMs ?? 0);
-    });
+    const predicted = unwrap(
+      predictMeasured(
+        calibratedPlan(plan, A100, parameters),
+        measured.map(({ designIndex }) => designIndex),
+        parameters.launchOverheadMs ?? 0,
+      ),
+    );
     const figures = calibrationFigures(
       predicted,
       Float64Array.from(measured, ({ timeMs }) => timeMs),
@@ -242,9 +245,7 @@ describe('calibration from measured designs', () => {
         blockThreads: [256],
       },
     };
-    expect(refusal([{ ...first, designIndex: 0 }], two)).toContain(
-      'conflict: measured design 0 is invalid (lengths-unknown)',
-    );
+    expect(refusal([{ ...first, designIndex: 0 }], two)).toContain('conflict: design 0 is invalid (lengths-unknown)');
     expect(refusal([{ ...first, designIndex: 1 }], two)).toContain('bad-input: design 1 is of V100');
     expect(refusal(many, two, 2)).toContain('unsupported: ');
   });
