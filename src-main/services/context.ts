@@ -1,6 +1,7 @@
 import type { StoreClient } from '../../db/store-api.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import type { EventName, Events, ProcedureArguments, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
+import type { MeasuringPrograms } from './bench-targets.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Pool } from './pool.ts';
 
@@ -12,6 +13,7 @@ export interface Context {
   /** Holds `db/`: the catalogue, migrations and examples. */
   readonly resourceFolder: string;
   readonly databaseFile: string;
+  readonly programs: MeasuringPrograms;
   readonly host: 'desktop' | 'serve' | 'cli';
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
 }

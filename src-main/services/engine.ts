@@ -22,6 +22,8 @@ import {
   type ProcedureName,
 } from '../contract/procedures.ts';
 import { compareDevices, differences, diffRuns } from './compare.ts';
+import { openBenchmarks } from './benchmarks.ts';
+import type { MeasuringPrograms } from './bench-targets.ts';
 import { openCatalogue } from './catalogue.ts';
 import type { Context, Handlers } from './context.ts';
 import { doctorChecks } from './doctor.ts';
@@ -68,6 +70,7 @@ export interface Engine {
   openRun(runId: number): Promise<Result<RunView>>;
   resumeRun(runId: number): Promise<Result<SweepHandle>>;
   simulate(input: ProcedureArguments<'simulations.start'>): Promise<Result<SweepHandle>>;
+  measure(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
   close(): Promise<void>;
 }
 
@@ -79,6 +82,8 @@ export interface EngineOptions {
   /** Paths of the worker and of the store's thread, where a bundle moved them. */
   readonly workerFile?: string;
   readonly storeThreadFile?: string;
+  /** The programs that measure, where a bundle moved them. */
+  readonly programs?: Partial<MeasuringPrograms>;
   readonly workers?: number;
 }
 
@@ -98,11 +103,15 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     await store.value.close();
     return catalogue;
   }
+  const sources = join(import.meta.dirname, '..', '..', 'src-workers');
+  const programs: MeasuringPrograms = {
+    cpuChildFile: join(sources, 'bench', 'cpu', 'child.ts'),
+    webgpuChildFile: join(sources, 'bench', 'webgpu', 'child.ts'),
+    cudaFolder: join(sources, 'bench', 'cuda', 'sources'),
+    ...options.programs,
+  };
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  const pool = openPool(
-    options.workerFile ?? join(import.meta.dirname, '..', '..', 'src-workers', 'worker.ts'),
-    workers,
-  );
+  const pool = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers);
   const listeners = new Set<(event: EventName, payload: unknown) => void>();
   const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {
     for (const listener of listeners) listener(name, payload);
@@ -113,6 +122,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     catalogue: catalogue.value,
     resourceFolder,
     databaseFile,
+    programs,
     host,
     emit,
   };
@@ -152,6 +162,15 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return handle;
   };
 
+  const benchmarks = openBenchmarks(context, openRun, views.dropFindings);
+  const measure: Engine['measure'] = async (input) => {
+    const handle = await benchmarks.start(input);
+    if (!handle.ok) return handle;
+    follow(handle.value);
+    changed('runs');
+    return handle;
+  };
+
   const resumeSimulation = async (run: RunRecord): Promise<Result<SweepHandle>> => {
     const request = simulationRequest(run);
     if (!request.ok) return request;
@@ -178,12 +197,24 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return record(stored.value);
   };
 
-  /** Takes over a sweep that stopped and goes on with it. */
+  const resumed = (run: RunRecord): Promise<Result<SweepHandle>> => {
+    switch (run.kind) {
+      case 'sweep':
+        return resumeSweep(context, run);
+      case 'simulate':
+        return resumeSimulation(run);
+      case 'bench':
+        return benchmarks.resume(run);
+      case 'import':
+        return Promise.resolve(fail('unsupported', `run ${run.id} was imported; expected one that was made here`));
+    }
+  };
+
+  /** Takes over a run that stopped and goes on with it. */
   const resumeRun = async (id: number): Promise<Result<SweepHandle>> => {
     const run = await context.store.resumeRun(id);
     if (!run.ok) return run;
-    const handle =
-      run.value.kind === 'simulate' ? await resumeSimulation(run.value) : await resumeSweep(context, run.value);
+    const handle = await resumed(run.value);
     if (!handle.ok) {
       await context.store.finishRun(id, { state: 'failed', elapsedMs: run.value.elapsedMs, failure: handle.error });
       return handle;
@@ -451,7 +482,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const view = await openRun(runId);
       return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
     },
-    ...measuringHandlers(),
+    ...measuringHandlers(context, benchmarks, measure),
     'import.file': async () => fail('unsupported', 'import: not in this version yet'),
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
@@ -494,6 +525,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     openRun,
     resumeRun,
     simulate,
+    measure,
     async call(name, input) {
       if (!Object.hasOwn(procedures, name))
         return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);

@@ -11,6 +11,7 @@ import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
 import { designText } from './design-text.ts';
 import { intervalsOverlap, simulatedDesigns, type SimulatedDesigns, type SimulationDetail } from './fidelity.ts';
+import { measuredRunStudy } from './measured-records.ts';
 import { ALL_VALID, deviceFilter, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import type { RunStudy, SweepHandle } from './sweeps.ts';
@@ -49,15 +50,19 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
 
-/** A run as lists show it; of a simulation also which sweep it plays, and how many designs are done. */
+/** A run as lists show it; with the sweep whose designs it simulates or measures, and of a simulation how many are done. */
 export async function summaryWithSource(
   context: Context,
   run: StoredRun | RunRecord,
   bytes: number,
 ): Promise<RunSummary> {
   const summary = runSummary(run, bytes);
-  if (run.kind !== 'simulate') return summary;
+  if (run.kind === 'sweep') return summary;
   const record = 'study' in run ? ok(run) : await context.store.getRun(run.id);
+  if (run.kind !== 'simulate') {
+    const measuring = record.ok ? measuredRunStudy(record.value) : record;
+    return { ...summary, sourceRunId: measuring.ok ? measuring.value.request.sourceRunId : null };
+  }
   const request = record.ok ? simulationRequest(record.value) : record;
   const done = await context.store.listSimulations(run.id);
   return {

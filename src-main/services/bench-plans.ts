@@ -1,0 +1,179 @@
+import type {
+  BenchBackend,
+  BenchCase,
+  BenchPlan,
+  PlanLine,
+  UnitLoopWorkload,
+} from '../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
+import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
+import type { OrderedLengths } from '../../src-workers/sweep/ordered.ts';
+import { describeDesign } from '../../src-workers/sweep/predict.ts';
+import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
+import type { ProcedureArguments } from '../contract/procedures.ts';
+import type { Context } from './context.ts';
+import { deviceFilter, type RunView } from './run-view.ts';
+import { resolveLengths, type RunStudy } from './sweeps.ts';
+import { sha256, unpackLengths } from './workloads.ts';
+
+/** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
+
+export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target'>;
+
+/** The device of a sweep whose designs are measured: the one that is named, or the only one of the kind that the backend is. */
+export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
+  const kind = backend === 'cpu' ? 'cpu' : 'gpu';
+  const runId = view.run.id;
+  const fitting = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
+  if (named !== undefined) {
+    const filter = deviceFilter(view, named);
+    if (!filter.ok) return filter;
+    return fitting.includes(named)
+      ? ok(named)
+      : fail('unsupported', `device "${named}" is no ${kind.toUpperCase()}; ${backend} measures designs of one`);
+  }
+  if (fitting.length === 1) return ok(fitting[0]!);
+  return fitting.length === 0
+    ? fail('unsupported', `run ${runId} has no design for a ${kind.toUpperCase()}, which is what ${backend} measures`)
+    : fail('bad-input', `run ${runId} has several devices; expected the one to measure for: ${fitting.join(', ')}`);
+}
+
+/** The designs that a request means, in the order in which they are measured. */
+export function chosenDesigns(view: RunView, deviceId: string, input: MeasuringInput): Result<readonly number[]> {
+  const runId = view.run.id;
+  if (input.choose === 'named' || input.designs) {
+    if (!input.designs)
+      return fail('bad-input', 'designs: got nothing, expected the numbers of the designs to measure');
+    const total = view.ranking.columns.timeMs.length;
+    for (const design of input.designs) {
+      if (design >= total)
+        return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
+      const { invalid } = describeDesign(view.predictor, design);
+      if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+      const of = view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.id;
+      if (of !== deviceId)
+        return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
+    }
+    return ok([...new Set(input.designs)]);
+  }
+  const filter = deviceFilter(view, deviceId);
+  if (!filter.ok) return filter;
+  const list = rankedDesigns(view.ranking, filter.value, 'timeMs');
+  if (list.length === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
+  const count = Math.min(input.count, list.length);
+  switch (input.choose) {
+    case 'best':
+      return ok(Array.from(list.subarray(0, count)));
+    case 'spread': {
+      const step = count > 1 ? (list.length - 1) / (count - 1) : 0;
+      return ok(Array.from({ length: count }, (_, at) => list[Math.round(at * step)]!));
+    }
+    case 'random': {
+      // The first entries of a shuffled list: Fisher and Yates, stopped early.
+      const uniform = mersenneTwister(view.run.seed ?? 0);
+      const drawn = list.slice();
+      for (let i = 0; i < count; i += 1) {
+        const j = i + Math.floor(uniform() * (drawn.length - i));
+        [drawn[i], drawn[j]] = [drawn[j]!, drawn[i]!];
+      }
+      return ok(Array.from(drawn.subarray(0, count)));
+    }
+  }
+}
+
+export function designCases(view: RunView, designs: readonly number[]): readonly BenchCase[] {
+  return designs.map((designIndex) => ({
+    id: `design-${designIndex}`,
+    benchmark: 'unit-loop',
+    parameters: {
+      design: describeDesign(view.predictor, designIndex).design,
+      designIndex,
+      predictedMs: view.ranking.columns.timeMs[designIndex]!,
+    },
+  }));
+}
+
+/**
+ * The units of a sweep for measuring: the lengths in their own order where the workload tells one for every unit, otherwise
+ * drawn from the sweep's law by its seed. Asked again it gives the same, unless a file has changed.
+ */
+export async function measuredWorkload(
+  context: Context,
+  study: RunStudy,
+  seed: number,
+): Promise<Result<UnitLoopWorkload>> {
+  const { workload, kernel } = study.study;
+  if (workload.units > MAX_MEASURED_UNITS)
+    return fail(
+      'unsupported',
+      `workload.units: got ${workload.units}, and at most ${MAX_MEASURED_UNITS} units can be measured`,
+      { field: 'workload.units' },
+    );
+  const stored = await context.store.getWorkload(study.workloadHash);
+  if (!stored.ok) return stored;
+  if (!stored.value)
+    return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
+  const { law, provenance } = stored.value;
+  const order = unpackLengths(provenance) ?? (await orderOfFile(context, study, law));
+  const lengths = new Uint32Array(workload.units);
+  if (order && order.units === workload.units && order.iterations.length === workload.units)
+    lengths.set(order.iterations);
+  else {
+    const draw = lengthSampler(law);
+    const uniform = mersenneTwister(seed);
+    for (let unit = 0; unit < lengths.length; unit += 1) lengths[unit] = draw(uniform);
+  }
+  const longest = law.support.at(-1)!;
+  if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
+  return ok({ label: law.label, lengths, profile: unitLoopProfile(kernel) });
+}
+
+/** The order of a workload file that is still there and still says what the sweep read. */
+async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
+  const { lengths, truncation } = study.study.workload;
+  const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
+  if (!again.ok || !again.value.order) return null;
+  const same = (a: Float64Array, b: Float64Array): boolean =>
+    a.length === b.length && a.every((value, at) => value === b[at]);
+  const { support, probability } = again.value.law;
+  return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
+}
+
+export function lengthsDigest(lengths: Uint32Array): string {
+  return sha256(new Uint8Array(lengths.buffer, lengths.byteOffset, lengths.byteLength));
+}
+
+/** A plan as a run keeps it and a result file begins: with a digest in place of the lengths, which are drawn again. */
+export function planLine(plan: BenchPlan, source: PlanLine['source']): PlanLine {
+  const { workload } = plan;
+  return {
+    type: 'plan',
+    plan: {
+      ...plan,
+      workload: workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile },
+    },
+    lengthsDigest: workload && lengthsDigest(workload.lengths),
+    source,
+  };
+}
+
+/** The plan of a line, with its lengths drawn again; fails where they are not those that were measured. */
+export async function planOfLine(
+  context: Context,
+  line: PlanLine,
+  study: RunStudy | null,
+  seed: number,
+): Promise<Result<BenchPlan>> {
+  if (!line.plan.workload) return ok({ ...line.plan, workload: null });
+  if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
+  const workload = await measuredWorkload(context, study, seed);
+  if (!workload.ok) return workload;
+  if (lengthsDigest(workload.value.lengths) !== line.lengthsDigest)
+    return fail(
+      'conflict',
+      `the units of ${line.plan.workload.label} are not those that were measured before: its file has changed or is gone. Start a new run`,
+    );
+  return ok({ ...line.plan, workload: { ...workload.value, profile: line.plan.workload.profile } });
+}

@@ -1,0 +1,377 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, hostname, platform, release, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunRecord } from '../../db/records.ts';
+import type { BenchPlan, BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
+import type { MeasuringRequest } from '../contract/measuring.ts';
+import type { ProcedureArguments } from '../contract/procedures.ts';
+import {
+  chosenDesigns,
+  designCases,
+  measuredDeviceId,
+  measuredWorkload,
+  planLine,
+  planOfLine,
+  type MeasuringInput,
+} from './bench-plans.ts';
+import { runProgram } from './bench-runner.ts';
+import { openSession, type MeasuringSession } from './bench-session.ts';
+import { suiteCases } from './bench-suites.ts';
+import { PAGE_TARGET, prepareProgram, targetBackend } from './bench-targets.ts';
+import type { Context } from './context.ts';
+import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
+import { runStudy, type RunView } from './run-view.ts';
+import type { RunStudy, SweepHandle } from './sweeps.ts';
+import { APP_VERSION, MODEL_VERSION } from './version.ts';
+
+/**
+ * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run remembers its
+ * plan, so that one that stopped goes on with the cases that have no result, on the same device or not at all.
+ */
+
+/** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
+export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
+  readonly bench: PlanLine;
+}
+
+/** Time a program has until its first case speaks: shaders are compiled and results computed by then. */
+const START_LIMIT_MS = 300_000;
+/** A case's own limit is kept by the program that measures; this much later it is taken for hung. */
+const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
+/** Programs that hang one after another with nothing measured in between. */
+const MAX_HANGS = 3;
+
+export interface PlannedMeasurement {
+  readonly plan: BenchPlan;
+  readonly request: MeasuringRequest;
+  readonly view: RunView | null;
+}
+
+/**
+ * What a request means: the cases, and the units they run over.
+ * @param target as `bench.start` takes it
+ * @param view the sweep, where the suite is `designs`
+ */
+export async function planMeasurement(
+  context: Context,
+  target: string,
+  view: RunView | null,
+  input: MeasuringInput,
+): Promise<Result<PlannedMeasurement>> {
+  const backend = targetBackend(target);
+  if (!backend.ok) return backend;
+  const { suite, repeats, warmUps, caseTimeLimitMs } = input;
+  const shared = {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: backend.value,
+    repeats,
+    warmUps,
+    caseTimeLimitMs,
+  } as const;
+  const asked = { target, backend: backend.value, suite, repeats, warmUps };
+  if (suite !== 'designs') {
+    const cases = suiteCases(suite, backend.value);
+    if (!cases.ok) return cases;
+    const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
+    const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
+    return ok({ plan, request, view: null });
+  }
+  if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  if (!deviceId.ok) return deviceId;
+  const designs = chosenDesigns(view, deviceId.value, input);
+  if (!designs.ok) return designs;
+  const seed = view.run.seed ?? 0;
+  const workload = await measuredWorkload(context, view.study, seed);
+  if (!workload.ok) return workload;
+  const cases = designCases(view, designs.value);
+  return ok({
+    plan: { ...shared, cases, seed, workload: workload.value },
+    request: { ...asked, sourceRunId: view.run.id, deviceId: deviceId.value, cases: cases.length },
+    view,
+  });
+}
+
+export function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
+  if (!view || request.deviceId === null) return null;
+  return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
+}
+
+/** Runs of the page's own GPU that wait for its records. */
+export interface PageMeasurements {
+  /** What is still to be measured. */
+  plan(runId: number): Result<BenchPlan>;
+  record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
+}
+
+export interface Benchmarks extends PageMeasurements {
+  start(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
+  /** Goes on with a run that stopped: only the cases that have no result are measured. */
+  resume(run: RunRecord): Promise<Result<SweepHandle>>;
+}
+
+/**
+ * @param openRun opens the sweep whose designs are measured
+ * @param saved told of every case that is saved
+ */
+export function openBenchmarks(
+  context: Context,
+  openRun: (runId: number) => Promise<Result<RunView>>,
+  saved: () => void,
+): Benchmarks {
+  const pages = new Map<number, PageRun>();
+
+  const execute = (session: MeasuringSession, request: MeasuringRequest): SweepHandle => {
+    if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
+    const page = runOnPage(session);
+    pages.set(session.run.id, page);
+    void page.finished.finally(() => pages.delete(session.run.id));
+    return page;
+  };
+  const pageOf = (runId: number): Result<PageRun> => {
+    const page = pages.get(runId);
+    if (page) return ok(page);
+    return fail(
+      'conflict',
+      `run ${runId} is not being measured by a page; expected one with the target ${PAGE_TARGET}`,
+    );
+  };
+
+  return {
+    async start({ target, ...input }) {
+      let view: RunView | null = null;
+      if (input.suite === 'designs' && input.runId !== undefined) {
+        const opened = await openRun(input.runId);
+        if (!opened.ok) return opened;
+        view = opened.value;
+      }
+      const planned = await planMeasurement(context, target, view, input);
+      if (!planned.ok) return planned;
+      const { plan, request } = planned.value;
+      const study: BenchRunStudy = {
+        ...view?.study,
+        measuring: { request, warnings: [] },
+        bench: planLine(plan, planSource(planned.value)),
+      };
+      const run = await context.store.createRun({
+        kind: 'bench',
+        name: view?.run.name ?? `${input.suite} on ${target}`,
+        studyId: view?.run.studyId ?? null,
+        study,
+        appVersion: APP_VERSION,
+        modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
+        seed: plan.seed,
+        machine: {
+          host: hostname(),
+          platform: `${platform()} ${release()}`,
+          cpu: cpus()[0]?.model ?? 'unknown',
+          cores: cpus().length,
+          node: process.version,
+        },
+        enumeratedCount: plan.cases.length,
+        devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
+        axes: null,
+      });
+      if (!run.ok) return run;
+      return ok(execute(openSession(context, run.value, plan, request, [], saved), request));
+    },
+    async resume(run) {
+      const measuring = measuredRunStudy(run);
+      if (!measuring.ok) return measuring;
+      const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
+      if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
+      const study = line.value.plan.workload ? runStudy(run) : ok(null);
+      if (!study.ok) return study;
+      const plan = await planOfLine(context, line.value, study.value, run.seed ?? 0);
+      if (!plan.ok) return plan;
+      const before = await context.store.listMeasurements(run.id);
+      if (!before.ok) return before;
+      const { request } = measuring.value;
+      return ok(execute(openSession(context, run, plan.value, request, before.value, saved), request));
+    },
+    plan(runId) {
+      const page = pageOf(runId);
+      return page.ok ? ok(page.value.plan()) : page;
+    },
+    async record(runId, records) {
+      const page = pageOf(runId);
+      return page.ok ? page.value.record(records) : page;
+    },
+  };
+}
+
+/** Measures what is left with a program of the target, and with another one after a case that hung. */
+function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): SweepHandle {
+  const controller = new AbortController();
+  const measure = async (): Promise<Result<RunRecord>> => {
+    let hangs = 0;
+    for (;;) {
+      const before = session.state().saved;
+      const attempt = await measureOnce(context, session, request.target, controller.signal);
+      if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
+      hangs = session.state().saved > before + 1 ? 1 : hangs + 1;
+      if (hangs >= MAX_HANGS)
+        return session.finish({
+          code: 'unsupported',
+          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}; the other cases wait: lockstep runs resume ${session.run.id} goes on with them`,
+        });
+      if (session.remaining().cases.length === 0) return session.finish('complete');
+    }
+  };
+  return { runId: session.run.id, finished: measure(), cancel: () => controller.abort() };
+}
+
+type Attempt =
+  | { readonly kind: 'complete' | 'cancelled' }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  | { readonly kind: 'hung'; readonly label: string };
+
+const failed = (error: Failure): Attempt => ({ kind: 'failed', error });
+
+async function measureOnce(
+  context: Context,
+  session: MeasuringSession,
+  target: string,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const plan = session.remaining();
+  if (plan.cases.length === 0) return { kind: 'complete' };
+  let folder: string;
+  try {
+    folder = await mkdtemp(join(tmpdir(), 'lockstep-bench-'));
+  } catch (error) {
+    return failed({ code: 'storage', message: `no temporary folder for the plan: ${String(error)}` });
+  }
+  try {
+    const program = await prepareProgram(context, target, plan, folder, signal);
+    if (signal.aborted) return { kind: 'cancelled' };
+    if (!program.ok) return failed(program.error);
+    let storeFailure: Failure | null = null;
+    let measuring = false;
+    const limits = {
+      totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
+      quietMs: () => (measuring ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
+    };
+    const end = await runProgram(program.value, limits, signal, async (record) => {
+      measuring ||= 'case' in record && record.type !== 'compiled';
+      const taken = await session.take(record);
+      if (!taken.ok) storeFailure = taken.error;
+      return taken;
+    });
+    const state = session.state();
+    if (storeFailure) return failed(storeFailure);
+    const settled = await session.programEnded();
+    if (!settled.ok) return failed(settled.error);
+    if (state.done) return { kind: 'complete' };
+    const { saved } = session.state();
+    const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
+    if (state.lost !== null) {
+      const gone = await session.giveUp(`the device was lost: ${state.lost}`);
+      if (!gone.ok) return failed(gone.error);
+      return failed({
+        code: 'unsupported',
+        message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept}`,
+      });
+    }
+    switch (end.kind) {
+      case 'cancelled':
+        return { kind: 'cancelled' };
+      case 'ended':
+        return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept}` });
+      case 'refused':
+        return failed({ code: 'bad-input', message: `${end.message}; ${kept}` });
+      case 'crashed': {
+        // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
+        const at =
+          state.answered && measuring ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
+        if (!at.ok) return failed(at.error);
+        const where = at.value === null ? '' : ` (while measuring ${at.value})`;
+        return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept}` });
+      }
+      case 'late': {
+        const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
+        if (end.whole || !measuring)
+          return failed({
+            code: 'unsupported',
+            message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept}`,
+          });
+        const at = await session.giveUp(`no result within ${seconds}: given up`);
+        return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A page that asks for nothing and sends nothing for this long beyond a case's limit has gone away. */
+const PAGE_GRACE_MS = 120_000;
+
+interface PageRun extends SweepHandle {
+  plan(): BenchPlan;
+  record(records: readonly BenchRecord[]): Promise<Result<null>>;
+}
+
+/** A run that a page measures: it asks for the plan and sends records, batch by batch. */
+function runOnPage(session: MeasuringSession): PageRun {
+  let resolve: (result: Result<RunRecord>) => void;
+  const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
+  let ended = false;
+  let watch: NodeJS.Timeout | null = null;
+  /** Batches one after another. */
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    if (watch) clearTimeout(watch);
+    const settled = await session.programEnded();
+    resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
+  };
+  const heard = (): void => {
+    if (watch) clearTimeout(watch);
+    const { caseTimeLimitMs } = session.remaining();
+    const limitMs = caseTimeLimitMs + PAGE_GRACE_MS;
+    watch = setTimeout(() => {
+      const message = 'the page that measured went away; what it sent is saved, and a page can resume the run';
+      void end({ code: 'cancelled', message });
+    }, limitMs);
+    watch.unref();
+  };
+  heard();
+
+  const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
+    if (ended) return fail('conflict', `run ${session.run.id} has ended`);
+    heard();
+    for (const record of records) {
+      const taken = await session.take(record);
+      if (!taken.ok) {
+        await end(taken.error);
+        return taken;
+      }
+    }
+    const { done, lost } = session.state();
+    if (lost !== null) {
+      const at = await session.giveUp(`the device was lost: ${lost}`);
+      await end(at.ok ? { code: 'unsupported', message: `the device was lost: ${lost}` } : at.error);
+    } else if (done) await end('complete');
+    return ok(null);
+  };
+  return {
+    runId: session.run.id,
+    finished,
+    cancel: () => void end('cancelled'),
+    plan() {
+      heard();
+      return session.remaining();
+    },
+    record(records) {
+      const taken = queue.then(() => take(records));
+      queue = taken.catch(() => undefined);
+      return taken;
+    },
+  };
+}

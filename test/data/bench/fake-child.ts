@@ -1,0 +1,122 @@
+// A program that measures nothing and prints what a measuring program would: node fake-child.ts FOLDER. What it does wrong, and
+// when, is told by the environment variable FAKE_BENCH as JSON.
+import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { readPlanFolder } from '../../../src-workers/bench/plan-files.ts';
+import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+
+export interface FakeBench {
+  /** Of the device; `fake` if left out. */
+  readonly fingerprint?: string;
+  readonly name?: string;
+  readonly multiprocessors?: number;
+  /** Before every case. */
+  readonly pauseMs?: number;
+  /** Id of the case at whose second launch something happens, and what. */
+  readonly at?: string;
+  readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'leave' | 'grandchild';
+  /** Ids of cases with a wrong result, and of cases that fail. */
+  readonly wrong?: readonly string[];
+  readonly failing?: readonly string[];
+  /** Ends without a word, before the device. */
+  readonly silent?: boolean;
+  /** Time over predicted time. */
+  readonly factor?: number;
+}
+
+const fake = JSON.parse(process.env.FAKE_BENCH ?? '{}') as FakeBench;
+const print = (record: BenchRecord): void => void writeSync(1, `${JSON.stringify(record)}\n`);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+if (fake.silent) {
+  process.stderr.write('no such device\n');
+  process.exit(3);
+}
+const plan = unwrap(await readPlanFolder(process.argv[2]!));
+print({
+  type: 'device',
+  backend: plan.backend,
+  name: fake.name ?? 'Fake device',
+  fingerprint: fake.fingerprint ?? 'fake',
+  driver: '1.0',
+  versions: { node: process.version },
+  threadGroupWidth: 4,
+  multiprocessors: fake.multiprocessors ?? 2,
+  clockMhz: 1000,
+  timer: 'host',
+  properties: {},
+});
+
+async function happen(): Promise<void> {
+  switch (fake.event) {
+    case undefined:
+      return;
+    case 'crash':
+      process.stderr.write('about to crash\nillegal address\n');
+      process.kill(process.pid, 'SIGSEGV');
+      return pause(60_000);
+    case 'exit':
+      process.stderr.write('out of memory\n');
+      process.exit(7);
+      return;
+    case 'garbage':
+      writeSync(1, 'warming up …\n');
+      return pause(60_000);
+    case 'long-line':
+      for (let i = 0; i < 80; i += 1) writeSync(1, 'x'.repeat(2 ** 20));
+      return pause(60_000);
+    case 'unknown-case':
+      print({ type: 'failed', case: 'nobody', message: '' });
+      return pause(60_000);
+    case 'hang':
+      // Deaf to being asked to end.
+      process.on('SIGTERM', () => {});
+      return pause(600_000);
+    case 'lost':
+      print({ type: 'lost', message: 'the driver reset it' });
+      process.exit(1);
+      return;
+    case 'leave':
+      process.exit(0);
+      return;
+    case 'grandchild': {
+      const child = spawn('sleep', ['601'], { stdio: 'inherit' });
+      process.stderr.write(`grandchild ${child.pid}\n`);
+      return pause(600_000);
+    }
+  }
+}
+
+for (const one of plan.cases) {
+  await pause(fake.pauseMs ?? 0);
+  if (fake.failing?.includes(one.id)) {
+    print({ type: 'failed', case: one.id, message: 'too many registers' });
+    continue;
+  }
+  const predictedMs = one.benchmark === 'unit-loop' ? (one.parameters.predictedMs ?? 1) : 1;
+  print({
+    type: 'compiled',
+    case: one.id,
+    registersPerThread: 32,
+    sharedMemoryBytes: 0,
+    spillBytes: 0,
+    residentBlocks: null,
+  });
+  for (let launch = 0; launch < plan.warmUps + plan.repeats; launch += 1) {
+    if (one.id === fake.at && launch === 1) await happen();
+    print({
+      type: 'sample',
+      case: one.id,
+      repeat: Math.max(0, launch - plan.warmUps),
+      warmUp: launch < plan.warmUps,
+      // The same times for the same case, a per cent around their middle.
+      timeNs: predictedMs * (fake.factor ?? 2) * 1e6 * (1 + ((launch * 7) % 5) / 500),
+      clockMhz: 1000,
+    });
+  }
+  const correct = !fake.wrong?.includes(one.id);
+  print({ type: 'check', case: one.id, correct, message: correct ? '' : 'unit 3: got 1, expected 2' });
+  print({ type: 'values', case: one.id, values: { launches: plan.repeats } });
+}
+print({ type: 'done', elapsedMs: 1 });

@@ -1,0 +1,483 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { isSameDevice } from '../../src-main/services/measured-device.ts';
+import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import type { FakeBench } from '../data/bench/fake-child.ts';
+import { smallStudy } from './export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
+const DEVICE = 'nvidia-rtx-4090';
+const open: (() => Promise<void>)[] = [];
+beforeEach(() => fake({}));
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+  delete process.env.FAKE_BENCH;
+});
+
+/** What the next programs that measure do. */
+function fake(behaviour: FakeBench): void {
+  process.env.FAKE_BENCH = JSON.stringify(behaviour);
+}
+
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-test-'));
+  open.push(async () => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'test.db');
+}
+
+async function engineOn(databaseFile: string): Promise<Engine> {
+  const engine = unwrap(
+    await openEngine({
+      databaseFile,
+      resourceFolder: ROOT,
+      host: 'cli',
+      workers: 1,
+      programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE },
+    }),
+  );
+  open.push(() => engine.close());
+  return engine;
+}
+
+async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+async function failure(engine: Engine, name: string, input: unknown): Promise<string> {
+  const result = await engine.call(name, input);
+  return result.ok ? 'ok' : result.error.message;
+}
+
+/** Starts something that becomes a run, and resolves with the run when it ends. */
+async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
+  const runs = new Map<number, RunSummary>();
+  let wake = (): void => {};
+  const off = engine.subscribe((event, payload) => {
+    if (event !== 'run.finished') return;
+    runs.set((payload as RunSummary).id, payload as RunSummary);
+    wake();
+  });
+  const { runId } = await call<{ runId: number }>(engine, name, input);
+  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
+  off();
+  return runs.get(runId)!;
+}
+
+async function sweep(engine: Engine, study: StudyFile = smallStudy()): Promise<number> {
+  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  return (await ended(engine, 'runs.start', { studyId: id })).id;
+}
+
+const ask = (runId: number, more: object = {}) => ({
+  target: 'webgpu',
+  runId,
+  deviceId: DEVICE,
+  count: 5,
+  repeats: 7,
+  ...more,
+});
+const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
+  ended(engine, 'bench.start', ask(runId, more));
+const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
+const caseIds = (found: MeasuringDetail): string[] => found.cases.map(({ case: { id } }) => id);
+
+/** The case of the run's ranking at a place, from 0. */
+async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
+  const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
+  return `design-${page.rows[place]!.designIndex}`;
+}
+
+describe('measuring designs of a sweep', () => {
+  it('saves every case with all its launches, and says beside it what was predicted', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const progress: RunProgress[] = [];
+    engine.subscribe((event, payload) => event === 'run.progress' && progress.push(payload as RunProgress));
+    const wrong = await caseAt(engine, runId, 1);
+    const failing = await caseAt(engine, runId, 2);
+    fake({ wrong: [wrong], failing: [failing] });
+    const run = await measure(engine, runId);
+    expect(run).toMatchObject({ kind: 'bench', state: 'complete', enumerated: 5, valid: 4, invalid: 1, sourceRunId: runId }); // prettier-ignore
+
+    const found = await detail(engine, run.id);
+    expect(found.request).toEqual({ target: 'webgpu', backend: 'webgpu', suite: 'designs', sourceRunId: runId, deviceId: DEVICE, repeats: 7, warmUps: 3, cases: 5 }); // prettier-ignore
+    expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
+    expect(found.cases.map((one) => [one.designIndex, one.predictedMs])).toEqual(
+      page.rows.map((row) => [row.designIndex, row.predictedMs]),
+    );
+    for (const one of found.cases) {
+      expect(one.deviceId).toBe(DEVICE);
+      if (one.case.id === failing) {
+        expect(one).toMatchObject({ measured: null, failure: 'too many registers', correct: null });
+        continue;
+      }
+      expect(one.measured).toMatchObject({ repeats: 7, clockMhz: 1000 });
+      expect(one.measured!.warmUpMs).toHaveLength(3);
+      expect(one.measured!.timesMs).toHaveLength(7);
+      const median = one.measured!.timesMs.toSorted((a, b) => a - b)[3]!;
+      expect(one.measured!.medianMs).toBeCloseTo(median, 9);
+      expect(one.measured!.lowMs).toBeLessThanOrEqual(median);
+      expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: one.case.id !== wrong });
+      if (one.case.id === wrong) expect(one.failure).toMatch(/got 1, expected 2/);
+    }
+    expect(run.bestTimeMs).toBe(
+      Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),
+    );
+    const warnings = found.warnings.join('\n');
+    expect(warnings).toMatch(/Predicted for GeForce RTX 4090, measured on Fake device/);
+    expect(warnings).toMatch(/Wrong results/);
+    expect(warnings).toMatch(/Not measured/);
+
+    expect(progress.at(-1)).toMatchObject({ runId: run.id, stage: 'measuring', done: 5, total: 5 });
+    expect(progress.every((one) => one.runId !== run.id || one.total === 5)).toBe(true);
+    const shown = await call<RunDetail>(engine, 'runs.get', { id: run.id });
+    expect(shown.study?.name).toBe('Small');
+    expect(shown.devices.map(({ id }) => id)).toEqual([DEVICE]);
+  });
+
+  it('chooses the best, random ones, ones spread over the ranking, or those named', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
+    const ranked = page.rows.map(({ designIndex }) => designIndex);
+    const chosen = async (more: object): Promise<(number | null)[]> => {
+      const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
+      return (await detail(engine, run.id)).cases.map(({ designIndex }) => designIndex);
+    };
+    expect(await chosen({ choose: 'spread', count: 3 })).toEqual([
+      ranked[0],
+      ranked[Math.round((ranked.length - 1) / 2)],
+      ranked.at(-1),
+    ]);
+    const random = await chosen({ choose: 'random', count: 30 });
+    expect(new Set(random).size).toBe(30);
+    expect(random.every((design) => ranked.includes(design!))).toBe(true);
+    expect(random).not.toEqual(ranked.slice(0, 30));
+    expect(await chosen({ choose: 'random', count: 30 })).toEqual(random);
+    expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
+  });
+
+  it('refuses what cannot be measured, in words', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    for (const [input, words] of [
+      [ask(runId, { target: 'tpu' }), /got "tpu", expected cuda:0, webgpu/],
+      [{ target: 'webgpu' }, /expected the sweep/],
+      [ask(99), /run 99/],
+      [ask(runId, { deviceId: undefined }), /has several devices.*nvidia-a100-sxm4-40gb, nvidia-rtx-4090/],
+      [ask(runId, { deviceId: 'nope' }), /device "nope" is not in this run/],
+      [ask(runId, { target: 'cpu', deviceId: undefined }), /no design for a CPU/],
+      [ask(runId, { choose: 'named' }), /expected the numbers of the designs/],
+      [ask(runId, { designs: [1e7] }), /not in run/],
+      [ask(runId, { designs: [0] }), /of the device nvidia-a100/],
+      [{ target: 'cpu', suite: 'divergent-loops' }, /divergent-loops runs on cuda or webgpu/],
+    ] as const)
+      expect(await failure(engine, 'bench.start', input)).toMatch(words);
+    expect(await call<RunSummary[]>(engine, 'runs.list', {})).toHaveLength(1);
+    expect(await failure(engine, 'bench.detail', { id: runId })).toMatch(/not a measurement/);
+
+    const many = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 2 ** 27 } }));
+    expect(await failure(engine, 'bench.start', ask(many))).toMatch(/at most 67108864 units/);
+  });
+
+  it('shows a measured median in the ranking of its own device alone', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const rows = async () =>
+      (await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
+    await measure(engine, runId, { count: 2 });
+    expect((await rows()).map(({ fidelity }) => fidelity)).toEqual(Array(5).fill('predicted'));
+    fake({ name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
+    const run = await measure(engine, runId, { count: 2 });
+    const after = await rows();
+    expect(after.map(({ fidelity }) => fidelity)).toEqual(['measured', 'measured', ...Array(3).fill('predicted')]);
+    const found = await detail(engine, run.id);
+    expect(after[0]).toMatchObject({
+      timeMs: found.cases[0]!.measured!.medianMs,
+      predictedMs: found.cases[0]!.predictedMs,
+      tied: true,
+      measured: { runId: run.id, repeats: 7, measuredOn: 'NVIDIA GeForce RTX 4090' },
+    });
+    await call(engine, 'runs.delete', { id: run.id });
+    expect((await rows())[0]!.fidelity).toBe('predicted');
+  });
+});
+
+describe('a measurement that is stopped', () => {
+  it('by its person keeps what is saved, and goes on with what is missing', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ pauseMs: 60 });
+    const saved = new Promise<number>((resolve) =>
+      engine.subscribe((event, payload) => {
+        const { stage, done, runId: id } = payload as RunProgress;
+        if (event === 'run.progress' && stage === 'measuring' && done >= 2) resolve(id);
+      }),
+    );
+    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 12 }));
+    expect(await saved).toBe(id);
+    await call(engine, 'runs.cancel', { id });
+    const stopped = await call<RunDetail>(engine, 'runs.get', { id });
+    expect(stopped.state).toBe('cancelled');
+    const before = await detail(engine, id);
+    expect(before.cases.length).toBeGreaterThanOrEqual(2);
+    expect(before.cases.length).toBeLessThan(12);
+
+    fake({});
+    const resumed = await ended(engine, 'runs.resume', { id });
+    expect(resumed).toMatchObject({ id, state: 'complete', valid: 12 });
+    expect(resumed.elapsedMs).toBeGreaterThan(stopped.elapsedMs);
+    const after = await detail(engine, id);
+    expect(after.cases.slice(0, before.cases.length)).toEqual(before.cases);
+    expect(new Set(caseIds(after)).size).toBe(12);
+  });
+
+  it.each([
+    ['crash', /ended.*by the signal SIGSEGV: illegal address \(while measuring u=.*2 of 5 cases are saved/],
+    ['exit', /ended with exit code 7: out of memory \(while measuring/],
+    ['lost', /the device was lost: the driver reset it \(while measuring/],
+  ] as const)('by a %s has what was received, and resuming passes the case by', async (event, words) => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const at = await caseAt(engine, runId, 2);
+    fake({ at, event });
+    const run = await measure(engine, runId);
+    expect(run.state).toBe('failed');
+    expect(run.error).toMatch(words);
+    expect(run).toMatchObject({ valid: 2, invalid: 1 });
+    const resumed = await ended(engine, 'runs.resume', { id: run.id });
+    expect(resumed).toMatchObject({ state: 'complete', valid: 4, invalid: 1 });
+    const found = await detail(engine, run.id);
+    expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/SIGSEGV|exit code 7|driver reset/);
+  });
+
+  it.each([
+    ['garbage', /printed "warming up …"; expected a record as one JSON line/],
+    ['long-line', /a line of more than \d+ bytes/],
+    ['unknown-case', /the case "nobody", which is not in the plan/],
+    ['leave', /ended before it was done/],
+  ] as const)('by a program that prints %s is a failure, and loses nothing', async (event, words) => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ at: await caseAt(engine, runId, 2), event });
+    const run = await measure(engine, runId);
+    expect(run.state).toBe('failed');
+    expect(run.error).toMatch(words);
+    expect(run).toMatchObject({ valid: 2, invalid: 0 });
+    fake({});
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
+  });
+
+  it('by a program that says nothing at all names its last words', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ silent: true });
+    expect((await measure(engine, runId)).error).toMatch(/ended with exit code 3: no such device; 0 of 5 cases/);
+    expect(await failure(engine, 'bench.detail', { id: 2 })).toBe('ok');
+  });
+
+  it('by a case that hangs gives that case up, and measures the others', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const at = await caseAt(engine, runId, 1);
+    fake({ at, event: 'hang' });
+    const run = await measure(engine, runId, { count: 4, caseTimeLimitMs: 100 });
+    expect(run).toMatchObject({ state: 'complete', valid: 3, invalid: 1 });
+    const found = await detail(engine, run.id);
+    expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/no result within 2.1 s/);
+  }, 30_000);
+
+  it.runIf(process.platform === 'linux')('takes everything with it that its program had started', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ at: await caseAt(engine, runId, 1), event: 'grandchild' });
+    const run = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 3 }));
+    await new Promise<void>((resolve) =>
+      engine.subscribe((event, payload) => {
+        if (event === 'run.progress' && (payload as RunProgress).done >= 1) setTimeout(resolve, 300);
+      }),
+    );
+    expect(processesNamed('sleep 601')).toHaveLength(1);
+    await call(engine, 'runs.cancel', { id: run.runId });
+    expect(processesNamed('sleep 601')).toEqual([]);
+  });
+
+  it('refuses to go on with another device', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ at: await caseAt(engine, runId, 2), event: 'leave' });
+    const run = await measure(engine, runId);
+    fake({ fingerprint: 'other', name: 'Other device' });
+    const refused = await ended(engine, 'runs.resume', { id: run.id });
+    expect(refused.state).toBe('failed');
+    expect(refused.error).toMatch(/measured on Fake device.*Other device.*not mixed/);
+    expect(refused.valid).toBe(2);
+    fake({});
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
+  });
+
+  it('by a store that cannot save fails the run and leaves the engine going', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const { store } = engine.context;
+    let left = 2;
+    const save = store.saveMeasurements;
+    Object.assign(store, {
+      saveMeasurements: (...args: Parameters<typeof save>) =>
+        left-- > 0
+          ? save(...args)
+          : Promise.resolve({ ok: false, error: { code: 'storage', message: 'the disk is full' } }),
+    });
+    const run = await measure(engine, runId);
+    expect(run.state).toBe('failed');
+    expect(run.error).toMatch(/the disk is full/);
+    Object.assign(store, { saveMeasurements: save });
+    expect((await detail(engine, run.id)).cases).toHaveLength(2);
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
+  });
+
+  it('by kill -9 of the engine keeps what was reported saved, and resumes from there', async () => {
+    const file = temporaryFile();
+    const setUp = await engineOn(file);
+    const runId = await sweep(setUp);
+    await setUp.close();
+    const script = join(file, '..', 'engine.ts');
+    writeFileSync(
+      script,
+      `import { openEngine } from ${JSON.stringify(join(ROOT, 'src-main/services/engine.ts'))};
+       const { value: engine } = await openEngine(${JSON.stringify({ databaseFile: file, resourceFolder: ROOT, host: 'cli', workers: 1, programs: { webgpuChildFile: FAKE } })});
+       engine.subscribe((event, { done }) => event === 'run.progress' && console.log(done));
+       await engine.call('bench.start', ${JSON.stringify(ask(runId, { count: 12 }))});`,
+    );
+    fake({ pauseMs: 50 });
+    const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let told = 0;
+    for await (const text of child.stdout.setEncoding('utf8')) {
+      told = Math.max(told, ...(text as string).trim().split('\n').map(Number));
+      if (told >= 3) break;
+    }
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const engine = await engineOn(file);
+    const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
+    expect(run).toMatchObject({ kind: 'bench', state: 'interrupted' });
+    const before = await detail(engine, run!.id);
+    expect(before.cases.length).toBeGreaterThanOrEqual(told);
+    expect(before.cases.length).toBeLessThan(12);
+    fake({});
+    expect(await ended(engine, 'runs.resume', { id: run!.id })).toMatchObject({ state: 'complete', valid: 12 });
+    expect((await detail(engine, run!.id)).cases.slice(0, before.cases.length)).toEqual(before.cases);
+  });
+});
+
+/** Ids of processes with this command line. */
+function processesNamed(command: string): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command;
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a page that measures', () => {
+  const device: BenchRecord = {
+    type: 'device',
+    backend: 'webgpu',
+    name: 'Page GPU',
+    fingerprint: 'page',
+    driver: '',
+    versions: {},
+    threadGroupWidth: 4,
+    multiprocessors: null,
+    clockMhz: null,
+    timer: 'device',
+    properties: {},
+  };
+  const samples = (id: string, repeats: number): BenchRecord[] =>
+    Array.from({ length: repeats }, (_, repeat) => ({
+      type: 'sample',
+      case: id,
+      repeat,
+      warmUp: false,
+      timeNs: 1e6 + repeat,
+      clockMhz: null,
+    }));
+
+  it('asks for the plan, sends what it finds, and may stop and go on', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const { runId: id } = await call<{ runId: number }>(
+      engine,
+      'bench.start',
+      ask(runId, { target: 'webgpu-page', count: 3 }),
+    );
+    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
+    expect(plan.workload!.lengths).toHaveLength(100_000);
+    // Drawn from geometric(0.05): the mean of 10⁵ draws is within five of its standard errors of 20.
+    const mean = plan.workload!.lengths.reduce((sum, length) => sum + length, 0) / 100_000;
+    expect(Math.abs(mean - 20)).toBeLessThan(5 * (Math.sqrt(0.95) / 0.05 / Math.sqrt(100_000)));
+    const [first, second, third] = plan.cases.map((one) => one.id);
+    const send = (records: readonly unknown[]) => call(engine, 'bench.record', { id, records });
+
+    expect(await failure(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] })).toMatch(
+      /records\[0\].*repeat/,
+    );
+    await send([device, ...samples(first!, 7)]);
+    await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second!, 3)]);
+    expect(caseIds(await detail(engine, id))).toEqual([first]);
+    await call(engine, 'runs.cancel', { id });
+    expect(caseIds(await detail(engine, id))).toEqual([first]);
+    expect(await failure(engine, 'bench.plan', { id })).toMatch(/not being measured by a page/);
+
+    await call(engine, 'runs.resume', { id });
+    const rest = await call<BenchPlan>(engine, 'bench.plan', { id });
+    expect(rest.cases.map((one) => one.id)).toEqual([second, third]);
+    expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
+    await send([device, ...samples(second!, 7), ...samples(third!, 7), { type: 'done', elapsedMs: 5 }]);
+    expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
+    const found = await detail(engine, id);
+    expect(caseIds(found)).toEqual([first, second, third]);
+    expect(found.cases[0]!.correct).toBe(true);
+  });
+});
+
+it('knows a device by what it calls itself', () => {
+  const gpus = JSON.parse(readFileSync(join(ROOT, 'db', 'devices', 'nvidia.json'), 'utf8')) as Device[];
+  const rest = ['amd', 'cpus', 'software'].flatMap(
+    (name) => JSON.parse(readFileSync(join(ROOT, 'db', 'devices', `${name}.json`), 'utf8')) as Device[],
+  );
+  for (const [name, multiprocessors, ids] of [
+    ['NVIDIA H200', 132, ['nvidia-h200-sxm']],
+    ['NVIDIA H100 80GB HBM3', 132, ['nvidia-h100-sxm5-80gb']],
+    ['NVIDIA H100 PCIe', 114, ['nvidia-h100-pcie-80gb']],
+    ['NVIDIA A100-SXM4-40GB', 108, ['nvidia-a100-sxm4-40gb']],
+    ['NVIDIA GeForce RTX 4090', 128, ['nvidia-rtx-4090']],
+    ['NVIDIA GeForce RTX 4090 Laptop GPU', 76, []],
+    ['NVIDIA GeForce RTX 3080 Ti', 80, []],
+    ['Tesla V100-SXM2-16GB', 80, ['nvidia-v100-sxm2-16gb']],
+    ['SwiftShader Device (LLVM 16.0.0)', null, ['software-swiftshader']],
+    ['AMD EPYC 7763 64-Core Processor', null, ['amd-epyc-7763']],
+    ['Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz', null, ['intel-xeon-platinum-8168']],
+    ['', null, []],
+  ] as const)
+    expect([
+      name,
+      [...gpus, ...rest].filter((device) => isSameDevice(device, { name, multiprocessors })).map(({ id }) => id),
+    ]).toEqual([name, ids]);
+});
