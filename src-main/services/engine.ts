@@ -29,6 +29,7 @@ import type { Context, Handlers } from './context.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
 import { measuringHandlers } from './measuring.ts';
+import { importFile } from './imports.ts';
 import { openPool } from './pool.ts';
 import {
   designSlices,
@@ -482,8 +483,13 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const view = await openRun(runId);
       return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
     },
-    ...measuringHandlers(context, benchmarks, measure),
-    'import.file': async () => fail('unsupported', 'import: not in this version yet'),
+    ...measuringHandlers(context, benchmarks, { openRun, measure, saveStudy: saved }),
+    'import.file': async (input) => {
+      const imported = await importFile(context, input);
+      if (imported.ok) views.dropFindings();
+      changed('runs');
+      return imported;
+    },
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
     'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),

@@ -35,7 +35,8 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
   const ofSweep = benchmark === 'unit-loop';
   return {
     sourceRunId: ofSweep ? origin.sourceRunId : null,
-    designIndex: ofSweep ? parameters.designIndex : null,
+    // An index means something only beside the sweep that it counts in.
+    designIndex: ofSweep && origin.sourceRunId !== null ? parameters.designIndex : null,
     predictedMs: ofSweep ? parameters.predictedMs : null,
     deviceId: origin.deviceId,
     design: ofSweep ? parameters.design : benchmark === 'external' ? parameters.configuration : parameters,

@@ -140,8 +140,8 @@ export function parseKernelTuner(
     if (!whole) {
       warnings.push(
         format === 'cache'
-          ? `the file lacks its closing brackets, as caches of a stopped run do; ${raw.length} configurations were read`
-          : `the file is cut off after ${raw.length} configurations`,
+          ? `The file lacks its closing brackets, as caches of a stopped run do; ${raw.length} configurations were read.`
+          : `The file is cut off after ${raw.length} configurations.`,
       );
     }
     const metadata = isFields(head.metadata) ? head.metadata : {};
@@ -155,11 +155,11 @@ export function parseKernelTuner(
       cases.push(lockstep ?? measuredCase(entry, position, kernel ?? kernelName, fileUnitMs));
       if (position % CASES_PER_TURN === 0) await nextTurn();
     }
-    if (predicted) warnings.push('a file of Lockstep: its times are predictions, nothing in it was measured');
+    if (predicted) warnings.push('A file of Lockstep: its times are predictions, nothing in it was measured.');
     const single = cases.filter((one) => one.timesMs.length === 1).length;
-    if (single > 0) warnings.push(`${single} configurations give one time and no repeats`);
+    if (single > 0) warnings.push(`${single} configurations give one time and no repeats.`);
     const repeated = cases.length - seen.size;
-    if (repeated > 0) warnings.push(`${repeated} configurations are there more than once`);
+    if (repeated > 0) warnings.push(`${repeated} configurations are there more than once.`);
     return ok({
       format,
       kernel,
