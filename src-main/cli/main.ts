@@ -11,6 +11,7 @@ import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
 import { runId } from './follow.ts';
+import { importCommand } from './import.ts';
 import { simulateCommand } from './simulate.ts';
 import {
   EXIT_FAILED,
@@ -305,6 +306,12 @@ export async function main(args: readonly string[], terminal: Terminal = process
       return status;
     }),
   );
+
+  command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
+    .option('--device <name>', 'device that measured, where the file does not say')
+    .action((file: string, options: GlobalOptions & { device?: string }) =>
+      withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
+    );
 
   command(program, 'export <run>', 'a run as a document')
     .addOption(new Option('--format <format>', 'document format').choices([...EXPORT_FORMATS]).makeOptionMandatory())

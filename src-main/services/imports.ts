@@ -160,7 +160,7 @@ export async function importFile(
     appVersion: APP_VERSION,
     modelVersions: {},
     seed: plan?.plan.seed ?? null,
-    machine: read.value.device ? { device: read.value.device.name, driver: read.value.device.driver } : null,
+    machine: machineOf(read.value.device),
     enumeratedCount: cases.length,
     devices: study?.devices ?? [],
     axes: null,
@@ -192,6 +192,11 @@ export async function importFile(
 }
 
 const MAX_NAME = 200;
+
+function machineOf(device: MeasuringDevice | null): unknown {
+  if (!device) return null;
+  return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
+}
 
 /** Saves in batches; gives the fastest case. */
 async function saveCases(

@@ -1,0 +1,93 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { MAX_IMPORT_BYTES } from '../../src-workers/parse/unpack.ts';
+import { parseJson } from '../contract/json.ts';
+import type { ImportedFile } from '../contract/measuring.ts';
+import type { Engine } from '../services/engine.ts';
+import { fileKind } from '../services/imports.ts';
+import { readStudyFile, saveStudy } from '../services/studies.ts';
+import { EXIT_OK, printJson, reportFailure, type Terminal } from './output.ts';
+
+interface ImportOptions {
+  readonly json?: boolean;
+  readonly device?: string;
+}
+
+/**
+ * Takes in a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its files),
+ * a device goes into the person's catalogue.
+ */
+export async function importCommand(
+  engine: Engine,
+  terminal: Terminal,
+  file: string,
+  options: ImportOptions,
+): Promise<number> {
+  const bytes = await readBytes(file);
+  if (!bytes.ok) return reportFailure(terminal, bytes.error);
+  const { kind } = fileKind(bytes.value);
+  if (kind === 'study' || kind === 'device') {
+    const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
+    if (!saved.ok) return reportFailure(terminal, saved.error);
+    if (options.json) printJson(terminal, saved.value.json);
+    else terminal.out(`${saved.value.text}\n`);
+    return EXIT_OK;
+  }
+  const start = performance.now();
+  const imported = (await engine.call('import.file', {
+    fileName: basename(file),
+    bytes: bytes.value,
+    ...(options.device === undefined ? {} : { deviceName: options.device }),
+  })) as Result<ImportedFile>;
+  if (!imported.ok) return reportFailure(terminal, imported.error);
+  if (options.json) {
+    printJson(terminal, imported.value);
+    return EXIT_OK;
+  }
+  const { runId, cases, failed, warnings } = imported.value;
+  const seconds = ((performance.now() - start) / 1000).toFixed(2);
+  const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
+  terminal.out(`Run ${runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.\n`);
+  const run = await engine.context.store.getRun(runId);
+  if (run.ok && run.value.best) {
+    terminal.out(`Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}\n`);
+  }
+  for (const warning of warnings) terminal.out(`${warning}\n`);
+  return EXIT_OK;
+}
+
+interface Saved {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+async function importStudy(engine: Engine, file: string): Promise<Result<Saved>> {
+  const located = await readStudyFile(file);
+  if (!located.ok) return located;
+  const stored = await saveStudy(engine.context.store, located.value);
+  if (!stored.ok) return stored;
+  const { id, name } = stored.value;
+  return ok({ json: { kind: 'study', studyId: id, name }, text: `Study ${id}: ${name}.` });
+}
+
+async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Promise<Result<Saved>> {
+  const json = parseJson(new TextDecoder().decode(bytes), file);
+  const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
+  if (!saved.ok) return saved;
+  const { id, name } = saved.value;
+  return ok({ json: { kind: 'device', deviceId: id, name }, text: `Device ${id}: ${name}.` });
+}
+
+async function readBytes(file: string): Promise<Result<Uint8Array>> {
+  try {
+    const info = await stat(file);
+    if (!info.isFile()) return fail('bad-input', `${file}: got a folder or device, expected a file`);
+    if (info.size > MAX_IMPORT_BYTES)
+      return fail('bad-input', `${file}: got ${info.size} bytes, expected at most ${MAX_IMPORT_BYTES}`);
+    return ok(new Uint8Array(await readFile(file)));
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
+  }
+}
