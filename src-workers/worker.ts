@@ -3,8 +3,12 @@ import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
+import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
+import type { CalibrationProfile } from './domain/calibration.ts';
 import type { Result } from './domain/result.ts';
 import type { LengthLaw } from './domain/workload.ts';
+import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
+import { mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
 import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
@@ -121,6 +125,34 @@ export function play({
   return playLaunch(law, request);
 }
 
+/** Fits a kernel's parameters to measured designs of one device. */
+export function calibrate({
+  plan,
+  deviceAt,
+  measured,
+  options,
+  seed,
+}: {
+  readonly plan: SweepPlan;
+  readonly deviceAt: number;
+  readonly measured: readonly MeasuredDesign[];
+  readonly options: Omit<CalibrationOptions, 'uniform'>;
+  readonly seed: number;
+}): Result<CalibrationProfile> {
+  return calibrateFromDesigns(plan, deviceAt, measured, { ...options, uniform: mersenneTwister(seed) });
+}
+
+/** Holds predictions against measurements; intervals by resampling. */
+export function agree({
+  designs,
+  seed,
+}: {
+  readonly designs: MeasuredDesigns;
+  readonly seed: number;
+}): Result<Agreement> {
+  return agreement(designs, { uniform: mersenneTwister(seed) });
+}
+
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {
   return reproducePapers(paper);
 }
@@ -132,5 +164,7 @@ export interface WorkerTasks {
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;
   readonly play: typeof play;
+  readonly calibrate: typeof calibrate;
+  readonly agree: typeof agree;
   readonly reproduce: typeof reproduce;
 }

@@ -106,6 +106,11 @@ export interface ComparedDesign {
   readonly residual: number;
 }
 
+export interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** Predictions against measurements, of the designs measured in one run. */
 export interface MeasuringComparison {
   readonly runId: number;
@@ -115,26 +120,37 @@ export interface MeasuringComparison {
   readonly measuredOn: string;
   /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
+  /**
+   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without putting the units in order
+   * beforehand, which the predictions of a sweep count in. Failed designs and those with wrong results are left out.
+   */
   readonly designs: readonly ComparedDesign[];
   /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
   readonly unscaledMedianError: number;
-  /** NaN where fewer than three designs were compared. */
+  /** NaN where all predictions or all measurements are equal. */
   readonly spearman: number;
   readonly kendall: number;
+  /** 95 % intervals by resampling the designs; null with too few of them. */
+  readonly intervals: {
+    readonly scale: Bounds | null;
+    readonly medianError: Bounds | null;
+    readonly spearman: Bounds | null;
+  };
   /** Measured time of the best of the model's first k over the best measured, less 1. */
   readonly regret: readonly { readonly k: number; readonly fraction: number }[];
   /** Random measurements that find, on average, as good a design as measuring the model's first k does. */
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
-    /** Share of the residuals' variance that this axis alone explains, 0…1. */
+    /** Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be told. */
     readonly explained: number;
     readonly values: readonly {
       readonly value: string;
       readonly medianResidual: number;
+      /** Quartiles. */
       readonly lowResidual: number;
       readonly highResidual: number;
       readonly count: number;

@@ -266,7 +266,11 @@ export const procedures = {
   /** Newest first. */
   'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
   'calibration.delete': procedure(byId).returns<null>(),
-  /** Writes a profile's parameters into a study (`null`: takes those of this device out of it), which then predicts with them. */
+  /**
+   * Writes a profile's parameters into a study, which then predicts with them: those of the device under `pipeline`, and what the
+   * measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for all devices. `null` takes
+   * the device's out of it and leaves the kernel.
+   */
   'calibration.use': procedure(
     v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
   ).returns<StudyRecord>(),

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { MeasuringComparison, MeasuringDetail, SavedProfile } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { isSameDevice } from '../../src-main/services/measured-device.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
@@ -213,6 +214,77 @@ describe('measuring designs of a sweep', () => {
     await call(engine, 'runs.delete', { id: run.id });
     expect((await rows())[0]!.fidelity).toBe('predicted');
   });
+});
+
+describe('predictions beside measurements', () => {
+  it('are compared by rank, scale and residual, without what is wrong', async () => {
+    const engine = await engineOn(temporaryFile());
+    const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
+    const runId = await sweep(engine, smallStudy({ axes }));
+    const wrong = await caseAt(engine, runId, 0);
+    fake({ wrong: [wrong], factor: 3 });
+    const run = await measure(engine, runId, { choose: 'spread', count: 12 });
+    const found = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+    expect(found).toMatchObject({ runId: run.id, sourceRunId: runId, deviceId: DEVICE, measuredOn: 'Fake device', basis: 'prediction' }); // prettier-ignore
+    // Three times the prediction, 0.4 % above at the median of repeats; balancing is in neither.
+    expect(found.designs.length).toBeGreaterThanOrEqual(11);
+    expect(found.scale).toBeGreaterThan(3);
+    expect(found.scale).toBeLessThan(3.02);
+    expect(found.medianError).toBeLessThan(1e-3);
+    expect(found.unscaledMedianError).toBeCloseTo(1 - 1 / found.scale, 3);
+    expect(found.spearman).toBe(1);
+    expect(found.regret[0]).toMatchObject({ k: 1, fraction: 0 });
+    expect(found.designs.map((one) => one.measuredRank)).toEqual(found.designs.map((_, at) => at + 1));
+    for (const one of found.designs) expect(Math.abs(one.residual)).toBeLessThan(0.01);
+    expect(found.designs.every((one) => `design-${one.designIndex}` !== wrong)).toBe(true);
+    expect(found.warnings.join('\n')).toMatch(/only their order can be compared/);
+    expect(found.axes.map(({ axis }) => axis)).toContain('blockThreads');
+
+    expect(await failure(engine, 'bench.compare', { id: runId })).toMatch(/not a measurement/);
+    const one = await measure(engine, runId, { count: 1 });
+    expect(await failure(engine, 'bench.compare', { id: one.id })).toMatch(/1 designs with a right result/);
+    expect(await failure(engine, 'bench.compare', { id: run.id, profileId: 7 })).toMatch(/no calibration 7/);
+  });
+
+  it('calibrate the model, whose profile is kept, compared and handed to a study', async () => {
+    const engine = await engineOn(temporaryFile());
+    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy() });
+    const runId = (await ended(engine, 'runs.start', { studyId })).id;
+    fake({ factor: 3, name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
+    const run = await measure(engine, runId, { choose: 'random', count: 40 });
+    const fitted = await call<CalibrationProfile>(engine, 'calibration.fit', { id: run.id });
+    expect(fitted).toMatchObject({ deviceId: DEVICE, fingerprint: 'real', backend: 'webgpu', sourceRunIds: [run.id] });
+    expect(fitted.before.medianError).toBeGreaterThan(0.5);
+    expect(fitted.fit.medianError).toBeLessThan(0.05);
+
+    const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'three times' });
+    expect(saved.profile).toEqual(fitted);
+    expect(await call(engine, 'calibration.list', {})).toEqual([saved]);
+    expect(await call(engine, 'calibration.list', { deviceId: 'other' })).toEqual([]);
+    const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, profileId: saved.id });
+    expect(compared.basis).toEqual({ profileId: saved.id, name: 'three times' });
+    expect(compared.unscaledMedianError).toBeCloseTo(fitted.fit.medianError, 9);
+    expect(compared.warnings.join('\n')).toMatch(/fitted to these measurements/);
+
+    const used = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
+    expect(used.study.pipeline[DEVICE]!.latencyCycles).toBe(fitted.parameters.latencyCycles);
+    const again = (await ended(engine, 'runs.start', { studyId })).id;
+    const best = async (id: number): Promise<number> =>
+      (await call<RankPage>(engine, 'ranking.page', { runId: id, filter: { deviceId: DEVICE }, limit: 1 })).rows[0]!
+        .predictedMs;
+    const before = await best(runId);
+    expect((await best(again)) / before).toBeGreaterThan(2);
+
+    const other = 'nvidia-a100-sxm4-40gb';
+    expect(await failure(engine, 'calibration.use', { studyId, deviceId: other, profileId: saved.id })).toMatch(
+      /profile is of nvidia-rtx-4090/,
+    );
+    expect(await failure(engine, 'calibration.use', { studyId, deviceId: 'x', profileId: null })).toMatch(/not in the/);
+    const without = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: null });
+    expect(without.study.pipeline).toEqual({});
+    await call(engine, 'calibration.delete', { id: saved.id });
+    expect(await failure(engine, 'calibration.delete', { id: saved.id })).toMatch(/no calibration/);
+  }, 120_000);
 });
 
 describe('a measurement that is stopped', () => {
