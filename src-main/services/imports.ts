@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MeasurementRecord, RunDraft } from '../../db/records.ts';
 import type {
@@ -148,7 +147,7 @@ export async function importFile(
   const file = {
     name: fileName,
     bytes: input.bytes.length,
-    sha256: createHash('sha256').update(input.bytes).digest('hex'),
+    sha256: await digest(input.bytes),
     format: read.value.kind,
     head: read.value.head,
   };
@@ -192,6 +191,11 @@ export async function importFile(
 }
 
 const MAX_NAME = 200;
+
+/** SHA-256, hexadecimal, off this thread. */
+async function digest(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
+}
 
 function machineOf(device: MeasuringDevice | null): unknown {
   if (!device) return null;
@@ -250,13 +254,12 @@ async function readFile(fileName: string, bytes: Uint8Array, deviceName: string 
       const guess = nameParts(fileName);
       const file = await parseKernelTuner(bytes, fileName, guess.kernel);
       if (!file.ok) return file;
-      const { format, cases, head, warnings } = file.value;
-      const ofSeveral = cases.some((one) => one.device !== null);
-      const named = namedDevice(deviceName ?? file.value.deviceName, ofSeveral ? null : guess.device);
+      const { format, cases, devices, head, warnings } = file.value;
+      const named = devices ? NO_DEVICE : namedDevice(deviceName ?? file.value.deviceName, guess.device);
       return ok({
         kind: format === 'cache' ? 'kernel-tuner-cache' : 'kernel-tuner-t4',
-        cases: cases.map(({ device: _device, ...one }) => one),
-        deviceOf: (position) => cases[position]!.device,
+        cases,
+        deviceOf: (position) => devices?.[position] ?? null,
         device: named.device,
         plan: null,
         head,
@@ -294,13 +297,15 @@ async function readFile(fileName: string, bytes: Uint8Array, deviceName: string 
   }
 }
 
+const NO_DEVICE = { device: null, warnings: [] } as const;
+
 /** A device known by its name alone. @param guess from the file's name, where the file itself says nothing */
 function namedDevice(
   name: string | null,
   guess: string | null,
 ): { readonly device: MeasuringDevice | null; readonly warnings: readonly string[] } {
   const known = name ?? guess;
-  if (known === null) return { device: null, warnings: [] };
+  if (known === null) return NO_DEVICE;
   const device: MeasuringDevice = {
     type: 'device',
     backend: 'external',

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
-import { ok, type Result } from '../domain/result.ts';
+import { FailureError, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
 import { caught, refuse, shown } from './source.ts';
@@ -14,13 +14,10 @@ export interface KernelTunerFile {
   readonly deviceName: string | null;
   /** Everything else that the head of the file says, as far as it is plain. */
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
-  readonly cases: readonly TunedCase[];
+  readonly cases: readonly CaseResult[];
+  /** Device of each case by its id in the catalogue, as files of Lockstep say; `null` for all others. */
+  readonly devices: readonly string[] | null;
   readonly warnings: readonly string[];
-}
-
-/** `device`: of a configuration that says which it is for, as files of Lockstep do. */
-export interface TunedCase extends CaseResult {
-  readonly device: string | null;
 }
 
 /** Twenty times the largest published search spaces of one kernel. */
@@ -148,11 +145,15 @@ export function parseKernelTuner(
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', label, 'metadata.timeunit', { line: 1 });
     const kernel = text(head.kernel_name);
-    const cases: TunedCase[] = [];
+    const cases: CaseResult[] = [];
+    const devices: string[] = [];
     for (const entry of raw) {
       const position = cases.length;
-      const lockstep = predicted ? lockstepCase(entry, position) : null;
-      cases.push(lockstep ?? measuredCase(entry, position, kernel ?? kernelName, fileUnitMs));
+      if (predicted) {
+        const { device, result } = lockstepCase(entry, position, label);
+        devices.push(device);
+        cases.push(result);
+      } else cases.push(measuredCase(entry, position, kernel ?? kernelName, fileUnitMs));
       if (position % CASES_PER_TURN === 0) await nextTurn();
     }
     if (predicted) warnings.push('A file of Lockstep: its times are predictions, nothing in it was measured.');
@@ -166,6 +167,7 @@ export function parseKernelTuner(
       deviceName: text(head.device_name) ?? text(field(metadata, 'device_name')),
       head: plainHead(head),
       cases,
+      devices: predicted ? devices : null,
       warnings,
     });
   });
@@ -182,60 +184,61 @@ interface RawCase {
   readonly values: Readonly<Record<string, number>>;
 }
 
-function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs: number): TunedCase {
+const NOTHING_MORE = { warmUpMs: [], clockMhz: null, compiled: null, checkMessage: '' } as const;
+
+function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs: number): CaseResult {
   const scale = raw.unitMs ?? fileUnitMs;
   return {
     case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration: raw.configuration } },
-    device: null,
     timesMs: scale === 1 ? raw.times : raw.times.map((time) => time * scale),
     failure: raw.failure,
     correct: raw.correct,
     values: raw.values,
-    warmUpMs: [],
-    clockMhz: null,
-    compiled: null,
-    checkMessage: '',
+    ...NOTHING_MORE,
   };
 }
 
-/** What Lockstep wrote comes back as the design it was; `null` where a field of it is missing. */
-function lockstepCase({ configuration, times, unitMs: scale }: RawCase, position: number): TunedCase | null {
-  const whole = (name: string): number | null => {
-    const value = field(configuration, name);
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+/** What Lockstep wrote comes back as the design it was, on the device it was for. */
+function lockstepCase(
+  { configuration, times, unitMs: scale }: RawCase,
+  position: number,
+  label: string,
+): { readonly device: string; readonly result: CaseResult } {
+  const read = <T>(name: string, expected: string, take: (value: unknown) => T | null): T => {
+    const value = take(field(configuration, name));
+    if (value !== null) return value;
+    throw new FailureError({
+      code: 'bad-input',
+      message: `${label}, result ${position}: ${name} ${got(field(configuration, name))}; expected ${expected}`,
+    });
   };
-  const [device, loop, balancing] = ['device', 'loop', 'balancing'].map((name) => text(field(configuration, name)));
-  const units = field(configuration, 'units_per_thread');
-  const [threadsPerUnit, blockThreads, gridBlocks, registerCap] = [
-    'threads_per_unit',
-    'block_size_x',
-    'grid_size_x',
-    'register_cap',
-  ].map(whole);
-  if (!device || !threadsPerUnit || !blockThreads || !gridBlocks || registerCap === null) return null;
-  if ((loop !== 'nested' && loop !== 'flattened') || !balancing || !parseBalancing(balancing).ok) return null;
-  if (typeof units !== 'number' || !(units >= 0) || times.length !== 1) return null;
+  const whole = (least: number) => (value: unknown) =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= least ? value : null;
+  const registerCap = read('register_cap', 'a whole number, 0 for none', whole(0));
   const design: Design = {
-    threadsPerUnit,
-    unitsPerThread: units,
-    loop,
-    balancing,
-    blockThreads,
-    gridBlocks,
+    threadsPerUnit: read('threads_per_unit', 'a whole number ≥ 1', whole(1)),
+    unitsPerThread: read('units_per_thread', 'a number ≥ 0', (value) =>
+      typeof value === 'number' && value >= 0 ? value : null,
+    ),
+    loop: read('loop', 'nested or flattened', (value) => (value === 'nested' || value === 'flattened' ? value : null)),
+    balancing: read('balancing', 'a balancing such as none', (value) =>
+      typeof value === 'string' && parseBalancing(value).ok ? value : null,
+    ),
+    blockThreads: read('block_size_x', 'a whole number ≥ 1', whole(1)),
+    gridBlocks: read('grid_size_x', 'a whole number ≥ 1', whole(1)),
     registerCap: registerCap === 0 ? null : registerCap,
   };
-  const predictedMs = times[0] * (scale ?? 1);
+  const predictedMs = times.length > 0 ? times[0] * (scale ?? 1) : null;
   return {
-    case: { id: `c${position}`, benchmark: 'unit-loop', parameters: { design, designIndex: null, predictedMs } },
-    device,
-    timesMs: [],
-    failure: null,
-    correct: null,
-    values: {},
-    warmUpMs: [],
-    clockMhz: null,
-    compiled: null,
-    checkMessage: '',
+    device: read('device', 'the id of a device', text),
+    result: {
+      case: { id: `c${position}`, benchmark: 'unit-loop', parameters: { design, designIndex: null, predictedMs } },
+      timesMs: [],
+      failure: null,
+      correct: null,
+      values: {},
+      ...NOTHING_MORE,
+    },
   };
 }
 
