@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// Terms of one series; then the next begins, so that terms stay normal numbers.
 constexpr uint32_t SERIES_TERMS = 64;
-constexpr uint64_t GRID_CHECKED = 64;
+constexpr uint64_t GRID_CHECKED = 16;
 
 // Every operation is rounded on its own, so that host and device agree bit by bit.
 #ifdef __CUDA_ARCH__

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import type { BenchPlan, PlanLine, PlanSource } from '../../domain/benchmark.ts';
+import { ok, type Result } from '../../domain/result.ts';
+import type { WorkloadContext } from '../../parse/grammar.ts';
+import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
+
+export interface BundleContents {
+  /** The CUDA sources, by name: what `readCudaSources` gives. */
+  readonly sources: readonly PlacedFile[];
+  /** The sweep that the plan's designs come from, if they do. */
+  readonly source: PlanSource | null;
+  /** Reads the files that workloads of `matrix-power` name. */
+  readonly context: WorkloadContext;
+}
+
+/**
+ * Everything that a machine with a GPU and nvcc needs to measure the plan without Lockstep: sources, plan, and `run.sh`, which
+ * leaves `results.jsonl`, a result file. Fails as `cudaPlan` does.
+ */
+export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
+  const made = await cudaPlan(plan, contents.context);
+  if (!made.ok) return made;
+  const text = (path: string, lines: string): PlacedFile => ({ path, bytes: new TextEncoder().encode(lines) });
+  return ok([
+    text('README.txt', readme(plan)),
+    { ...text('run.sh', script(made.value.objects, plan.cases.length)), executable: true },
+    text('plan.jsonl', `${JSON.stringify(planLine(plan, contents.source))}\n`),
+    ...made.value.files,
+    ...contents.sources.map(({ path, bytes }) => ({ path: `sources/${path}`, bytes })),
+  ]);
+}
+
+/** The first line of a result file of this plan. */
+export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
+  const { workload, ...rest } = plan;
+  if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest: null, source };
+  const { lengths, ...described } = workload;
+  const bytes = new DataView(new ArrayBuffer(lengths.length * 4));
+  lengths.forEach((length, i) => bytes.setUint32(4 * i, length, true));
+  return {
+    type: 'plan',
+    plan: { ...rest, workload: { ...described, units: lengths.length } },
+    lengthsDigest: createHash('sha256').update(bytes).digest('hex'),
+    source,
+  };
+}
+
+function readme(plan: BenchPlan): string {
+  return `Measurements for Lockstep
+=========================
+
+${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats each, for one CUDA device.
+
+1. Copy this folder to a machine with an NVIDIA GPU, its driver, the CUDA toolkit (nvcc) and a C++17 compiler.
+2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second, and so on.
+3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
+
+Run it again to go on where it was interrupted: cases that are done, or that failed, are not measured again. Delete
+results.jsonl to measure everything anew.
+
+Settings, as environment variables:
+  NVCC                   the compiler, where it is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda
+  LOCKSTEP_ARCHITECTURE  such as sm_90; by default whatever GPUs this machine has (needs CUDA 11.6 or newer)
+`;
+}
+
+/** Plain words only: flags are made of letters, digits and a few signs that mean nothing to a shell. */
+function shellWords(words: readonly string[]): string {
+  return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+}
+
+function script(objects: readonly CudaObject[], cases: number): string {
+  const builds = objects.map(
+    ({ name, source, flags }) => `build ${shellWords([`build/${name}.o`, ...flags, '-c', `sources/${source}`])}`,
+  );
+  const files = shellWords(objects.map(({ name }) => `build/${name}.o`));
+  return `#!/bin/sh
+# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
+# Usage: ./run.sh [DEVICE]
+set -eu
+cd "$(dirname "$0")"
+device=\${1:-0}
+
+stop() {
+  echo "$1" >&2
+  exit 1
+}
+
+case $device in
+  '' | *[!0-9]*) stop "device $device; expected a number, from 0 on" ;;
+esac
+
+nvcc=\${NVCC:-}
+if [ -z "$nvcc" ]; then
+  for candidate in nvcc "\${CUDA_HOME:-}/bin/nvcc" "\${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+    if [ -z "$nvcc" ] && command -v "$candidate" >/dev/null 2>&1; then nvcc=$candidate; fi
+  done
+fi
+if [ -z "$nvcc" ] || ! command -v "$nvcc" >/dev/null 2>&1; then
+  stop "nvcc was not found; expected the CUDA toolkit in PATH, CUDA_HOME or /usr/local/cuda, or NVCC=/path/to/nvcc"
+fi
+
+# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
+if [ -f results.jsonl ] && ! head -n 1 results.jsonl | cmp -s - plan.jsonl; then
+  stop "results.jsonl is of another plan; move it away first"
+fi
+
+mkdir -p build
+build() {
+  object=$1
+  shift
+  echo "compiling $object"
+  "$nvcc" -arch="\${LOCKSTEP_ARCHITECTURE:-native}" ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
+    cat build/log.txt >&2
+    stop "nvcc could not compile $object"
+  }
+}
+${builds.join('\n')}
+"$nvcc" -arch="\${LOCKSTEP_ARCHITECTURE:-native}" ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
+
+if ! ./build/lockstep-cuda --list >build/devices.jsonl; then
+  cat build/devices.jsonl >&2
+  stop "this machine has no CUDA device that answers"
+fi
+if [ "$(grep -c '"type":"device"' build/devices.jsonl)" -le "$device" ]; then
+  cat build/devices.jsonl >&2
+  stop "there is no device $device; the devices are those above, from 0 on"
+fi
+
+# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
+[ -f results.jsonl ] || cp plan.jsonl results.jsonl
+awk '
+  /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
+' results.jsonl >build/done.txt
+awk '
+  FILENAME != "results.jsonl" { done[$0] = 1; next }
+  FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
+  match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
+' build/done.txt results.jsonl >build/kept.jsonl
+mv build/kept.jsonl results.jsonl
+
+echo "measuring; $(wc -l <build/done.txt | tr -d ' ') of ${cases} cases are done already"
+if ! ./build/lockstep-cuda --plan plan.txt --device "$device" --done build/done.txt >>results.jsonl; then
+  tail -n 1 results.jsonl >&2
+  stop "measuring ended early; run this again to go on with the next case"
+fi
+echo "$(grep -c '"type":"check"' results.jsonl) cases measured, $(grep -c '"type":"failed"' results.jsonl) failed: results.jsonl"
+`;
+}

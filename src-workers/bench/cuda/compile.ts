@@ -1,0 +1,237 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
+import { firstError, parsePtxas, type KernelUsage } from './ptxas.ts';
+import { runTool } from './tool.ts';
+
+export interface CudaCompilation {
+  /** Path of nvcc, as `findNvcc` gives it. */
+  readonly nvcc: string;
+  /** Folder of the CUDA sources. */
+  readonly sources: string;
+  /** Of the plan; `[HOST_OBJECT]` for a program that only lists devices. */
+  readonly objects: readonly CudaObject[];
+  /** Such as `sm_90`, one or several; `native` is whatever GPUs this machine has. */
+  readonly architectures: readonly string[];
+  /** Kept between runs, for this user alone; made where it does not exist. */
+  readonly cacheFolder: string;
+  /** For each object, and for linking them. */
+  readonly timeLimitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CompiledCuda {
+  /** Path of the program. */
+  readonly program: string;
+  readonly kernels: readonly KernelUsage[];
+  /** Objects that had to be compiled; the others were in the cache. */
+  readonly compiled: readonly string[];
+}
+
+/**
+ * Where nvcc is: the `NVCC` that a person set, then PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda.
+ * Fails with `not-found`, naming the places.
+ */
+export async function findNvcc(environment: Readonly<Record<string, string | undefined>>): Promise<Result<string>> {
+  const file = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
+  const set = environment['NVCC'];
+  if (set !== undefined && set !== '')
+    return (await executable(set)) ? ok(set) : fail('not-found', `NVCC is ${set}; expected a program`);
+  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  for (const name of ['CUDA_HOME', 'CUDA_PATH']) {
+    const home = environment[name];
+    if (home !== undefined && home !== '') folders.push(join(home, 'bin'));
+  }
+  if (process.platform !== 'win32') folders.push('/usr/local/cuda/bin');
+  for (const folder of folders) if (await executable(join(folder, file))) return ok(join(folder, file));
+  return fail(
+    'not-found',
+    'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda; expected the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
+  );
+}
+
+async function executable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Architectures of this machine's GPUs as the driver's tool names them; `native` where it does not say. */
+export async function localArchitectures(): Promise<readonly string[]> {
+  const asked = await runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], {
+    timeLimitMs: 10_000,
+  });
+  if (!asked.ok || asked.value.code !== 0) return ['native'];
+  const named = asked.value.stdout
+    .split('\n')
+    .map((line) => /^(\d+)\.(\d+)$/.exec(line.trim()))
+    .filter((match) => match !== null)
+    .map(([, major, minor]) => `sm_${major}${minor}`);
+  return named.length > 0 ? [...new Set(named)].sort() : ['native'];
+}
+
+/** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */
+export async function nvccVersion(nvcc: string): Promise<Result<string>> {
+  const asked = await runTool(nvcc, ['--version'], { timeLimitMs: 30_000 });
+  if (!asked.ok) return asked;
+  const release = /release [\d.]+, V([\d.]+)/.exec(asked.value.stdout);
+  return asked.value.code === 0 && release
+    ? ok(release[1])
+    : fail('unsupported', `${nvcc} does not say its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
+}
+
+/** The CUDA sources, by name. Fails with `not-found` where the folder has none. */
+export async function readCudaSources(folder: string): Promise<Result<readonly PlacedFile[]>> {
+  let names: string[];
+  try {
+    names = (await readdir(folder)).filter((name) => /\.cuh?$/.test(name)).sort();
+  } catch (error) {
+    return fail('not-found', `the CUDA sources cannot be read: ${String(error)}`);
+  }
+  if (!names.includes(HOST_OBJECT.source))
+    return fail('not-found', `no ${HOST_OBJECT.source} in ${folder}; expected the CUDA sources there`);
+  return ok(await Promise.all(names.map(async (path) => ({ path, bytes: await readFile(join(folder, path)) }))));
+}
+
+/**
+ * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of all
+ * sources, their flags and the compiler's version; an entry whose file is not what was put there is made again. Several
+ * processes may use one cache.
+ *
+ * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where they do
+ * not go together, `storage` where the cache cannot be written, `cancelled`.
+ */
+export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
+  const version = await nvccVersion(request.nvcc);
+  if (!version.ok) return version;
+  const sources = await readCudaSources(request.sources);
+  if (!sources.ok) return sources;
+  const digest = createHash('sha256');
+  for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
+  const base = [request.nvcc, version.value, digest.digest('hex'), process.platform, process.arch, ...flagsOf(request)];
+
+  const entries: (Entry | undefined)[] = new Array<undefined>(request.objects.length);
+  let failure: Result<never> | null = null;
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < request.objects.length && !failure) {
+      const at = next++;
+      const object = request.objects[at];
+      const args = [...flagsOf(request), ...object.flags, '-c', object.source];
+      const entry = await cached(request, `${object.name}.o`, [...base, ...args], args, request.sources);
+      if (entry.ok) entries[at] = entry.value;
+      else failure ??= fail(entry.error.code, `${object.name}: ${entry.error.message}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), request.objects.length) }, worker));
+  if (failure) return failure;
+
+  const objects = entries.map((entry) => entry!);
+  const linkFlags = process.platform === 'win32' ? [] : LINK_FLAGS;
+  const args = [...architectureFlags(request.architectures), ...objects.map(({ path }) => path), ...linkFlags];
+  const file = process.platform === 'win32' ? 'lockstep-cuda.exe' : 'lockstep-cuda';
+  const keys = objects.map(({ key }) => key);
+  const program = await cached(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
+  if (!program.ok) return fail(program.error.code, `linking: ${program.error.message}`);
+  return ok({
+    program: program.value.path,
+    kernels: objects.flatMap(({ log }) => parsePtxas(log)),
+    compiled: request.objects.filter((_, at) => objects[at].made).map(({ name }) => name),
+  });
+}
+
+function flagsOf(request: CudaCompilation): readonly string[] {
+  return [...COMPILE_FLAGS, ...architectureFlags(request.architectures)];
+}
+
+function architectureFlags(architectures: readonly string[]): readonly string[] {
+  if (architectures.includes('native')) return ['-arch=native'];
+  return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
+}
+
+interface Entry {
+  readonly key: string;
+  readonly path: string;
+  readonly log: string;
+  /** Whether it was made just now. */
+  readonly made: boolean;
+}
+
+/** An output file of nvcc from the cache: a folder of that key, with the file, what nvcc said and the file's digest. */
+async function cached(
+  request: CudaCompilation,
+  file: string,
+  parts: readonly string[],
+  args: readonly string[],
+  cwd: string,
+): Promise<Result<Entry>> {
+  const key = createHash('sha256')
+    .update(JSON.stringify([file, ...parts]))
+    .digest('hex');
+  const folder = join(request.cacheFolder, key);
+  const found = await readEntry(folder, file);
+  if (found !== null) return ok({ key, path: join(folder, file), log: found, made: false });
+  const draft = join(request.cacheFolder, `draft-${randomUUID()}`);
+  try {
+    await mkdir(draft, { recursive: true });
+    const run = await runTool(request.nvcc, [...args, '-o', join(draft, file)], {
+      cwd,
+      timeLimitMs: request.timeLimitMs,
+      signal: request.signal,
+    });
+    if (!run.ok) return run;
+    const log = run.value.stdout + run.value.stderr;
+    if (run.value.code !== 0)
+      return fail('unsupported', `nvcc refused: ${firstError(log)}`, { log: log.slice(0, 4000) });
+    await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await digestOf(join(draft, file)), log }));
+    await replace(draft, folder);
+  } catch (error) {
+    return fail('storage', `the cache of compiled programs cannot be written: ${String(error)}`);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  const written = await readEntry(folder, file);
+  return written === null
+    ? fail('storage', `${join(folder, file)} is not what was written there`)
+    : ok({ key, path: join(folder, file), log: written, made: true });
+}
+
+const ENTRY = 'entry.json';
+
+/** What nvcc said, or null where there is no sound entry. */
+async function readEntry(folder: string, file: string): Promise<string | null> {
+  try {
+    const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
+    if (typeof entry !== 'object' || entry === null || !('digest' in entry) || !('log' in entry)) return null;
+    return typeof entry.log === 'string' && entry.digest === (await digestOf(join(folder, file))) ? entry.log : null;
+  } catch {
+    return null;
+  }
+}
+
+async function digestOf(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}
+
+/** Puts a finished folder where it belongs. Whatever was there was not sound, or another process made the same just now. */
+async function replace(draft: string, folder: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await rename(draft, folder);
+    } catch (error) {
+      if (attempt === 2) throw error;
+      const aside = `${draft}-old`;
+      await rename(folder, aside).catch(() => {});
+      await rm(aside, { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
+import { isPartition, type LockstepBalancing } from '../../domain/design.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { parseBalancing } from '../../models/balancing/parse.ts';
+import { cumulative } from '../../models/workload/laws.ts';
+import { mersenneTwister } from '../../numeric/random.ts';
+import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
+import { blockOrder, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
+
+/** Lanes of a CUDA thread group (a warp), on every device so far. */
+const GROUP_WIDTH = 32;
+
+/** A file by its path below some folder, `/` between parts. */
+export interface PlacedFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly executable?: true;
+}
+
+/** One file of the program that measures: a source, compiled with settings of its own. */
+export interface CudaObject {
+  /** Unique within the program; letters, digits and `-`. */
+  readonly name: string;
+  /** File among the CUDA sources. */
+  readonly source: string;
+  /** Flags beside those of all objects; plain words. */
+  readonly flags: readonly string[];
+}
+
+/** A plan in the form that the CUDA program reads, and what that program is made of. */
+export interface CudaPlan {
+  /** `plan.txt`, which names the others; all for one folder. */
+  readonly files: readonly PlacedFile[];
+  readonly objects: readonly CudaObject[];
+}
+
+/** The program without a unit loop: enough to list devices and for every other benchmark. */
+export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
+
+/** Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors here. */
+export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
+/** Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs. */
+export const LINK_FLAGS: readonly string[] = ['-ldl'];
+
+/** Arguments of the program, started in the folder of the plan's files. */
+export function planArguments(device: number): readonly string[] {
+  return ['--plan', 'plan.txt', '--device', String(device)];
+}
+
+/** Arguments of the program to name this machine's devices, one `device` record each. */
+export const LIST_ARGUMENTS: readonly string[] = ['--list'];
+
+/**
+ * The plan's files and objects. Orders of units and the results that every design must find are worked out here: time and
+ * memory grow with the iterations of the workload and with the different balancings.
+ *
+ * Fails with `bad-input` on a case that makes no sense and `unsupported` on one that no CUDA device runs, by its id.
+ *
+ * @param context reads the files that workloads of `matrix-power` name
+ */
+export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
+  if (plan.backend !== 'cuda') return fail('bad-input', `plan for ${plan.backend}; expected one for cuda`);
+  const run = runLine(plan);
+  if (!run.ok) return run;
+  const writer = new PlanWriter(plan, context);
+  const lines = ['lockstep-cuda-plan 1', run.value];
+  const ids = new Set<string>();
+  const cases: string[] = [];
+  for (const one of plan.cases) {
+    if (!/^[\w.-]{1,200}$/.test(one.id))
+      return fail('bad-input', `case id ${JSON.stringify(one.id)}; expected letters, digits and .-_, at most 200`);
+    if (ids.has(one.id)) return fail('bad-input', `two cases are called ${one.id}; expected different ids`);
+    ids.add(one.id);
+    const settings = await writer.settings(one);
+    if (!settings.ok) return fail(settings.error.code, `case ${one.id}: ${settings.error.message}`);
+    const words = Object.entries(settings.value).map(([key, value]) => `${key}=${value}`);
+    cases.push(['case', one.id, one.benchmark, ...words].join(' '));
+  }
+  if (plan.workload && writer.objects.length > 1) {
+    writer.add('lengths.u32', littleEndian(plan.workload.lengths));
+    writer.add('expected.u32', littleEndian(referenceResults(plan.workload)));
+    lines.push('units lengths=lengths.u32 expected=expected.u32');
+  }
+  writer.add('plan.txt', new TextEncoder().encode([...lines, ...cases, 'end', ''].join('\n')));
+  return ok({ files: writer.files, objects: writer.objects });
+}
+
+function runLine(plan: BenchPlan): Result<string> {
+  const settings = {
+    'warm-ups': plan.warmUps,
+    repeats: plan.repeats,
+    'case-time-limit-ms': Math.ceil(plan.caseTimeLimitMs),
+    seed: plan.seed >>> 0,
+  };
+  const least: Partial<Record<keyof typeof settings, number>> = { repeats: 1, 'case-time-limit-ms': 1 };
+  for (const [key, value] of Object.entries(settings)) {
+    const from = least[key as keyof typeof settings] ?? 0;
+    if (!(Number.isSafeInteger(value) && value >= from))
+      return fail('bad-input', `${key} of the plan is ${value}; expected a whole number of at least ${from}`);
+  }
+  return ok(
+    `run ${Object.entries(settings)
+      .map((pair) => pair.join('='))
+      .join(' ')}`,
+  );
+}
+
+type Settings = Readonly<Record<string, string | number>>;
+
+/** Turns cases into settings, and gathers the files and objects that they need, each once. */
+class PlanWriter {
+  readonly files: PlacedFile[] = [];
+  readonly objects: CudaObject[] = [HOST_OBJECT];
+  private readonly plan: BenchPlan;
+  private readonly context: WorkloadContext;
+  /** What a file was made from → its name. */
+  private readonly names = new Map<string, string>();
+
+  constructor(plan: BenchPlan, context: WorkloadContext) {
+    this.plan = plan;
+    this.context = context;
+  }
+
+  add(path: string, bytes: Uint8Array): void {
+    this.files.push({ path, bytes });
+  }
+
+  async settings(one: BenchCase): Promise<Result<Settings>> {
+    switch (one.benchmark) {
+      case 'unit-loop':
+        return this.unitLoop(one);
+      case 'matrix-power':
+        return this.matrixPower(one);
+      case 'divergent-loops': {
+        const { loops, divergentLanes, iterations } = one.parameters;
+        return whole({ lanes: divergentLanes, iterations }, { lanes: 0 }, { loops });
+      }
+      case 'launch-grid':
+        return whole({ ...one.parameters }, {});
+      case 'probe': {
+        const { probe, arguments: values } = one.parameters;
+        if (!/^[a-z0-9-]+$/.test(probe))
+          return fail('bad-input', `probe ${JSON.stringify(probe)}; expected a plain word`);
+        const strange = Object.keys(values).find((key) => !/^[A-Za-z]+$/.test(key) || key === 'probe');
+        if (strange !== undefined)
+          return fail('bad-input', `argument ${JSON.stringify(strange)} of probe ${probe}; expected a plain word`);
+        return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
+      }
+      case 'stream':
+      case 'triangular':
+      case 'imbalanced-stream':
+      case 'external':
+        return fail('unsupported', `${one.benchmark} does not run on a CUDA device`);
+    }
+  }
+
+  private unitLoop(one: CaseOf<'unit-loop'>): Result<Settings> {
+    const { workload } = this.plan;
+    if (!workload) return fail('bad-input', 'a unit loop without a workload; expected one in the plan');
+    const { design } = one.parameters;
+    const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
+    const layout = slotLayout(design, GROUP_WIDTH, workload.lengths.length);
+    if (!layout.ok) return layout;
+    if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
+      return fail('bad-input', `register cap of ${registerCap}; expected a whole number of at least 1, or none`);
+    const balancing = parseBalancing(design.balancing);
+    if (!balancing.ok) return balancing;
+    if (isPartition(balancing.value))
+      return fail('unsupported', `balancing ${design.balancing} is for the cores of a CPU; expected one for a GPU`);
+    const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
+    if (!order.ok) return order;
+    this.unitLoopObject(registerCap);
+    return ok({
+      u,
+      dispatch: balancing.value.kind === 'dynamic-fetch' ? 'fetching' : design.loop,
+      block: blockThreads,
+      grid: gridBlocks,
+      cap: registerCap ?? 0,
+      order: order.value,
+      blocks: this.blocksFile(balancing.value, gridBlocks),
+    });
+  }
+
+  private unitLoopObject(cap: number | null): void {
+    const name = cap === null ? 'unit-loop' : `unit-loop-${cap}`;
+    if (this.objects.some((object) => object.name === name)) return;
+    const { parallelSteps, serialSteps, dependentLoads, tableWords } = this.plan.workload!.profile;
+    this.objects.push({
+      name,
+      source: 'unit-loop.cu',
+      flags: [
+        `-DLOCKSTEP_PARALLEL_STEPS=${parallelSteps}`,
+        `-DLOCKSTEP_SERIAL_STEPS=${serialSteps}`,
+        `-DLOCKSTEP_DEPENDENT_LOADS=${dependentLoads}`,
+        `-DLOCKSTEP_TABLE_WORDS=${tableWords}`,
+        `-DLOCKSTEP_REGISTER_CAP=${cap ?? 0}`,
+        ...(cap === null ? [] : ['--maxrregcount', String(cap)]),
+      ],
+    });
+  }
+
+  private orderFile(balancing: LockstepBalancing, unitsPerGroup: number): Result<string> {
+    // Dynamic fetch takes units as they stand, and only the best buckets depend on the group.
+    const kind = balancing.kind === 'dynamic-fetch' ? { kind: 'none' } : balancing;
+    const key = JSON.stringify([kind, balancing.kind === 'best-buckets' ? unitsPerGroup : 0]);
+    const known = this.names.get(key);
+    if (known !== undefined) return ok(known);
+    const order = unitOrder(this.plan.workload!.lengths, balancing, unitsPerGroup);
+    return order.ok ? ok(this.wordsFile('order', key, order.value)) : order;
+  }
+
+  private blocksFile(balancing: LockstepBalancing, gridBlocks: number): string {
+    const order = blockOrder(balancing, gridBlocks, mersenneTwister(this.plan.seed));
+    const random = order.some((block, position) => block !== position);
+    const key = `${gridBlocks} blocks, ${random ? 'at random' : 'as they stand'}`;
+    return this.names.get(key) ?? this.wordsFile('blocks', key, order);
+  }
+
+  private async matrixPower(one: CaseOf<'matrix-power'>): Promise<Result<Settings>> {
+    const { lengths, unitsPerGroup, workGroups, execution, synchronised } = one.parameters;
+    if (unitsPerGroup > GROUP_WIDTH)
+      return fail('bad-input', `${unitsPerGroup} units in a work group; expected at most ${GROUP_WIDTH}`);
+    const key = `law ${lengths}`;
+    let file = this.names.get(key);
+    if (file === undefined) {
+      const law = await resolveWorkload(lengths, this.context);
+      if (!law.ok) return law;
+      const words = lawWords(law.value);
+      if (!words.ok) return words;
+      file = this.wordsFile('law', key, words.value);
+    }
+    return whole(
+      { n: unitsPerGroup, groups: workGroups },
+      {},
+      { law: file, execution, synchronised: synchronised ? 1 : 0 },
+    );
+  }
+
+  private wordsFile(stem: string, key: string, words: Uint32Array): string {
+    const path = `${stem}-${this.names.size}.u32`;
+    this.names.set(key, path);
+    this.add(path, littleEndian(words));
+    return path;
+  }
+}
+
+/** Numbers that have to be whole and at least 1, or at least `least` says. */
+function whole(
+  numbers: Readonly<Record<string, number>>,
+  least: Readonly<Record<string, number>>,
+  others: Settings = {},
+): Result<Settings> {
+  for (const [key, value] of Object.entries(numbers)) {
+    const from = least[key] ?? 1;
+    if (!(Number.isSafeInteger(value) && value >= from))
+      return fail('bad-input', `${key} is ${value}; expected a whole number of at least ${from}`);
+  }
+  return ok({ ...numbers, ...others });
+}
+
+/**
+ * A law as the program draws from it: pairs of (2³² times the probability of this length or less, length). A probability is
+ * off by at most 2⁻³³.
+ */
+function lawWords(law: LengthLaw): Result<Uint32Array> {
+  const longest = law.support[law.support.length - 1];
+  if (longest > MAX_WORD) return fail('unsupported', `units of ${longest} iterations; expected at most ${MAX_WORD}`);
+  const words = new Uint32Array(2 * law.support.length);
+  cumulative(law).forEach((below, i) => {
+    words[2 * i] = Math.min(MAX_WORD, Math.round(below * 2 ** 32));
+    words[2 * i + 1] = law.support[i];
+  });
+  return ok(words);
+}
+
+const MAX_WORD = 2 ** 32 - 1;
+
+function littleEndian(words: Uint32Array): Uint8Array {
+  const bytes = new Uint8Array(words.length * 4);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < words.length; i++) view.setUint32(4 * i, words[i], true);
+  return bytes;
+}

@@ -1,0 +1,54 @@
+/** What the assembler says of one kernel for one architecture. */
+export interface KernelUsage {
+  /** As the object file names it (mangled). */
+  readonly kernel: string;
+  /** Such as `sm_90`. */
+  readonly architecture: string;
+  readonly registersPerThread: number;
+  /** Shared memory fixed at compile time, of a block. */
+  readonly sharedMemoryBytes: number;
+  readonly stackBytes: number;
+  readonly spillStoreBytes: number;
+  readonly spillLoadBytes: number;
+}
+
+/** Reads what `nvcc -Xptxas -v` prints about kernels; anything else in the text is passed over. */
+export function parsePtxas(text: string): KernelUsage[] {
+  const found: KernelUsage[] = [];
+  let entry: { kernel: string; architecture: string } | null = null;
+  let frame = { stackBytes: 0, spillStoreBytes: 0, spillLoadBytes: 0 };
+  for (const line of text.split('\n')) {
+    const compiling = /Compiling entry function '([^']+)' for '([^']+)'/.exec(line);
+    if (compiling) {
+      entry = { kernel: compiling[1], architecture: compiling[2] };
+      frame = { stackBytes: 0, spillStoreBytes: 0, spillLoadBytes: 0 };
+    }
+    const spills = /(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/.exec(line);
+    if (spills) {
+      const [stackBytes, spillStoreBytes, spillLoadBytes] = spills.slice(1).map(Number);
+      frame = { stackBytes, spillStoreBytes, spillLoadBytes };
+    }
+    const used = /Used (\d+) registers/.exec(line);
+    if (used && entry) {
+      const shared = /(\d+) bytes smem/.exec(line);
+      found.push({
+        ...entry,
+        registersPerThread: Number(used[1]),
+        sharedMemoryBytes: shared ? Number(shared[1]) : 0,
+        ...frame,
+      });
+      entry = null;
+    }
+  }
+  return found;
+}
+
+/** The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said. */
+export function firstError(text: string): string {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const error = lines.find((line) => /\b(error|fatal|undefined reference|cannot find)\b/i.test(line));
+  return error ?? lines[lines.length - 1] ?? 'it said nothing';
+}

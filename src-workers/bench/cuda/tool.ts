@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { fail, ok, type Result } from '../../domain/result.ts';
+
+/** How a tool ended. */
+export interface ToolRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ToolOptions {
+  readonly cwd?: string;
+  readonly timeLimitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Beyond this a tool's output is cut: what matters of a compiler's stands at the beginning. */
+const MAX_OUTPUT_CHARACTERS = 4_000_000;
+
+/**
+ * Runs a tool to its end: no shell, and at the time limit or a cancel the tool with all processes that it started is killed.
+ * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported` where it
+ * takes too long, `cancelled`.
+ */
+export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
+  const { timeLimitMs, signal } = options;
+  if (signal?.aborted) return Promise.resolve(fail('cancelled', `${program} was cancelled`));
+  return new Promise((resolve) => {
+    // A process group of its own, so that compilers behind the compiler go with it.
+    const ownGroup = process.platform !== 'win32';
+    const child = spawn(program, args, {
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: ownGroup,
+      windowsHide: true,
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream].setEncoding('utf8').on('data', (text: string) => {
+        if (output[stream].length < MAX_OUTPUT_CHARACTERS) output[stream] += text;
+      });
+    }
+    let stopped: Result<never> | null = null;
+    const stop = (why: Result<never>): void => {
+      stopped ??= why;
+      if (child.pid === undefined) return;
+      try {
+        if (ownGroup) process.kill(-child.pid, 'SIGKILL');
+        else child.kill('SIGKILL');
+      } catch {
+        // It has ended by itself in the meantime.
+      }
+    };
+    const timer = setTimeout(
+      () => stop(fail('unsupported', `${program} took longer than ${timeLimitMs} ms and was stopped`)),
+      timeLimitMs,
+    );
+    const cancel = (): void => stop(fail('cancelled', `${program} was cancelled`));
+    signal?.addEventListener('abort', cancel, { once: true });
+    const end = (result: Result<ToolRun>): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      resolve(stopped ?? result);
+    };
+    child.on('error', (error: NodeJS.ErrnoException) =>
+      end(
+        error.code === 'ENOENT' || error.code === 'EACCES'
+          ? fail('not-found', `${program} cannot be started (${error.code}); expected a program`)
+          : fail('internal', `${program} cannot be started: ${error.message}`),
+      ),
+    );
+    child.on('close', (code) => end(ok({ code: code ?? 1, ...output })));
+  });
+}

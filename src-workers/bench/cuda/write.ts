@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BenchPlan } from '../../domain/benchmark.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { WorkloadContext } from '../../parse/grammar.ts';
+import { cudaPlan, planArguments, LIST_ARGUMENTS, type CudaPlan } from './plan.ts';
+
+/** A child process that prints records, one JSON line each, on its standard output. */
+export interface BenchCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+}
+
+/**
+ * Writes the files that the CUDA program reads into a folder, which is made where it does not exist.
+ * Fails as `cudaPlan` does, and with `storage` where files cannot be written.
+ */
+export async function writeCudaPlan(
+  plan: BenchPlan,
+  folder: string,
+  context: WorkloadContext,
+): Promise<Result<CudaPlan>> {
+  const made = await cudaPlan(plan, context);
+  if (!made.ok) return made;
+  try {
+    for (const { path, bytes } of made.value.files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), bytes);
+    }
+  } catch (error) {
+    return fail('storage', `the plan cannot be written: ${String(error)}`);
+  }
+  return ok(made.value);
+}
+
+/** Measures the plan in `folder` on one device. */
+export function cudaCommand(program: string, folder: string, device: number): BenchCommand {
+  return { program, args: planArguments(device), cwd: folder };
+}
+
+/** Names the devices of this machine; where there is none, says `lost` and why. */
+export function cudaListCommand(program: string): BenchCommand {
+  return { program, args: LIST_ARGUMENTS, cwd: dirname(program) };
+}

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { BenchCase, BenchPlan, BenchRecord, UnitLoopWorkload } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { fail, unwrap } from '../../src-workers/domain/result.ts';
+import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
+import type { WorkloadContext } from '../../src-workers/parse/grammar.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+
+/** What the tests of the CUDA backend share. */
+
+export const SOURCES = fileURLToPath(new URL('../../src-workers/bench/cuda/sources', import.meta.url));
+/** Stands in for nvcc and compiles for the CPU emulation. */
+export const EMULATING_NVCC = fileURLToPath(new URL('../data/cuda-shim/nvcc', import.meta.url));
+export const EMULATED_NAME = 'CPU emulation of CUDA, for tests';
+
+/** Workloads of these tests name no files. */
+export const NO_FILES: WorkloadContext = {
+  openFile: (path) => Promise.resolve(fail('not-found', `no file ${path} here`)),
+};
+
+/** Short units, some of them empty. */
+export const WORKLOAD: UnitLoopWorkload = {
+  label: 'test',
+  lengths: Uint32Array.from({ length: 150 }, () => 0).map(
+    (
+      (random) => () =>
+        Math.floor(12 * random() ** 2)
+    )(seededRandom(5)),
+  ),
+  profile: { parallelSteps: 5, serialSteps: 1, dependentLoads: 1, tableWords: 64 },
+};
+
+export function designOf(change: Partial<Design>): Design {
+  return {
+    threadsPerUnit: 1,
+    unitsPerThread: 1,
+    loop: 'nested',
+    balancing: 'none',
+    blockThreads: 64,
+    gridBlocks: 2,
+    registerCap: null,
+    ...change,
+  };
+}
+
+export function unitLoop(id: string, change: Partial<Design>): BenchCase {
+  return {
+    id,
+    benchmark: 'unit-loop',
+    parameters: { design: designOf(change), designIndex: null, predictedMs: null },
+  };
+}
+
+export function probe(name: string, values: Readonly<Record<string, number>> = {}): BenchCase {
+  return { id: name, benchmark: 'probe', parameters: { probe: name, arguments: values } };
+}
+
+export function planOf(cases: readonly BenchCase[], change: Partial<BenchPlan> = {}): BenchPlan {
+  return {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'cuda',
+    cases,
+    warmUps: 1,
+    repeats: 2,
+    seed: 7,
+    caseTimeLimitMs: 60_000,
+    workload: WORKLOAD,
+    ...change,
+  };
+}
+
+/** Lines of a result file or of the program, each checked as whatever reads them does. */
+export function recordsOf(text: string): BenchRecord[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const record = unwrap(parseBenchRecord(JSON.parse(line)));
+      if (record === null) throw new Error(`not a record: ${line}`);
+      return record;
+    });
+}
+
+export type CaseRecord<Type extends BenchRecord['type']> = Extract<BenchRecord, { readonly type: Type }>;
+
+export function ofType<Type extends BenchRecord['type']>(
+  records: readonly BenchRecord[],
+  type: Type,
+): CaseRecord<Type>[] {
+  return records.filter((record): record is CaseRecord<Type> => record.type === type);
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. */
+export function runToEnd(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...environment } });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+  });
+}

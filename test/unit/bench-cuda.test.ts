@@ -1,0 +1,273 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
+import { readCudaSources } from '../../src-workers/bench/cuda/compile.ts';
+import { cudaPlan } from '../../src-workers/bench/cuda/plan.ts';
+import { firstError, parsePtxas } from '../../src-workers/bench/cuda/ptxas.ts';
+import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
+import { referenceResults, unitOrder } from '../../src-workers/bench/unit-loop.ts';
+import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
+import { NO_FILES, planOf, probe, SOURCES, unitLoop, WORKLOAD } from './bench-cuda-plans.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-cuda-plan-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const words = (bytes: Uint8Array): number[] => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true));
+};
+
+const power: BenchCase = {
+  id: 'power',
+  benchmark: 'matrix-power',
+  parameters: {
+    lengths: 'geometric(0.05)',
+    unitsPerGroup: 8,
+    workGroups: 4,
+    execution: 'lockstep',
+    synchronised: true,
+  },
+};
+
+describe('the plan that the CUDA program reads', () => {
+  it('says every case in one line, and writes what cases share once', async () => {
+    const plan = planOf(
+      [
+        unitLoop('a', {}),
+        unitLoop('b', { threadsPerUnit: 4, loop: 'flattened', balancing: 'full-sort', registerCap: 24 }),
+        unitLoop('c', { balancing: 'full-sort', registerCap: 24 }),
+        unitLoop('d', { balancing: 'dynamic-fetch', gridBlocks: 3 }),
+        unitLoop('e', { balancing: 'best-buckets(3)' }),
+        unitLoop('f', { balancing: 'best-buckets(3)', threadsPerUnit: 8 }),
+        power,
+        { ...power, id: 'power-2' },
+        {
+          id: 'loops',
+          benchmark: 'divergent-loops',
+          parameters: { loops: 'double', divergentLanes: 0, iterations: 32 },
+        },
+        { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 16, threads: 32, elements: 100 } },
+        probe('bandwidth', { bytes: 4096 }),
+      ],
+      { caseTimeLimitMs: 1500.5 },
+    );
+    const made = unwrap(await cudaPlan(plan, NO_FILES));
+    const file = (path: string): Uint8Array => made.files.find((one) => one.path === path)!.bytes;
+    expect(new TextDecoder().decode(file('plan.txt')).split('\n')).toEqual([
+      'lockstep-cuda-plan 1',
+      'run warm-ups=1 repeats=2 case-time-limit-ms=1501 seed=7',
+      'units lengths=lengths.u32 expected=expected.u32',
+      'case a unit-loop u=1 dispatch=nested block=64 grid=2 cap=0 order=order-0.u32 blocks=blocks-1.u32',
+      'case b unit-loop u=4 dispatch=flattened block=64 grid=2 cap=24 order=order-2.u32 blocks=blocks-3.u32',
+      'case c unit-loop u=1 dispatch=nested block=64 grid=2 cap=24 order=order-2.u32 blocks=blocks-3.u32',
+      'case d unit-loop u=1 dispatch=fetching block=64 grid=3 cap=0 order=order-0.u32 blocks=blocks-4.u32',
+      'case e unit-loop u=1 dispatch=nested block=64 grid=2 cap=0 order=order-5.u32 blocks=blocks-3.u32',
+      'case f unit-loop u=8 dispatch=nested block=64 grid=2 cap=0 order=order-6.u32 blocks=blocks-3.u32',
+      'case power matrix-power n=8 groups=4 law=law-7.u32 execution=lockstep synchronised=1',
+      'case power-2 matrix-power n=8 groups=4 law=law-7.u32 execution=lockstep synchronised=1',
+      'case loops divergent-loops lanes=0 iterations=32 loops=double',
+      'case grid launch-grid blocks=16 threads=32 elements=100',
+      'case bandwidth probe bytes=4096 probe=bandwidth',
+      'end',
+      '',
+    ]);
+    expect(words(file('lengths.u32'))).toEqual([...WORKLOAD.lengths]);
+    expect(words(file('expected.u32'))).toEqual([...referenceResults(WORKLOAD)]);
+    expect(words(file('order-2.u32'))).toEqual([...unwrap(unitOrder(WORKLOAD.lengths, { kind: 'full-sort' }, 8))]);
+    expect(words(file('blocks-1.u32'))).toEqual([0, 1]);
+    expect(words(file('blocks-3.u32'))).toEqual([1, 0]);
+    expect(made.objects.map(({ name, source }) => `${name} ${source}`)).toEqual([
+      'main main.cu',
+      'unit-loop unit-loop.cu',
+      'unit-loop-24 unit-loop.cu',
+    ]);
+    expect(made.objects[2]!.flags).toEqual([
+      '-DLOCKSTEP_PARALLEL_STEPS=5',
+      '-DLOCKSTEP_SERIAL_STEPS=1',
+      '-DLOCKSTEP_DEPENDENT_LOADS=1',
+      '-DLOCKSTEP_TABLE_WORDS=64',
+      '-DLOCKSTEP_REGISTER_CAP=24',
+      '--maxrregcount',
+      '24',
+    ]);
+  });
+
+  it('writes a law as rising thresholds that leave each length its probability', async () => {
+    const made = unwrap(await cudaPlan(planOf([power]), NO_FILES));
+    const pairs = words(made.files.find(({ path }) => path === 'law-0.u32')!.bytes);
+    const law = unwrap(geometricLaw(0.05));
+    expect(pairs.filter((_, i) => i % 2 === 1)).toEqual([...law.support]);
+    const thresholds = pairs.filter((_, i) => i % 2 === 0);
+    let below = 0;
+    thresholds.forEach((threshold, i) => {
+      // Each threshold is rounded to a whole word; the last takes what is left.
+      expect(Math.abs((threshold - below) / 2 ** 32 - law.probability[i]!)).toBeLessThanOrEqual(2 ** -32);
+      below = threshold;
+    });
+    expect(thresholds.at(-1)).toBe(2 ** 32 - 1);
+  });
+
+  it('needs no units and no unit loop where there is none', async () => {
+    const made = unwrap(await cudaPlan(planOf([probe('limits')], { workload: null }), NO_FILES));
+    expect(made.objects.map(({ name }) => name)).toEqual(['main']);
+    expect(made.files.map(({ path }) => path)).toEqual(['plan.txt']);
+  });
+
+  it.each<[string, BenchCase, RegExp]>([
+    ['an id with a space', { ...power, id: 'a b' }, /^case id "a b"; expected letters/],
+    ['a probe of two words', probe('a b'), /^case id "a b"/],
+    [
+      'a probe that would break the line',
+      { id: 'p', benchmark: 'probe', parameters: { probe: 'a\nend', arguments: {} } },
+      /^case p: probe "a\\nend"; expected a plain word/,
+    ],
+    ['an argument that would', probe('limits', { 'a=1 b': 1 }), /^case limits: argument "a=1 b" of probe limits/],
+    ['a fraction of a byte', probe('bandwidth', { bytes: 0.5 }), /bytes is 0.5; expected a whole number of at least 0/],
+    ['three threads per unit', unitLoop('x', { threadsPerUnit: 3 }), /^case x: 3 threads per unit; expected a power/],
+    ['a cap of no registers', unitLoop('x', { registerCap: 0 }), /^case x: register cap of 0; expected/],
+    [
+      'a balancing of a CPU',
+      unitLoop('x', { balancing: 'row-split' }),
+      /^case x: balancing row-split is for the cores/,
+    ],
+    ['a balancing that is none', unitLoop('x', { balancing: 'luck' }), /^case x: balancing "luck"; expected/],
+    [
+      'a group wider than a warp',
+      { ...power, parameters: { ...power.parameters, unitsPerGroup: 33 } },
+      /^case power: 33 units in a work group; expected at most 32/,
+    ],
+    ['a law that is none', { ...power, parameters: { ...power.parameters, lengths: 'chaos(1)' } }, /^case power: /],
+    [
+      'a benchmark of a CPU',
+      { id: 's', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
+      /^case s: stream does not run on a CUDA device/,
+    ],
+  ])('refuses %s', async (_what, one, message) => {
+    const made = await cudaPlan(planOf([one]), NO_FILES);
+    expect(made.ok ? 'made' : made.error.message).toMatch(message);
+  });
+
+  it('refuses plans for others, without repeats, without the workload they need, and two cases of one name', async () => {
+    const messageOf = async (...plan: Parameters<typeof planOf>): Promise<string> => {
+      const made = await cudaPlan(planOf(...plan), NO_FILES);
+      return made.ok ? 'made' : made.error.message;
+    };
+    expect(await messageOf([], { backend: 'cpu' })).toBe('plan for cpu; expected one for cuda');
+    expect(await messageOf([], { repeats: 0 })).toMatch(/^repeats of the plan is 0; expected/);
+    expect(await messageOf([unitLoop('a', {})], { workload: null })).toMatch(/^case a: a unit loop without a workload/);
+    expect(await messageOf([power, power])).toBe('two cases are called power; expected different ids');
+  });
+});
+
+describe("the assembler's report", () => {
+  // As nvcc 13.0 prints it, with the line of a kernel that spills.
+  const report = `ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_80'
+ptxas info    : Function properties for _Z4walkPj
+    1232 bytes stack frame, 228 bytes spill stores, 264 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 400 bytes cmem[0]
+ptxas info    : Compile time = 40.666 ms
+ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_90'
+ptxas info    : Function properties for _Z4walkPj
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
+`;
+  it('is read for every kernel and architecture', () => {
+    expect(parsePtxas(report)).toEqual([
+      {
+        kernel: '_Z4walkPj',
+        architecture: 'sm_80',
+        registersPerThread: 255,
+        sharedMemoryBytes: 4096,
+        stackBytes: 1232,
+        spillStoreBytes: 228,
+        spillLoadBytes: 264,
+      },
+      {
+        kernel: '_Z4walkPj',
+        architecture: 'sm_90',
+        registersPerThread: 16,
+        sharedMemoryBytes: 0,
+        stackBytes: 0,
+        spillStoreBytes: 0,
+        spillLoadBytes: 0,
+      },
+    ]);
+    expect(parsePtxas('nothing of this kind\nptxas info : Used 3 registers')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'main.cu(5): error: identifier "x" is undefined\n\n1 error detected',
+      'main.cu(5): error: identifier "x" is undefined',
+    ],
+    [
+      "\nnvcc fatal   : Unsupported gpu architecture 'compute_30'\n",
+      "nvcc fatal   : Unsupported gpu architecture 'compute_30'",
+    ],
+    ['note\n/usr/bin/ld: cannot find -lcudart\ncollect2: error', '/usr/bin/ld: cannot find -lcudart'],
+    ['Segmentation fault\n', 'Segmentation fault'],
+    ['', 'it said nothing'],
+  ])('of a failure keeps the first error', (text, first) => {
+    expect(firstError(text)).toBe(first);
+  });
+});
+
+describe('a bundle', () => {
+  const source = { runId: 3, study: 'Test', seed: 1, deviceId: 'nvidia-a100' };
+
+  it("begins its results with the plan's line, which tells the lengths by their digest", async () => {
+    const plan = planOf([unitLoop('a', {}), power]);
+    const files = unwrap(await makeBundle(plan, { sources: [], source, context: NO_FILES }));
+    const line = files.find(({ path }) => path === 'plan.jsonl')!.bytes;
+    const read = unwrap(parsePlanLine(JSON.parse(new TextDecoder().decode(line))));
+    expect(read).toEqual(planLine(plan, source));
+    expect(read.source).toEqual(source);
+    expect(read.plan.workload).toEqual({ label: 'test', units: WORKLOAD.lengths.length, profile: WORKLOAD.profile });
+    const lengths = files.find(({ path }) => path === 'lengths.u32')!.bytes;
+    expect(read.lengthsDigest).toBe(createHash('sha256').update(lengths).digest('hex'));
+    expect(planLine(planOf([power], { workload: null }), null).lengthsDigest).toBeNull();
+  });
+
+  it('has a script without a flaw that shellcheck knows', async () => {
+    const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
+    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));
+    const script = files.find(({ path }) => path === 'run.sh')!;
+    expect(script.executable).toBe(true);
+    const path = join(folder, 'run.sh');
+    writeFileSync(path, script.bytes);
+    const checked = spawnSync('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], {
+      encoding: 'utf8',
+    });
+    expect(checked.error, 'shellcheck is needed: apt-get install shellcheck').toBeUndefined();
+    expect(checked.stdout).toBe('');
+  });
+
+  it('packs into an archive that tar unpacks, the same one every time', async () => {
+    const sources = unwrap(await readCudaSources(SOURCES));
+    const files = unwrap(await makeBundle(planOf([unitLoop('a', {})]), { sources, source: null, context: NO_FILES }));
+    const archive = unwrap(tarArchive(files));
+    expect(unwrap(tarArchive(files))).toEqual(archive);
+    const path = join(folder, 'bundle.tar');
+    writeFileSync(path, archive);
+    const unpacked = spawnSync('tar', ['-xf', path, '-C', folder], { encoding: 'utf8' });
+    expect(unpacked.stderr).toBe('');
+    for (const { path: name, bytes, executable } of files) {
+      expect(readFileSync(join(folder, name)).equals(bytes), name).toBe(true);
+      expect(statSync(join(folder, name)).mode & 0o111, name).toBe(executable ? 0o111 : 0);
+    }
+    expect(files.filter(({ path: name }) => name.startsWith('sources/')).length).toBe(sources.length);
+  });
+
+  it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(101)])('packs no file called "%s"', (path) => {
+    const packed = tarArchive([{ path, bytes: new Uint8Array(1) }]);
+    expect(packed.ok ? 'packed' : packed.error.message).toMatch(/expected 1 to 100 bytes, within the archive/);
+  });
+});
