@@ -4,6 +4,7 @@ import Settings2 from '@lucide/svelte/icons/settings-2';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { saveText } from '../components/save.ts';
 import { count } from '../format/numbers.ts';
+import { RUN_VERBS } from '../format/runs.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
@@ -312,7 +313,7 @@ function goCommands(app: App): Command[] {
     })),
     ...app.runs.slice(0, 20).map((run): Command => ({
       id: `go.run.${run.id}`,
-      label: `Run ${run.id}, ${run.kind === 'sweep' ? 'predict' : run.kind}`,
+      label: `Run ${run.id}, ${RUN_VERBS[run.kind]}`,
       group: 'Go to',
       icon: ArrowRight as Icon,
       detail: `${count(run.valid)} designs${run.state === 'complete' ? '' : `, ${run.state}`}`,

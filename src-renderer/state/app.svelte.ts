@@ -3,6 +3,7 @@ import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import type { Engine } from '../api/engine.svelte.ts';
+import { isMeasuring } from '../format/runs.ts';
 import { Commands } from '../shell/commands.svelte.ts';
 import type { ViewId } from '../shell/views.ts';
 import { StudyEditor } from './editor.svelte.ts';
@@ -45,19 +46,26 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The run on screen: the address's (of a simulation its sweep, whose designs they are), or else the newest that has results. */
+  /** The run on screen: the address's (of a simulation or measurement its sweep, whose designs they are), or else the newest that has results. */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
     if (wanted !== null) {
       const run = byId(wanted);
-      return run?.sourceRunId ? byId(run.sourceRunId) : run;
+      if (run?.sourceRunId) return byId(run.sourceRunId);
+      // What was measured without a sweep has no designs to rank: the Measure view shows it beside the newest prediction.
+      if (run && !isMeasuring(run)) return run;
     }
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
   readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
-  /** The run of the open study that is going on, if any. */
-  readonly running: RunSummary | null = $derived.by(() => this.runs.find(({ state }) => state === 'running') ?? null);
+  /** The run of the open study, or of none, that is going on, if any. */
+  readonly running: RunSummary | null = $derived.by(
+    () =>
+      this.library.runs.find(
+        ({ state, studyId }) => state === 'running' && (studyId === this.location.studyId || studyId === null),
+      ) ?? null,
+  );
 
   constructor(engine: Engine, views: readonly ViewId[]) {
     this.engine = engine;
@@ -113,9 +121,14 @@ export class App {
     await this.library.load('runs');
   }
 
-  /** Shows the designs of a run; those of a simulation in the ranking of its sweep, by simulated time. */
+  /** Shows a run: a sweep's designs; a simulation's in the ranking of its sweep, by simulated time; what was measured, measured. */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
+    if (isMeasuring(run)) {
+      if (run.sourceRunId !== null && run.sourceRunId !== this.runId) this.location.openRun(run.sourceRunId, 'measure');
+      this.location.go('measure', { measured: run.id, tab: null, design: null, profile: null });
+      return;
+    }
     this.location.openRun(run.sourceRunId ?? run.id, run.sourceRunId === null ? view : 'ranking');
     if (run.sourceRunId !== null) this.location.go('ranking', { sort: 'simulatedMs' });
   }

@@ -1,0 +1,111 @@
+import type { SavedProfile } from '../../../src-main/contract/measuring.ts';
+import {
+  CALIBRATION_PARAMETERS,
+  type CalibrationParameter,
+  type CalibrationProfile,
+} from '../../../src-workers/domain/calibration.ts';
+import { NBSP, count, percent, plain } from '../../format/numbers.ts';
+
+/** How a parameter is written for people. */
+export const PARAMETER_WORDS: Readonly<
+  Record<CalibrationParameter, { readonly label: string; readonly symbol: string; readonly unit: string }>
+> = {
+  latencyCycles: { label: 'Latency floor', symbol: 'τ', unit: 'cycles' },
+  issueCycles: { label: 'Issue cost', symbol: 'c', unit: 'cycles' },
+  kneeSoftness: { label: 'Knee softness', symbol: 'p', unit: '' },
+  schedulers: { label: 'Schedulers', symbol: 'q', unit: '' },
+  serialFraction: { label: 'Serial fraction', symbol: 'σ', unit: '' },
+  cooperationCost: { label: 'Cooperation step', symbol: 'κ', unit: 'steps' },
+  setupIterationsPerUnit: { label: 'Set-up per unit', symbol: '', unit: 'steps' },
+  divergentBranchCycles: { label: 'Divergent branch', symbol: '', unit: 'cycles' },
+  launchOverheadMs: { label: 'Launch overhead', symbol: '', unit: 'ms' },
+};
+
+export interface ParameterRow {
+  readonly parameter: CalibrationParameter;
+  readonly label: string;
+  readonly symbol: string;
+  readonly unit: string;
+  readonly value: string;
+  readonly error: string;
+  /** Standard error over value; null where there is none. */
+  readonly errorFraction: number | null;
+  readonly state: 'fitted' | 'held' | 'unknown';
+}
+
+/** Parameters in the order of the model, with how well each is known. */
+export function parameterRows(profile: CalibrationProfile): readonly ParameterRow[] {
+  return CALIBRATION_PARAMETERS.map((parameter) => {
+    const value = profile.parameters[parameter];
+    const { standardError, held } = profile.identified[parameter];
+    return {
+      parameter,
+      ...PARAMETER_WORDS[parameter],
+      value: value === null ? '–' : plain(value, 4),
+      error: standardError === null || held || value === null ? '' : `±${NBSP}${plain(standardError, 2)}`,
+      errorFraction: standardError === null || value === null || value === 0 ? null : standardError / Math.abs(value),
+      state: value === null ? 'unknown' : held ? 'held' : 'fitted',
+    };
+  });
+}
+
+export interface FigureRow {
+  readonly label: string;
+  readonly before: string;
+  readonly fitted: string;
+  readonly heldOut: string;
+}
+
+/** Errors before and after, and on designs the fit had not seen. */
+export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
+  const rank = (value: number | null) => (value === null ? '–' : plain(value, 3));
+  return [
+    {
+      label: 'Median error',
+      before: percent(before.medianError),
+      fitted: percent(fit.medianError),
+      heldOut: heldOut ? percent(heldOut.medianError) : '–',
+    },
+    {
+      label: '95th percentile',
+      before: percent(before.p95Error),
+      fitted: percent(fit.p95Error),
+      heldOut: heldOut ? percent(heldOut.p95Error) : '–',
+    },
+    {
+      label: 'Rank correlation',
+      before: rank(before.spearman),
+      fitted: rank(fit.spearman),
+      heldOut: heldOut ? rank(heldOut.spearman) : '–',
+    },
+  ];
+}
+
+/** What the figures mean for a reader, in one or two sentences. */
+export function verdict(profile: CalibrationProfile): string {
+  const { before, fit, heldOut } = profile;
+  const held = parameterRows(profile).filter(({ state }) => state === 'held');
+  const names = held.map(({ label }) => label.toLowerCase());
+  const kept =
+    held.length === 0
+      ? ''
+      : ` The data cannot identify ${names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}: kept as before.`;
+  if (heldOut === null)
+    return `Fitted on all ${count(fit.designs)} designs: too few to hold any out, so nothing says how it predicts others.${kept}`;
+  if (heldOut.medianError >= before.medianError)
+    return `No gain on designs it had not seen: ${percent(heldOut.medianError)} held out against ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
+  return `On designs it had not seen the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
+}
+
+/** The profile to show beside a run: the one asked for, else the newest made from it. */
+export function shownProfile(
+  profiles: readonly SavedProfile[],
+  wanted: number | null,
+  runId: number,
+): SavedProfile | null {
+  return (
+    profiles.find(({ id }) => id === wanted) ??
+    profiles.find(({ profile }) => profile.sourceRunIds.includes(runId)) ??
+    null
+  );
+}

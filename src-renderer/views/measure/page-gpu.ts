@@ -1,0 +1,177 @@
+import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { Api } from '../../api/engine.svelte.ts';
+import { PAGE_TARGET } from './setup.ts';
+
+/** What a browser says of an adapter, in the words of the WebGPU specification. */
+type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
+
+/** Measures a plan on a device, record by record. Ends after the last record, or soon after the signal. */
+export type Measure = (
+  device: GPUDevice,
+  info: GPUAdapterInfo,
+  plan: BenchPlan,
+  onRecord: (record: BenchRecord) => void,
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** A readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
+export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
+  return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
+}
+
+/** The page's own GPU as a target; asks the browser. */
+export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
+  const target = (available: boolean, label: string, advice: string): MeasuringTarget => ({
+    id: PAGE_TARGET,
+    backend: 'webgpu',
+    available,
+    label,
+    device: null,
+    advice,
+  });
+  if (!gpu)
+    return target(
+      false,
+      'This window has no WebGPU',
+      'Use a browser with WebGPU, over https or on this machine; in Chromium see chrome://gpu.',
+    );
+  try {
+    const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+    return adapter
+      ? target(true, adapterName(adapter.info), '')
+      : target(
+          false,
+          'WebGPU finds no adapter in this window',
+          'The driver may be on the browser’s block list: see chrome://gpu.',
+        );
+  } catch (error) {
+    return target(
+      false,
+      'WebGPU does not answer in this window',
+      String(error instanceof Error ? error.message : error),
+    );
+  }
+}
+
+/** Features that make times finer or kernels faster where an adapter has them. */
+const WANTED_FEATURES = ['timestamp-query', 'subgroups'] as const;
+/** Limits raised to what the adapter allows: lengths and results of large workloads need them. */
+const WANTED_LIMITS = [
+  'maxBufferSize',
+  'maxStorageBufferBindingSize',
+  'maxComputeWorkgroupSizeX',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupStorageSize',
+] as const;
+
+export async function openPageDevice(
+  gpu: GPU | undefined,
+): Promise<Result<{ readonly device: GPUDevice; readonly info: GPUAdapterInfo }>> {
+  const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
+  if (!adapter) return fail('unsupported', 'this window has no WebGPU adapter any more; expected the one it offered');
+  try {
+    const device = await adapter.requestDevice({
+      requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
+      requiredLimits: Object.fromEntries(WANTED_LIMITS.map((limit) => [limit, adapter.limits[limit]])),
+    });
+    return ok({ device, info: adapter.info });
+  } catch (error) {
+    return fail(
+      'unsupported',
+      `the adapter gives no device: ${String(error instanceof Error ? error.message : error)}`,
+    );
+  }
+}
+
+const BATCH_RECORDS = 400;
+const BATCH_EVERY_MS = 250;
+
+/**
+ * Measures what is still to be measured of a run on the page's own GPU, and hands the records over in batches as they come:
+ * what was handed over is saved, so a closed page loses at most the last quarter of a second.
+ */
+export async function measureInPage(
+  engine: Pick<Api, 'call'>,
+  runId: number,
+  gpu: GPU | undefined,
+  measure: Measure,
+  signal: AbortSignal,
+): Promise<Result<null>> {
+  const plan = await engine.call('bench.plan', { id: runId });
+  if (!plan.ok) return plan;
+  const opened = await openPageDevice(gpu);
+  if (!opened.ok) {
+    // So that the run says why it ended instead of waiting for this page.
+    await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
+    return opened;
+  }
+  const { device, info } = opened.value;
+  const stop = new AbortController();
+  const onAbort = () => stop.abort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) stop.abort();
+
+  const records = recordSender(engine, runId, () => stop.abort());
+  let closing = false;
+  let lost: string | null = null;
+  void device.lost.then(({ message, reason }) => {
+    if (closing) return;
+    lost = message || `the browser took the device away (${reason})`;
+    stop.abort();
+  });
+  try {
+    await measure(device, info, plan.value, (record) => records.push(record), stop.signal);
+  } catch (error) {
+    // A lost device makes any call throw; what is told then is the loss.
+    if (lost === null && !signal.aborted)
+      records.push({
+        type: 'lost',
+        message: `measuring stopped: ${String(error instanceof Error ? error.message : error)}`,
+      });
+  }
+  if (lost !== null) records.push({ type: 'lost', message: lost });
+  closing = true;
+  device.destroy();
+  signal.removeEventListener('abort', onAbort);
+  return records.end();
+}
+
+/** Sends records one batch at a time, in order. The first refusal stops everything. */
+function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => void) {
+  let waiting: BenchRecord[] = [];
+  let sending: Promise<void> = Promise.resolve();
+  let result: Result<null> = ok(null);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let lost = false;
+  const send = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = waiting;
+    waiting = [];
+    if (batch.length === 0) return;
+    sending = sending.then(async () => {
+      if (!result.ok) return;
+      const answer = await engine.call('bench.record', { id: runId, records: batch });
+      if (answer.ok) return;
+      result = answer;
+      refused();
+    });
+  };
+  return {
+    push(record: BenchRecord): void {
+      // Nothing follows a loss, and it is told once.
+      if (lost) return;
+      lost = record.type === 'lost';
+      waiting.push(record);
+      if (waiting.length >= BATCH_RECORDS || record.type === 'done' || lost) send();
+      else timer ??= setTimeout(send, BATCH_EVERY_MS);
+    },
+    async end(): Promise<Result<null>> {
+      send();
+      await sending;
+      return result;
+    },
+  };
+}

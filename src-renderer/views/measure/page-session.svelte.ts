@@ -1,0 +1,48 @@
+import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import type { Measure } from './page-gpu.ts';
+import type { Failure } from '../../../src-workers/domain/result.ts';
+import type { Api } from '../../api/engine.svelte.ts';
+import { measureInPage, pageTarget } from './page-gpu.ts';
+
+const absent: Measure = () => Promise.reject(new Error('not in this version yet'));
+
+/** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
+class PageSession {
+  #target = $state.raw<MeasuringTarget | null>(null);
+  #runId = $state<number | null>(null);
+  #abort: AbortController | null = null;
+
+  get target(): MeasuringTarget | null {
+    return this.#target;
+  }
+  /** The run that this page measures right now. */
+  get runId(): number | null {
+    return this.#runId;
+  }
+
+  async ask(): Promise<void> {
+    this.#target = await pageTarget(navigator.gpu);
+  }
+
+  /** Measures a run to its end, its cancellation or its failure, which `report` is told. */
+  async measure(engine: Api, runId: number, report: (failure: Failure) => void): Promise<void> {
+    if (this.#runId !== null) return;
+    const abort = new AbortController();
+    this.#abort = abort;
+    this.#runId = runId;
+    const off = engine.on('run.finished', (run) => {
+      if (run.id === runId) abort.abort();
+    });
+    const result = await measureInPage(engine, runId, navigator.gpu, absent, abort.signal);
+    off();
+    this.#abort = null;
+    this.#runId = null;
+    if (!result.ok && !abort.signal.aborted) report(result.error);
+  }
+
+  stop(): void {
+    this.#abort?.abort();
+  }
+}
+
+export const pageSession = new PageSession();

@@ -1,0 +1,107 @@
+import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
+import type { Design } from '../../../src-workers/domain/design.ts';
+
+/** One measured design beside its prediction, as chart, table and inspector show it. */
+export interface MeasuredPoint {
+  readonly designIndex: number;
+  readonly design: Design;
+  readonly predictedMs: number;
+  readonly medianMs: number;
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+  /** Among the designs measured so far, from 1. */
+  readonly predictedRank: number;
+  readonly measuredRank: number;
+  /** ln(measured / (scale · predicted)). */
+  readonly residual: number;
+  /** The measurement itself. */
+  readonly measured: MeasuredCase;
+}
+
+export interface MeasuredPoints {
+  readonly points: readonly MeasuredPoint[];
+  /** Median of measured / predicted. NaN without points. */
+  readonly scale: number;
+}
+
+function middle(values: readonly number[]): number {
+  if (values.length === 0) return NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}
+
+/** Ranks from 1 by value; equal values in the order given. */
+function ranks(values: readonly number[]): readonly number[] {
+  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]! || a - b);
+  const out = new Array<number>(values.length);
+  for (const [rank, i] of order.entries()) out[i] = rank + 1;
+  return out;
+}
+
+/**
+ * The designs of a run that have both times. With a comparison, ranks, scale and predictions are its own (a calibration
+ * profile predicts differently); without one, while times still arrive, they are of what is there.
+ */
+export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringComparison | null): MeasuredPoints {
+  const byDesign = new Map<number, MeasuredCase>();
+  for (const each of detail.cases) if (each.designIndex !== null) byDesign.set(each.designIndex, each);
+  if (comparison && comparison.runId === detail.runId)
+    return {
+      scale: comparison.scale,
+      points: comparison.designs.flatMap((compared) => {
+        const measured = byDesign.get(compared.designIndex);
+        return measured ? [{ ...compared, measured }] : [];
+      }),
+    };
+  const cases = detail.cases.filter(
+    (each) =>
+      each.measured !== null &&
+      each.measured.medianMs > 0 &&
+      each.predictedMs !== null &&
+      each.predictedMs > 0 &&
+      each.design !== null &&
+      each.designIndex !== null &&
+      each.correct !== false,
+  );
+  const scale = middle(cases.map(({ measured, predictedMs }) => measured!.medianMs / predictedMs!));
+  const predictedRank = ranks(cases.map(({ predictedMs }) => predictedMs!));
+  const measuredRank = ranks(cases.map(({ measured }) => measured!.medianMs));
+  return {
+    scale,
+    points: cases.map((each, i) => ({
+      designIndex: each.designIndex!,
+      design: each.design!,
+      predictedMs: each.predictedMs!,
+      medianMs: each.measured!.medianMs,
+      lowMs: each.measured!.lowMs,
+      highMs: each.measured!.highMs,
+      predictedRank: predictedRank[i]!,
+      measuredRank: measuredRank[i]!,
+      residual: Math.log(each.measured!.medianMs / (scale * each.predictedMs!)),
+      measured: each,
+    })),
+  };
+}
+
+/** What a reader must know of one measurement before using its time, worst first. */
+export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
+export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
+  failed: { short: 'failed', text: 'no time: see why in the inspector' },
+  wrong: { short: 'wrong', text: 'the result differs from the CPU’s: the time does not count' },
+  drift: { short: 'drift', text: 'later repeats take longer or less than the first: clock or heat changed' },
+  outliers: { short: 'outliers', text: 'single repeats lie far from the others' },
+  few: { short: 'no interval', text: 'too few repeats for a 95 % interval of the median' },
+};
+
+export function flagsOf(each: MeasuredCase): readonly Flag[] {
+  if (each.failure !== null) return ['failed'];
+  const out: Flag[] = [];
+  if (each.correct === false) out.push('wrong');
+  if (each.measured) {
+    if (each.measured.driftFraction !== null) out.push('drift');
+    if (each.measured.outliers > 0) out.push('outliers');
+    if (each.measured.lowMs === null) out.push('few');
+  }
+  return out;
+}

@@ -1,0 +1,39 @@
+import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
+import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
+
+/** One launch in the order it was made. */
+export interface Launch {
+  /** From 0, warm-ups included. */
+  readonly order: number;
+  readonly timeMs: number;
+  readonly kind: 'warm-up' | 'counted' | 'outlier';
+}
+
+/** Every launch of a case in order; outliers by the same rule by which the engine counts them. */
+export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[] {
+  const all = [...warmUpMs, ...timesMs];
+  const summary = summariseRepeats(
+    all.map((ms) => ms * 1e6),
+    all.map((_, i) => i < warmUpMs.length),
+  );
+  const outliers = new Set(summary.ok ? summary.value.outliers : []);
+  return all.map((timeMs, order) => ({
+    order,
+    timeMs,
+    kind: order < warmUpMs.length ? 'warm-up' : outliers.has(order) ? 'outlier' : 'counted',
+  }));
+}
+
+/** The scale reaches at most so many times the median; launches beyond are drawn at its edge. */
+const REACH = 2;
+
+/** The range the plot of launches shows, ms. */
+export function launchRange(time: MeasuredTime): { readonly lowMs: number; readonly highMs: number } {
+  const shown = [...time.warmUpMs, ...time.timesMs].filter(
+    (ms) => ms >= time.medianMs / REACH && ms <= time.medianMs * REACH,
+  );
+  const low = Math.min(time.medianMs, ...shown);
+  const high = Math.max(time.medianMs, ...shown);
+  const margin = Math.max((high - low) * 0.1, time.medianMs * 0.002);
+  return { lowMs: low - margin, highMs: high + margin };
+}

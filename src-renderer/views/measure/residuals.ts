@@ -1,0 +1,84 @@
+import type { MeasuringComparison } from '../../../src-main/contract/measuring.ts';
+import type { Design } from '../../../src-workers/domain/design.ts';
+
+type AxisResiduals = MeasuringComparison['axes'][number];
+
+/** One value of an axis: where its designs lie against the scaled prediction. */
+export interface ResidualRow {
+  readonly value: string;
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  readonly count: number;
+  /** Residual of each design with this value; empty where the value is not one of the design's own fields. */
+  readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
+}
+export interface ResidualAxis {
+  readonly axis: string;
+  /** 0…1. */
+  readonly explained: number;
+  readonly rows: readonly ResidualRow[];
+}
+
+function valueOf(design: Design, axis: string): string | null {
+  const value = (design as unknown as Readonly<Record<string, unknown>>)[axis];
+  if (value === undefined) return null;
+  return value === null ? 'none' : String(value);
+}
+
+/** Axes that tell designs apart, the one that explains most first. */
+export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
+  const read = (axis: AxisResiduals): ResidualAxis => ({
+    axis: axis.axis,
+    explained: axis.explained,
+    rows: axis.values.map(({ value, medianResidual, lowResidual, highResidual, count }) => ({
+      value,
+      median: medianResidual,
+      low: lowResidual,
+      high: highResidual,
+      count,
+      dots: comparison.designs
+        .filter(({ design }) => valueOf(design, axis.axis) === value)
+        .map(({ designIndex, residual }) => ({ designIndex, residual })),
+    })),
+  });
+  return comparison.axes
+    .filter(({ values }) => values.length > 1)
+    .map(read)
+    .sort((a, b) => b.explained - a.explained);
+}
+
+/** A scale symmetric about 0 in log ratio, with ticks at round percentages. */
+export interface ResidualScale {
+  /** |residual| at its ends. */
+  readonly reach: number;
+  readonly ticks: readonly { readonly at: number; readonly percent: number }[];
+}
+
+const ROUND_PERCENT = [1, 2, 5, 10, 20, 50, 100, 200, 400, 900];
+
+export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
+  let most = 0.01;
+  for (const { rows } of axes) for (const row of rows) most = Math.max(most, Math.abs(row.low), Math.abs(row.high));
+  const reach = most * 1.08;
+  // The widest round percentage that fits on both sides: +p % lies at ln(1 + p), −p % farther out.
+  const fitting = ROUND_PERCENT.filter((percent) => Math.log1p(percent / 100) <= reach * 0.92);
+  const widest = fitting.at(-1);
+  if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
+  const up = Math.log1p(widest / 100);
+  // Below 100 % the same percentage exists downwards; beyond, the reciprocal is written.
+  const down = widest < 100 && -Math.log1p(-widest / 100) <= reach ? -widest : -(1 - 1 / (1 + widest / 100)) * 100;
+  return {
+    reach,
+    ticks: [
+      { at: Math.log1p(down / 100), percent: down },
+      { at: 0, percent: 0 },
+      { at: up, percent: widest },
+    ],
+  };
+}
+
+/** Residual as the percentage by which the measurement is above (+) the scaled prediction. */
+export function residualPercent(residual: number): number {
+  return Math.expm1(residual) * 100;
+}

@@ -1,0 +1,207 @@
+import type { RunSummary } from '../../../src-main/contract/api.ts';
+import type { BenchSuite, MeasuringDetail, MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
+import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
+import { NBSP, counted, duration } from '../../format/numbers.ts';
+
+/** The target that is the GPU of this very page. */
+export const PAGE_TARGET = 'webgpu-page';
+
+export const CHOICES = ['best', 'random', 'spread', 'named'] as const;
+export type Choice = (typeof CHOICES)[number];
+
+/** What each suite measures, where it can, and whether it takes designs of a sweep. */
+export const SUITES: Readonly<
+  Record<
+    BenchSuite,
+    {
+      readonly label: string;
+      readonly what: string;
+      readonly action: string;
+      readonly backends: readonly BenchBackend[];
+    }
+  >
+> = {
+  designs: {
+    label: 'Designs of this run',
+    what: 'Runs designs of the sweep on the workload itself and holds the times against their predictions.',
+    action: 'Measure the designs',
+    backends: ['cuda', 'webgpu', 'cpu'],
+  },
+  'matrix-power': {
+    label: 'Matrix power',
+    what: 'Powers of small matrices in lockstep and one by one: what imbalance costs, against the loss the model gives.',
+    action: 'Measure matrix power',
+    backends: ['cuda', 'webgpu'],
+  },
+  'divergent-loops': {
+    label: 'Divergent loops',
+    what: 'Loops that lanes leave one after another: the cycles of the divergence stack, if the device has one.',
+    action: 'Measure divergent loops',
+    backends: ['cuda', 'webgpu'],
+  },
+  'launch-grid': {
+    label: 'Launch grid',
+    what: 'One kernel over blocks and threads per block: where waves and latency show.',
+    action: 'Measure the launch grid',
+    backends: ['cuda', 'webgpu'],
+  },
+  probes: {
+    label: 'Device probes',
+    what: 'Properties of the device found by experiment, beside what the catalogue says.',
+    action: 'Probe the device',
+    backends: ['cuda', 'webgpu'],
+  },
+  contention: {
+    label: 'Memory contention',
+    what: 'Bandwidth by cores, and unbalanced work beside four models of it.',
+    action: 'Measure contention',
+    backends: ['cpu'],
+  },
+};
+
+/** How designs are chosen, and how that is said. */
+export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; readonly hint: string }>> = {
+  best: { label: 'Best', hint: 'Fastest by prediction: is the first choice right?' },
+  random: { label: 'Random', hint: 'Drawn over all valid designs: how good is the model everywhere?' },
+  spread: { label: 'Spread', hint: 'Evenly from best to worst by prediction: best for calibrating.' },
+  named: { label: 'Selected', hint: 'Handed over from Ranking or Landscape.' },
+};
+
+/** What the set-up panel holds. */
+export interface MeasuringSetup {
+  readonly target: string;
+  readonly suite: BenchSuite;
+  readonly choose: Choice;
+  readonly count: number;
+  readonly designs: readonly number[];
+  readonly deviceId: string | null;
+  readonly repeats: number;
+  readonly warmUps: number;
+  readonly limitS: number;
+}
+
+/** Cases a set-up asks for, where that is known before it is planned: designs are, the other suites' plans are not. */
+export function plannedDesigns(setup: MeasuringSetup): number | null {
+  if (setup.suite !== 'designs') return null;
+  return setup.choose === 'named' ? setup.designs.length : setup.count;
+}
+
+/** The words of the one primary button. */
+export function startLabel(setup: MeasuringSetup): string {
+  const designs = plannedDesigns(setup);
+  return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
+}
+
+/** The set-up as `bench.bundle` takes it; `bench.start` takes the target besides. */
+export function measuringInput(setup: MeasuringSetup, runId: number | null): ProcedureInput<'bench.bundle'> {
+  const ofSweep = setup.suite === 'designs';
+  const named = setup.choose === 'named';
+  return {
+    suite: setup.suite,
+    ...(runId === null ? {} : { runId }),
+    ...(ofSweep && setup.deviceId !== null ? { deviceId: setup.deviceId } : {}),
+    ...(ofSweep && { choose: setup.choose, ...(named ? { designs: [...setup.designs] } : { count: setup.count }) }),
+    repeats: setup.repeats,
+    warmUps: setup.warmUps,
+    caseTimeLimitMs: Math.round(setup.limitS * 1000),
+  };
+}
+
+/** Why a set-up cannot be started; null where it can. */
+export function refusal(
+  setup: MeasuringSetup,
+  target: MeasuringTarget | null,
+  runId: number | null,
+  devices: readonly SweepDevice[],
+): string | null {
+  if (!target) return 'No target is chosen.';
+  if (!target.available) return `${target.label}.`;
+  if (!SUITES[setup.suite].backends.includes(target.backend))
+    return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
+  if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
+  if (setup.suite === 'designs' && fittingDevices(devices, target).length === 0)
+    return target.backend === 'cpu'
+      ? 'This run predicts no CPU: add one to the devices of the study, or measure with a GPU.'
+      : 'This run predicts no GPU: add one to the devices of the study, or measure on the CPU.';
+  if (plannedDesigns(setup) === 0) return 'No design is selected: select one in Ranking and press M.';
+  return null;
+}
+
+/** A device whose designs a sweep predicted. */
+export interface SweepDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: 'gpu' | 'cpu';
+}
+
+/** Designs of a CPU are partitions over cores, which only a CPU can run; those of GPUs only a GPU. */
+export function fittingDevices(
+  devices: readonly SweepDevice[],
+  target: MeasuringTarget | null,
+): readonly SweepDevice[] {
+  if (target === null) return devices;
+  return devices.filter(({ kind }) => kind === (target.backend === 'cpu' ? 'cpu' : 'gpu'));
+}
+
+export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = { cuda: 'CUDA', webgpu: 'WebGPU', cpu: 'the CPU' };
+
+/** Targets as the panel lists them: what can measure first, then what is missing; the page's own GPU as the page found it. */
+export function listTargets(
+  engine: readonly MeasuringTarget[],
+  page: MeasuringTarget | null,
+): readonly MeasuringTarget[] {
+  const all = [...engine.filter(({ id }) => id !== PAGE_TARGET), ...(page ? [page] : [])];
+  const order: readonly BenchBackend[] = ['cuda', 'webgpu', 'cpu'];
+  const place = ({ available, backend, id }: MeasuringTarget) =>
+    (available ? 0 : 100) + order.indexOf(backend) * 10 + (id === PAGE_TARGET ? 0 : 1);
+  return [...all].sort((a, b) => place(a) - place(b));
+}
+
+/** The target that is meant: the one asked for if it is in the list, else the first that can measure. */
+export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string | null): MeasuringTarget | null {
+  return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
+}
+
+/**
+ * What a measurement will take. Known only from one of the same suite on the same target: time scales with cases and
+ * launches. Otherwise only the bound that the time limit sets can be said.
+ */
+export function durationText(
+  setup: MeasuringSetup,
+  last: { readonly run: RunSummary; readonly detail: MeasuringDetail } | null,
+): string {
+  const designs = plannedDesigns(setup);
+  if (
+    last &&
+    last.run.state === 'complete' &&
+    last.detail.request.target === setup.target &&
+    last.detail.request.suite === setup.suite
+  ) {
+    const { cases, repeats, warmUps } = last.detail.request;
+    const perLaunchMs = last.run.elapsedMs / Math.max(1, cases * (repeats + warmUps));
+    return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, as run ${last.run.id} took.`;
+  }
+  const bound = `${setup.limitS}${NBSP}s`;
+  return designs === null
+    ? `Not measured here yet; a case is given up after ${bound}.`
+    : `Not measured here yet; at most ${duration(designs * setup.limitS * 1000)}, since a design is given up after ${bound}.`;
+}
+
+/** Words that name hardware, without what vendors add around them. */
+function nameWords(name: string): readonly string[] {
+  const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
+  return name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '' && !noise.test(word) && !/^\d+gb$/.test(word));
+}
+
+/** Whether a measured device's name can be that of a device of the catalogue: its model number is among its words. */
+export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
+  const measured = new Set(nameWords(measuredOn));
+  const models = nameWords(predictedFor).filter((word) => /\d/.test(word));
+  return models.length > 0
+    ? models.some((word) => measured.has(word))
+    : nameWords(predictedFor).some((word) => measured.has(word));
+}

@@ -1,0 +1,83 @@
+import type { MeasuringComparison } from '../../../src-main/contract/measuring.ts';
+import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
+
+interface Stat {
+  readonly value: string;
+  readonly label: string;
+  readonly hint: string;
+}
+
+/** `+1.2 %`, or `the best` where nothing was lost. */
+function regretText(fraction: number): string {
+  return fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`;
+}
+
+function correlation(value: number): string {
+  return Number.isFinite(value) ? fixed(value, 3) : '–';
+}
+
+/** The figures above the charts, the most telling first. */
+export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
+  const { regret, designs } = comparison;
+  const stats: Stat[] = [
+    {
+      value: correlation(comparison.spearman),
+      label: 'Spearman',
+      hint: 'Rank correlation of predicted and measured times: 1 is the same order',
+    },
+    {
+      value: correlation(comparison.kendall),
+      label: 'Kendall',
+      hint: 'Share of pairs in the right order less that in the wrong one',
+    },
+    {
+      value: percent(comparison.medianError),
+      label: 'median error',
+      hint: `|measured / (scale · predicted) − 1|; 95th percentile ${percent(comparison.p95Error)}. Without the scale ${percent(comparison.unscaledMedianError)}`,
+    },
+    {
+      value: `${plain(comparison.scale, 4)}${NBSP}×`,
+      label: 'scale',
+      hint: 'Median of measured over predicted time: how far the device is from the data sheet’s, for every design alike',
+    },
+  ];
+  for (const { k, fraction } of regret) {
+    if (k > designs.length || (k !== 1 && k !== 5 && k !== 10)) continue;
+    stats.push({
+      value: regretText(fraction),
+      label: k === 1 ? 'first choice' : `best of ${k}`,
+      hint:
+        k === 1
+          ? 'Measured time of the design the model puts first, against the best measured'
+          : `The best of the model’s first ${k}, measured, against the best of all that were measured`,
+    });
+  }
+  const random = searchEquivalent(comparison);
+  if (random)
+    stats.push({
+      value: count(random.measurements),
+      label: 'random search',
+      hint: `Random measurements among these ${count(designs.length)} designs that find, on average, as good a one as the model’s first ${random.k === 1 ? '' : `${random.k} `}does`,
+    });
+  return stats;
+}
+
+/** What random search would need for what the model's first five find, or its first where fewer were measured. */
+function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
+  const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
+  return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;
+}
+
+/** The comparison in one sentence. */
+export function comparisonVerdict(comparison: MeasuringComparison): string {
+  const { designs, regret } = comparison;
+  if (designs.length < 3)
+    return `${count(designs.length)} compared: at least three designs are needed to say anything of their order.`;
+  const random = searchEquivalent(comparison);
+  const found = random && regret.find(({ k }) => k === random.k);
+  if (!random || !found) return '';
+  const first = random.k === 1 ? 'the model’s first choice' : `the model’s first ${random.k}`;
+  const result =
+    found.fraction < 5e-4 ? 'finds the best measured' : `comes within ${percent(found.fraction)} of the best measured`;
+  return `Measuring ${first} ${result}; random search would need about ${count(random.measurements)} measurements.`;
+}

@@ -1,0 +1,256 @@
+import type { ContentionFindings, MeasuredCase } from '../../../src-main/contract/measuring.ts';
+import type { CaseOf } from '../../../src-workers/domain/benchmark.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { fitDivergence, type DivergenceFit } from '../../../src-workers/models/calibration/divergence.ts';
+import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
+import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
+import { bytes, count, plain } from '../../format/numbers.ts';
+import { isSameDevice } from './setup.ts';
+
+/** A value of a case as one number: of several the median. Null where there is none. */
+export function valueOf(each: MeasuredCase, name: string): number | null {
+  const value = each.values[name];
+  if (value === undefined) return null;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  return value.length === 0 ? null : median(Float64Array.from(value));
+}
+
+function casesOf<Id extends MeasuredCase['case']['benchmark']>(cases: readonly MeasuredCase[], id: Id) {
+  return cases.flatMap((each) =>
+    each.case.benchmark === id ? [{ each, parameters: each.case.parameters as CaseOf<Id>['parameters'] }] : [],
+  );
+}
+
+// Contention
+
+const WORKLOADS = {
+  triangular: { title: 'Triangular matrix', note: 'even rows: core i has work ∝ 2i − 1' },
+  amdahl: { title: 'One core with more', note: 'core 1 has P + 1 shares, the others one each' },
+} as const;
+
+export interface ContentionTable {
+  readonly workload: 'triangular' | 'amdahl';
+  readonly title: string;
+  readonly note: string;
+  readonly models: readonly string[];
+  readonly rows: readonly {
+    readonly cores: number;
+    readonly measuredMs: number;
+    /** In the order of `models`. */
+    readonly models: readonly ({ readonly timeMs: number; readonly error: number; readonly best: boolean } | null)[];
+  }[];
+}
+
+export function contentionTables({ workloads }: ContentionFindings): readonly ContentionTable[] {
+  return (['triangular', 'amdahl'] as const).flatMap((workload) => {
+    const own = workloads.filter((each) => each.workload === workload);
+    if (own.length === 0) return [];
+    const models = [...new Set(own.flatMap((each) => each.models.map(({ model }) => model)))];
+    const rows = [...own]
+      .sort((a, b) => a.cores - b.cores)
+      .map((each) => {
+        const least = Math.min(...each.models.map(({ error }) => Math.abs(error)));
+        return {
+          cores: each.cores,
+          measuredMs: each.measuredMs,
+          models: models.map((name) => {
+            const found = each.models.find(({ model }) => model === name);
+            return found ? { timeMs: found.timeMs, error: found.error, best: Math.abs(found.error) === least } : null;
+          }),
+        };
+      });
+    return [{ workload, ...WORKLOADS[workload], models, rows }];
+  });
+}
+
+// Matrix power
+
+export interface MatrixPowerRow {
+  readonly lengths: string;
+  readonly n: number;
+  readonly synchronised: boolean;
+  readonly measuredAggregate: number | null;
+  readonly measuredMean: number | null;
+  readonly modelAggregate: number | null;
+  readonly modelMean: number | null;
+}
+
+/** Measured losses beside the model's; `laws` by the text of their grammar, as far as they are known. */
+export function matrixPowerRows(
+  cases: readonly MeasuredCase[],
+  laws: Readonly<Record<string, LengthLaw>>,
+): readonly MatrixPowerRow[] {
+  return casesOf(cases, 'matrix-power').flatMap(({ each, parameters }) => {
+    const measuredMean = valueOf(each, 'meanLoss');
+    const measuredAggregate = valueOf(each, 'aggregateLoss');
+    if (measuredMean === null && measuredAggregate === null) return [];
+    const law = laws[parameters.lengths];
+    const model = law ? lossMoments(law, [parameters.unitsPerGroup])[0]! : null;
+    return [
+      {
+        lengths: parameters.lengths,
+        n: parameters.unitsPerGroup,
+        synchronised: parameters.synchronised,
+        measuredAggregate,
+        measuredMean,
+        modelAggregate: model?.aggregateLoss ?? null,
+        modelMean: model?.meanLoss ?? null,
+      },
+    ];
+  });
+}
+
+// Divergent loops
+
+export interface LoopCurve {
+  readonly loops: LoopKernel;
+  readonly points: readonly (readonly [lanes: number, cycles: number])[];
+  /** Of the fitted stack; empty where it could not be fitted. */
+  readonly model: readonly (readonly [lanes: number, cycles: number])[];
+}
+export interface LoopFindings {
+  readonly curves: readonly LoopCurve[];
+  readonly fit: DivergenceFit | null;
+  /** Whether cycles were counted by the device; else nanoseconds stand for them. */
+  readonly unit: 'cycles' | 'ns';
+}
+
+export function loopFindings(cases: readonly MeasuredCase[]): LoopFindings {
+  const own = casesOf(cases, 'divergent-loops');
+  const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';
+  const runs = own.flatMap(({ each, parameters }) => {
+    const cycles = unit === 'cycles' ? valueOf(each, 'cycles') : each.measured && each.measured.medianMs * 1e6;
+    return cycles === null ? [] : [{ loops: parameters.loops, divergentLanes: parameters.divergentLanes, cycles }];
+  });
+  const fitted = fitDivergence(runs.filter(({ divergentLanes }) => divergentLanes < 32));
+  const fit = fitted.ok ? fitted.value : null;
+  const curves = (['single', 'double'] as const).flatMap((loops): LoopCurve[] => {
+    const points = runs
+      .filter((run) => run.loops === loops)
+      .map((run) => [run.divergentLanes, run.cycles] as const)
+      .sort((a, b) => a[0] - b[0]);
+    if (points.length === 0) return [];
+    const base = fit?.baseCycles[loops] ?? null;
+    const model =
+      fit === null || base === null
+        ? []
+        : points.map(([lanes]) => {
+            const stack = runLoops(loops, lanes);
+            return [
+              lanes,
+              base +
+                fit.cyclesPerDivergentBranch * stack.divergentBranches +
+                (fit.cyclesPerSpillAndLoad ?? 0) * stack.spills,
+            ] as const;
+          });
+    return [{ loops, points, model }];
+  });
+  return { curves, fit, unit };
+}
+
+// Launch grid
+
+export interface LaunchTimes {
+  readonly blocks: readonly number[];
+  readonly threadsPerBlock: readonly number[];
+  /** Row by row of `blocks`, ms; NaN where not measured. */
+  readonly values: Float64Array;
+  readonly bestMs: number;
+  readonly worstMs: number;
+}
+
+export function launchTimes(cases: readonly MeasuredCase[]): LaunchTimes | null {
+  const own = casesOf(cases, 'launch-grid').filter(({ each }) => each.measured !== null);
+  if (own.length === 0) return null;
+  const sorted = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
+  const blocks = sorted(own.map(({ parameters }) => parameters.blocks));
+  const threadsPerBlock = sorted(own.map(({ parameters }) => parameters.threads));
+  const values = new Float64Array(blocks.length * threadsPerBlock.length).fill(NaN);
+  for (const { each, parameters } of own)
+    values[blocks.indexOf(parameters.blocks) * threadsPerBlock.length + threadsPerBlock.indexOf(parameters.threads)] =
+      each.measured!.medianMs;
+  const times = own.map(({ each }) => each.measured!.medianMs);
+  return { blocks, threadsPerBlock, values, bestMs: Math.min(...times), worstMs: Math.max(...times) };
+}
+
+// Probes
+
+export interface ProbeRow {
+  readonly probe: string;
+  readonly property: string;
+  readonly found: string;
+  /** What the catalogue says of the device; empty where it says nothing. */
+  readonly catalogue: string;
+  /** Whether the two agree within a tenth; null where there is nothing to compare. */
+  readonly agrees: boolean | null;
+}
+
+const isBytes = (name: string) => /bytes/i.test(name);
+
+/** `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
+function spaced(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/[-_.]/g, ' ')
+    .toLowerCase()
+    .replace(/\bgb s\b/, 'GB/s')
+    .replace(/\bmhz\b/, 'MHz');
+}
+
+/** What the catalogue states under the names that probes use. */
+function catalogueValues(device: Device | null): Readonly<Record<string, number>> {
+  if (device === null) return {};
+  if (device.kind === 'cpu') return { cores: device.cores, bandwidthGbS: device.fullBandwidthGbS };
+  const { limits } = device;
+  return {
+    multiprocessors: device.multiprocessors,
+    schedulers: device.schedulersPerMultiprocessor,
+    lanesPerCycle: device.fp32LanesPerMultiprocessor,
+    threadGroupWidth: device.threadGroupWidth,
+    clockMhz: device.clockMhz,
+    bandwidthGbS: device.memoryBandwidthGbS,
+    threadsPerBlock: limits.maxThreadsPerBlock,
+    blockSlots: limits.maxBlocksPerMultiprocessor,
+    threadGroupSlots: limits.maxThreadGroupsPerMultiprocessor,
+    registers: limits.registersPerMultiprocessor,
+    sharedBytes: limits.sharedMemoryBytesPerMultiprocessor,
+    sharedBytesPerBlockOptIn: limits.maxSharedMemoryBytesPerBlock,
+    gridX: limits.maxGridBlocks,
+  };
+}
+
+/** Of a probe that walks memory, its latency is that of memory; of arithmetic, of dependent issue. */
+function catalogueValue(device: Device | null, probe: string, name: string): number | null {
+  if (device?.kind === 'gpu' && name === 'latencyCycles' && /issue|arithmetic|pipeline|fma/.test(probe))
+    return device.dependentIssueLatencyCycles;
+  if (device?.kind === 'gpu' && name === 'capacityBytes' && /l2/i.test(probe)) return device.l2Bytes;
+  return catalogueValues(device)[name] ?? null;
+}
+
+/** The device of the catalogue that a measured name means; null where none does. */
+export function catalogueDevice(devices: readonly Device[], measuredName: string): Device | null {
+  return devices.find(({ name }) => isSameDevice(name, measuredName)) ?? null;
+}
+
+export function probeRows(cases: readonly MeasuredCase[], device: Device | null): readonly ProbeRow[] {
+  const write = (name: string, value: number) =>
+    isBytes(name) ? bytes(value) : Number.isInteger(value) ? count(value) : plain(value, 4);
+  return casesOf(cases, 'probe').flatMap(({ each, parameters }) => {
+    const probe = spaced(parameters.probe);
+    if (each.failure !== null) return [{ probe, property: '', found: each.failure, catalogue: '', agrees: null }];
+    return Object.entries(each.values)
+      .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+      .map(([name, value]): ProbeRow => {
+        const stated = catalogueValue(device, parameters.probe, name);
+        return {
+          probe,
+          property: spaced(name),
+          found: write(name, value),
+          catalogue: stated === null ? '' : write(name, stated),
+          agrees: stated === null ? null : Math.abs(value / stated - 1) <= 0.1,
+        };
+      });
+  });
+}

@@ -1,0 +1,70 @@
+import type { Design } from '../../../src-workers/domain/design.ts';
+import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { count } from '../../format/numbers.ts';
+import type { DesignField } from './rows.ts';
+
+type Term = (key: TermKey, form?: TermForm) => string;
+
+/** A design in a few words, as the ranking's inspector writes it. */
+export function designText(design: Design): string {
+  return [
+    `u=${design.threadsPerUnit}`,
+    `block=${design.blockThreads}`,
+    `grid=${count(design.gridBlocks)}`,
+    ...(design.registerCap === null ? [] : [`cap=${design.registerCap}`]),
+    `order=${design.balancing}`,
+  ].join(' ');
+}
+
+/** Head of a column of a design's field, and what it stands for. */
+export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
+  switch (field) {
+    case 'threadsPerUnit':
+      return { head: 'u', full: sentenceCase(`${term('thread', 'many')} per unit`) };
+    case 'unitsPerThread':
+      return { head: 'm', full: 'Units in a row, one after another' };
+    case 'blockThreads':
+      return {
+        head: sentenceCase(term('block')),
+        full: sentenceCase(`${term('thread', 'many')} per ${term('block')}`),
+      };
+    case 'gridBlocks':
+      return { head: sentenceCase(term('grid')), full: sentenceCase(`${term('block', 'many')} of the launch`) };
+    case 'registerCap':
+      return { head: 'Cap', full: `Most ${term('register', 'many')} per ${term('thread')}` };
+    case 'loop':
+      return { head: 'Loop', full: 'Form of the loop over units' };
+    case 'balancing':
+      return { head: 'Order', full: 'How units are balanced before launch' };
+  }
+}
+
+export function fieldValue(design: Design, field: DesignField): string {
+  const value = design[field];
+  if (value === null) return 'none';
+  return typeof value === 'number' ? count(value) : value;
+}
+
+/** An axis of a comparison in words. */
+export function axisName(axis: string, term: Term): string {
+  switch (axis) {
+    case 'threadsPerUnit':
+      return sentenceCase(`${term('thread', 'many')} per unit`);
+    case 'unitsPerThread':
+      return 'Units in a row';
+    case 'blockThreads':
+      return sentenceCase(`${term('block')} size`);
+    case 'gridBlocks':
+      return sentenceCase(term('grid'));
+    case 'registerCap':
+      return 'Register cap';
+    case 'loop':
+      return 'Loop form';
+    case 'balancing':
+      return 'Balancing';
+    case 'launch':
+      return 'Launch';
+    default:
+      return sentenceCase(axis);
+  }
+}

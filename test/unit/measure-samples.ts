@@ -1,0 +1,319 @@
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import type {
+  ContentionFindings,
+  MeasuredCase,
+  MeasuredTime,
+  MeasuringComparison,
+  MeasuringDetail,
+  MeasuringTarget,
+  SavedProfile,
+} from '../../src-main/contract/measuring.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { kendall, median, spearman } from '../../src-workers/numeric/statistics.ts';
+
+/** Made-up measurements for tests of the Measure view: shapes are real, no number is of any device. */
+
+export const SAMPLE_DEVICE: MeasuringDevice = {
+  type: 'device',
+  backend: 'cuda',
+  name: 'NVIDIA A100-SXM4-40GB',
+  fingerprint: 'sample',
+  driver: '580.0',
+  versions: { nvcc: '13.0' },
+  threadGroupWidth: 32,
+  multiprocessors: 108,
+  clockMhz: 1410,
+  timer: 'device',
+  properties: {},
+};
+
+export function sampleDesign(change: Partial<Design> = {}): Design {
+  return {
+    threadsPerUnit: 4,
+    unitsPerThread: 19,
+    loop: 'flattened',
+    balancing: 'none',
+    blockThreads: 128,
+    gridBlocks: 1728,
+    registerCap: 64,
+    ...change,
+  };
+}
+
+export function sampleTime(medianMs: number, change: Partial<MeasuredTime> = {}): MeasuredTime {
+  const uniform = mersenneTwister(Math.round(medianMs * 1e6) % 2 ** 31);
+  const timesMs = Array.from({ length: 15 }, () => medianMs * (1 + 0.012 * (uniform() - 0.45) ** 3 * 8));
+  const sorted = [...timesMs].sort((a, b) => a - b);
+  return {
+    medianMs: sorted[7]!,
+    lowMs: sorted[3]!,
+    highMs: sorted[11]!,
+    minMs: sorted[0]!,
+    maxMs: sorted[14]!,
+    repeats: 15,
+    timesMs,
+    warmUpMs: [medianMs * 1.21, medianMs * 1.04, medianMs * 1.006],
+    outliers: 0,
+    driftFraction: null,
+    clockMhz: 1395,
+    ...change,
+  };
+}
+
+export function sampleCase(position: number, change: Partial<MeasuredCase> = {}): MeasuredCase {
+  const design = change.design === undefined ? sampleDesign() : change.design;
+  const predictedMs = change.predictedMs === undefined ? 4 : change.predictedMs;
+  return {
+    position,
+    case: {
+      id: `design-${position}`,
+      benchmark: 'unit-loop',
+      parameters: { design: design ?? sampleDesign(), designIndex: 1000 + position, predictedMs },
+    },
+    label: `design ${1000 + position}`,
+    deviceId: 'nvidia-a100-sxm4-40gb',
+    designIndex: 1000 + position,
+    design,
+    predictedMs,
+    measured: null,
+    correct: true,
+    failure: null,
+    registersPerThread: 40,
+    values: {},
+    ...change,
+  };
+}
+
+const THREADS = [1, 2, 4, 8];
+const BLOCKS = [64, 128, 256, 512];
+
+/** Forty designs whose times follow the prediction but for the threads per unit. */
+export function sampleCases(count = 40): readonly MeasuredCase[] {
+  const uniform = mersenneTwister(7);
+  return Array.from({ length: count }, (_, i) => {
+    const threadsPerUnit = THREADS[i % 4]!;
+    const design = sampleDesign({
+      threadsPerUnit,
+      blockThreads: BLOCKS[Math.floor(i / 4) % 4]!,
+      gridBlocks: 432 * (1 + (i % 7)),
+      registerCap: i % 3 === 0 ? 56 : 64,
+    });
+    const predictedMs = 4.1 * (1 + 0.03 * i) * (1 + 0.02 * uniform());
+    const medianMs = 1.32 * predictedMs * (1 + 0.06 * Math.log2(threadsPerUnit)) * (1 + 0.05 * (uniform() - 0.5));
+    const time =
+      i === 9
+        ? sampleTime(medianMs, { driftFraction: 0.031 })
+        : i === 4
+          ? (() => {
+              const steady = sampleTime(medianMs);
+              return { ...steady, outliers: 1, timesMs: steady.timesMs.map((ms, k) => (k === 8 ? ms * 1.4 : ms)), maxMs: medianMs * 1.4 };
+            })()
+          : sampleTime(medianMs);
+    return i === 17
+      ? sampleCase(i, {
+          design,
+          predictedMs,
+          correct: null,
+          failure: 'too many resources requested for launch: 72 registers in 1,024 threads; 65,536 allowed',
+        })
+      : sampleCase(i, { design, predictedMs, measured: time });
+  }); // prettier-ignore
+}
+
+export function sampleDetail(
+  cases: readonly MeasuredCase[] = sampleCases(),
+  change: Partial<MeasuringDetail> = {},
+): MeasuringDetail {
+  return {
+    runId: 12,
+    request: {
+      target: 'cuda:0',
+      backend: 'cuda',
+      suite: 'designs',
+      sourceRunId: 1,
+      deviceId: 'nvidia-a100-sxm4-40gb',
+      repeats: 15,
+      warmUps: 3,
+      cases: cases.length,
+    },
+    device: SAMPLE_DEVICE,
+    cases,
+    warnings: [],
+    ...change,
+  }; // prettier-ignore
+}
+
+/** The comparison an engine would make of the sample, in the plainest way; `correction` multiplies the predictions. */
+export function sampleComparison(
+  detail: MeasuringDetail,
+  correction: (design: Design) => number = () => 1,
+  basis: MeasuringComparison['basis'] = 'prediction',
+): MeasuringComparison {
+  const cases = detail.cases.filter(({ measured }) => measured !== null);
+  const predicted = Float64Array.from(cases, ({ predictedMs, design }) => predictedMs! * correction(design!));
+  const measured = Float64Array.from(cases, ({ measured: time }) => time!.medianMs);
+  const scale = median(measured.map((ms, i) => ms / predicted[i]!));
+  const rank = (values: Float64Array) =>
+    Array.from(values, (value) => 1 + values.filter((other) => other < value).length);
+  const [predictedRank, measuredRank] = [rank(predicted), rank(measured)];
+  const residuals = measured.map((ms, i) => Math.log(ms / (scale * predicted[i]!)));
+  const errors = measured.map((ms, i) => Math.abs(ms / (scale * predicted[i]!) - 1));
+  const best = Math.min(...measured);
+  const regret = [1, 2, 5, 10].map((k) => ({
+    k,
+    fraction: Math.min(...cases.map((_, i) => (predictedRank[i]! <= k ? measured[i]! : Infinity))) / best - 1,
+  }));
+  const variance = (values: readonly number[]) => {
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  };
+  const axes = (['threadsPerUnit', 'blockThreads', 'registerCap'] as const).map((axis) => {
+    const values = [...new Set(cases.map(({ design }) => design![axis]))].sort((a, b) => Number(a) - Number(b));
+    const groups = values.map((value) => Array.from(residuals).filter((_, i) => cases[i]!.design![axis] === value));
+    const within = groups.reduce((sum, group) => sum + variance(group), 0);
+    return {
+      axis,
+      explained: 1 - within / variance(Array.from(residuals)),
+      values: values.map((value, i) => ({
+        value: String(value),
+        medianResidual: median(Float64Array.from(groups[i]!)),
+        lowResidual: Math.min(...groups[i]!),
+        highResidual: Math.max(...groups[i]!),
+        count: groups[i]!.length,
+      })),
+    };
+  });
+  return {
+    runId: detail.runId,
+    sourceRunId: 1,
+    deviceId: 'nvidia-a100-sxm4-40gb',
+    device: 'A100 SXM4 40 GB',
+    measuredOn: SAMPLE_DEVICE.name,
+    basis,
+    designs: cases.map((each, i) => ({
+      designIndex: each.designIndex!,
+      design: each.design!,
+      predictedRank: predictedRank[i]!,
+      measuredRank: measuredRank[i]!,
+      predictedMs: predicted[i]!,
+      medianMs: measured[i]!,
+      lowMs: each.measured!.lowMs,
+      highMs: each.measured!.highMs,
+      residual: residuals[i]!,
+    })),
+    scale,
+    medianError: median(errors),
+    p95Error: [...errors].sort((a, b) => a - b)[Math.floor(0.95 * errors.length)]!,
+    unscaledMedianError: median(measured.map((ms, i) => Math.abs(ms / predicted[i]! - 1))),
+    spearman: spearman(predicted, measured),
+    kendall: kendall(predicted, measured),
+    regret,
+    randomEquivalent: [
+      { k: 1, measurements: 22 },
+      { k: 5, measurements: 37 },
+      { k: 10, measurements: 39 },
+    ],
+    axes,
+    warnings: [],
+  }; // prettier-ignore
+}
+
+export function sampleProfile(change: Partial<CalibrationProfile> = {}): CalibrationProfile {
+  const held = new Set(['cooperationCost', 'divergentBranchCycles']);
+  return {
+    version: 1,
+    deviceId: 'nvidia-a100-sxm4-40gb',
+    deviceName: 'A100 SXM4 40 GB',
+    fingerprint: SAMPLE_DEVICE.fingerprint,
+    backend: 'cuda',
+    parameters: {
+      latencyCycles: 6120,
+      issueCycles: 291,
+      kneeSoftness: 5.8,
+      schedulers: 4,
+      serialFraction: 0.083,
+      cooperationCost: 0,
+      setupIterationsPerUnit: 2.9,
+      divergentBranchCycles: null,
+      launchOverheadMs: 0.0061,
+    },
+    identified: Object.fromEntries(
+      CALIBRATION_PARAMETERS.map((parameter, i) => [
+        parameter,
+        { standardError: held.has(parameter) || parameter === 'schedulers' ? null : [180, 4, 3.9, 0, 0.004, 0, 0.3, 0, 0.0008][i]!, held: held.has(parameter) },
+      ]),
+    ) as unknown as CalibrationProfile['identified'],
+    fit: { designs: 39, medianError: 0.011, p95Error: 0.031, spearman: 0.991 },
+    heldOut: { folds: 5, medianError: 0.014, p95Error: 0.041, spearman: 0.987 },
+    before: { designs: 39, medianError: 0.052, p95Error: 0.121, spearman: 0.93 },
+    sourceRunIds: [12],
+    ...change,
+  }; // prettier-ignore
+}
+
+export function sampleSavedProfile(id: number, change: Partial<SavedProfile> = {}): SavedProfile {
+  return { id, name: `A100, run 12`, createdAt: '2026-11-20T14:05:00.000Z', profile: sampleProfile(), ...change };
+}
+
+export const SAMPLE_TARGETS: readonly MeasuringTarget[] = [
+  {
+    id: 'cuda',
+    backend: 'cuda',
+    available: false,
+    label: 'No CUDA device',
+    device: null,
+    advice: 'Looked for nvcc on PATH and in /usr/local/cuda; found none. Install the CUDA toolkit, or make a bundle for a machine that has it.',
+  },
+  { id: 'webgpu', backend: 'webgpu', available: true, label: 'SwiftShader', device: null, advice: '' },
+  { id: 'cpu', backend: 'cpu', available: true, label: 'CPU with 2 cores', device: null, advice: '' },
+]; // prettier-ignore
+
+export function sampleRun(change: Partial<RunSummary> = {}): RunSummary {
+  return {
+    id: 12,
+    kind: 'bench',
+    state: 'complete',
+    studyId: 1,
+    name: 'Acts propagation',
+    tags: [],
+    note: '',
+    startedAt: '2026-11-20T14:05:00.000Z',
+    finishedAt: '2026-11-20T14:06:00.000Z',
+    elapsedMs: 36_000,
+    sourceRunId: 1,
+    enumerated: 40,
+    valid: 39,
+    invalid: 1,
+    bytes: 40_000,
+    bestTimeMs: 5.4,
+    bestDesign: 'u=4',
+    error: null,
+    ...change,
+  };
+}
+
+export const SAMPLE_CONTENTION: ContentionFindings = {
+  cores: [1, 2, 4, 8, 12, 16],
+  bandwidthGbS: [21.4, 41.9, 80.1, 121.3, 123.8, 124.1],
+  lowGbS: [21.1, 41.2, 78.9, 119.9, 122.7, 123.2],
+  highGbS: [21.6, 42.3, 81.5, 122.4, 124.6, 124.9],
+  singleCoreGbS: 21.4,
+  fullGbS: 124.1,
+  kneeCores: 6,
+  workloads: (['triangular', 'amdahl'] as const).flatMap((workload) =>
+    [2, 4, 8, 16].map((cores) => ({
+      workload,
+      cores,
+      measuredMs: 120 / cores + 9,
+      models: [
+        { model: 'full', timeMs: 150 / cores + 16, error: 0.24 },
+        { model: 'none', timeMs: 110 / cores + 6, error: -0.1 },
+        { model: 'staircase', timeMs: 119 / cores + 9.1, error: 0.008 },
+        { model: 'two-phase', timeMs: 121 / cores + 9.2, error: -0.012 },
+      ],
+    })),
+  ),
+};

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import type { MeasuredCase } from '../../src-main/contract/measuring.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import {
+  catalogueDevice,
+  contentionTables,
+  launchTimes,
+  loopFindings,
+  matrixPowerRows,
+  probeRows,
+  valueOf,
+} from '../../src-renderer/views/measure/suites.ts';
+import { runLoops } from '../../src-workers/models/divergence/figures.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { SAMPLE_CONTENTION, sampleCase, sampleTime } from './measure-samples.ts';
+
+function suiteCase(position: number, change: Partial<MeasuredCase>): MeasuredCase {
+  return sampleCase(position, { designIndex: null, design: null, predictedMs: null, ...change });
+}
+
+const A100 = {
+  kind: 'gpu',
+  id: 'nvidia-a100-sxm4-40gb',
+  name: 'A100 SXM4 40 GB',
+  multiprocessors: 108,
+  schedulersPerMultiprocessor: 4,
+  fp32LanesPerMultiprocessor: 64,
+  threadGroupWidth: 32,
+  dependentIssueLatencyCycles: 4,
+  memoryBandwidthGbS: 1555,
+  l2Bytes: 41_943_040,
+  limits: { maxBlocksPerMultiprocessor: 32 },
+} as unknown as GpuDevice;
+
+it('takes the median of several values, and none where there is none', () => {
+  const each = suiteCase(0, { values: { one: 3, several: [5, 1, 2], none: [], odd: NaN } });
+  expect(['one', 'several', 'none', 'odd', 'absent'].map((name) => valueOf(each, name))).toEqual([3, 2, null, null, null]);
+}); // prettier-ignore
+
+describe('contention', () => {
+  it('marks the nearest model of every row, and lists both workloads', () => {
+    const tables = contentionTables(SAMPLE_CONTENTION);
+    expect(tables.map(({ workload }) => workload)).toEqual(['triangular', 'amdahl']);
+    for (const { rows, models } of tables)
+      for (const row of rows) {
+        expect(row.models).toHaveLength(models.length);
+        expect(row.models.filter((cell) => cell?.best).map((cell) => cell!.error)).toEqual([0.008]);
+      }
+    expect(contentionTables({ ...SAMPLE_CONTENTION, workloads: [] })).toEqual([]);
+  });
+});
+
+describe('matrix power', () => {
+  const at = (n: number, values: MeasuredCase['values']) =>
+    suiteCase(n, {
+      case: {
+        id: `m${n}`,
+        benchmark: 'matrix-power',
+        parameters: { lengths: 'geometric(0.05)', unitsPerGroup: n, workGroups: 4096, execution: 'lockstep', synchronised: false },
+      },
+      values,
+    }); // prettier-ignore
+
+  it('stands beside the losses of the law: 1.4762 and 1.4872 for geometric(0.05), n = 2', () => {
+    const law = unwrap(geometricLaw(0.05));
+    const [row] = matrixPowerRows([at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 })], {
+      'geometric(0.05)': law,
+    });
+    expect(row).toMatchObject({ n: 2, measuredMean: 1.47, measuredAggregate: 1.49 });
+    expect(row!.modelMean).toBeCloseTo(1.4762, 4);
+    expect(row!.modelAggregate).toBeCloseTo(1.4872, 4);
+  });
+
+  it('waits for the law, and leaves out cases without a loss', () => {
+    expect(matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]);
+  });
+});
+
+describe('divergent loops', () => {
+  const cases = (cyclesOf: (loops: 'single' | 'double', n: number) => number) =>
+    (['single', 'double'] as const).flatMap((loops) =>
+      Array.from({ length: 32 }, (_, n) =>
+        suiteCase(n, {
+          case: { id: `${loops}${n}`, benchmark: 'divergent-loops', parameters: { loops, divergentLanes: n, iterations: 8 } },
+          values: { cycles: [cyclesOf(loops, n)] },
+        }),
+      ),
+    ); // prettier-ignore
+
+  it('finds the stack that made the cycles, and draws it through them', () => {
+    const { fit, curves, unit } = loopFindings(
+      cases((loops, n) => {
+        const { divergentBranches, spills } = runLoops(loops, n);
+        return 500 + 32 * divergentBranches + 84 * spills;
+      }),
+    );
+    expect(unit).toBe('cycles');
+    expect(fit!.cyclesPerDivergentBranch).toBeCloseTo(32, 6);
+    expect(fit!.cyclesPerSpillAndLoad).toBeCloseTo(84, 6);
+    for (const { points, model } of curves)
+      for (const [i, [, cycles]] of points.entries()) expect(model[i]![1]).toBeCloseTo(cycles, 5);
+  });
+
+  it('speaks of nanoseconds where the device counts no cycles', () => {
+    const timed = cases(() => 0).map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
+    const { unit, curves } = loopFindings(timed);
+    expect(unit).toBe('ns');
+    expect(curves[0]!.points[0]![1] / 1e4).toBeCloseTo(1, 1);
+  });
+});
+
+it('lays a launch grid out by blocks and threads, with gaps where nothing was measured', () => {
+  const launch = (blocks: number, threads: number, ms: number) =>
+    suiteCase(blocks, {
+      case: { id: `${blocks}-${threads}`, benchmark: 'launch-grid', parameters: { blocks, threads, elements: 1e6 } },
+      measured: sampleTime(5, { medianMs: ms }),
+    });
+  const grid = launchTimes([launch(112, 64, 4), launch(16, 32, 1), launch(112, 32, 3)])!;
+  expect(grid.blocks).toEqual([16, 112]);
+  expect(grid.threadsPerBlock).toEqual([32, 64]);
+  expect([...grid.values]).toEqual([1, NaN, 3, 4]);
+  expect([grid.bestMs, grid.worstMs]).toEqual([1, 4]);
+  expect(launchTimes([])).toBeNull();
+});
+
+describe('probes', () => {
+  const probe = (name: string, change: Partial<MeasuredCase>) =>
+    suiteCase(0, { case: { id: name, benchmark: 'probe', parameters: { probe: name, arguments: {} } }, ...change });
+
+  it('stand beside the catalogue, where it says something', () => {
+    const rows = probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
+    expect(rows).toEqual([
+      { probe: 'slots', property: 'block slots', found: '32', catalogue: '32', agrees: true },
+      { probe: 'slots', property: 'oddity', found: '7', catalogue: '', agrees: null },
+    ]);
+    const [off] = probeRows([probe('schedulers', { values: { schedulers: 2 } })], A100);
+    expect(off).toMatchObject({ found: '2', catalogue: '4', agrees: false });
+  });
+
+  it('say why they found nothing', () => {
+    expect(probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
+      { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null },
+    ]);
+  });
+
+  it('know the device by its name', () => {
+    expect(catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);
+    expect(catalogueDevice([A100], 'SwiftShader Device (Subzero)')).toBeNull();
+  });
+});

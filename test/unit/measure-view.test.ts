@@ -1,0 +1,373 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { designList, measureAddress } from '../../src-renderer/views/measure/address.ts';
+import { figureRows, parameterRows, shownProfile, verdict } from '../../src-renderer/views/measure/calibration.ts';
+import { importedText } from '../../src-renderer/views/measure/import-results.ts';
+import { flagsOf, measuredPoints } from '../../src-renderer/views/measure/points.ts';
+import { launches, launchRange } from '../../src-renderer/views/measure/repeats.ts';
+import { residualAxes, residualPercent, residualScale } from '../../src-renderer/views/measure/residuals.ts';
+import {
+  DESIGN_FIELDS,
+  MEASURED_COLUMNS,
+  measuredRows,
+  measuredTable,
+  varyingFields,
+} from '../../src-renderer/views/measure/rows.ts';
+import { fineTicks, lineInFrame, nearestPoint, scatterFrame } from '../../src-renderer/views/measure/scatter.ts';
+import {
+  chosenTarget,
+  durationText,
+  isSameDevice,
+  listTargets,
+  measuringInput,
+  PAGE_TARGET,
+  plannedDesigns,
+  refusal,
+  startLabel,
+  type MeasuringSetup,
+} from '../../src-renderer/views/measure/setup.ts';
+import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
+import { readAddress, writeAddress } from '../../src-renderer/state/location.svelte.ts';
+import { procedures } from '../../src-main/contract/procedures.ts';
+import * as v from 'valibot';
+import {
+  SAMPLE_TARGETS,
+  sampleCase,
+  sampleCases,
+  sampleComparison,
+  sampleDesign,
+  sampleDetail,
+  sampleProfile,
+  sampleRun,
+  sampleSavedProfile,
+  sampleTime,
+} from './measure-samples.ts';
+
+const SETUP: MeasuringSetup = {
+  target: 'webgpu',
+  suite: 'designs',
+  choose: 'best',
+  count: 20,
+  designs: [],
+  deviceId: 'a',
+  repeats: 15,
+  warmUps: 3,
+  limitS: 60,
+};
+const GPU = { id: 'a', name: 'A100 SXM4 40 GB', kind: 'gpu' } as const;
+const CPU = { id: 'c', name: 'EPYC 7302P', kind: 'cpu' } as const;
+const webgpu = SAMPLE_TARGETS.find(({ id }) => id === 'webgpu')!;
+const cpu = SAMPLE_TARGETS.find(({ id }) => id === 'cpu')!;
+
+const timesMs = fc.double({ min: 1e-3, max: 1e4, noNaN: true });
+const times = fc.array(fc.record({ predictedMs: timesMs, medianMs: timesMs }), { minLength: 1, maxLength: 40 });
+
+describe('address', () => {
+  it('reopens what it was written from, and leaves out what is as always', () => {
+    const params = new URLSearchParams();
+    writeAddress(measureAddress, { measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes' }, params);
+    expect(params.toString()).toBe('measured=12&design=17&profile=3&tab=calibrate&suite=probes');
+    const read = readAddress(measureAddress, params);
+    expect(read).toMatchObject({ measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes', count: 20 });
+  });
+
+  it('keeps design numbers only', () => {
+    expect(designList('17,4,17,x,-3,1e3,2.5,')).toEqual([17, 4]);
+    expect(designList('')).toEqual([]);
+  });
+});
+
+describe('points', () => {
+  it('are of the cases that have both times, ranked among themselves', () => {
+    const detail = sampleDetail();
+    const { points, scale } = measuredPoints(detail, null);
+    expect(points).toHaveLength(39);
+    expect([...points].map(({ measuredRank }) => measuredRank).sort((a, b) => a - b)).toEqual(points.map((_, i) => i + 1));
+    const residuals = points.map(({ residual }) => residual).sort((a, b) => a - b);
+    // The scale is the median of the ratios, so half of the points lie on each side of the line.
+    expect(residuals[19]).toBeCloseTo(0, 12);
+    expect(scale).toBeGreaterThan(1.3);
+  }); // prettier-ignore
+
+  it('leave out a design whose result is wrong', () => {
+    const wrong = sampleCase(0, { measured: sampleTime(5), correct: false });
+    expect(measuredPoints(sampleDetail([wrong]), null).points).toEqual([]);
+    expect(flagsOf(wrong)).toEqual(['wrong']);
+  });
+
+  it('take predictions and ranks of a comparison where there is one', () => {
+    const detail = sampleDetail();
+    const comparison = sampleComparison(detail, () => 2);
+    const { points, scale } = measuredPoints(detail, comparison);
+    expect(scale).toBe(comparison.scale);
+    expect(points[0]!.predictedMs).toBe(comparison.designs[0]!.predictedMs);
+    expect(points[0]!.measured.designIndex).toBe(points[0]!.designIndex);
+    // Of another run it says nothing.
+    expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0]!.predictedMs).toBe(
+      detail.cases[0]!.predictedMs,
+    );
+  });
+
+  it('while times arrive, none is not a failure', () => {
+    expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN });
+  });
+});
+
+describe('scatter', () => {
+  it('shows every point, with the same ratio along both axes', () => {
+    fc.assert(
+      fc.property(times, (list) => {
+        const points = list.map((each) => ({ ...each, lowMs: each.medianMs * 0.99, highMs: each.medianMs * 1.01 }));
+        const frame = scatterFrame(points)!;
+        for (const { predictedMs, lowMs, highMs } of points) {
+          expect(predictedMs).toBeGreaterThan(frame.xLowMs);
+          expect(predictedMs).toBeLessThan(frame.xHighMs);
+          expect(lowMs).toBeGreaterThan(frame.yLowMs);
+          expect(highMs).toBeLessThan(frame.yHighMs);
+        }
+        const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
+        // Two exponentials of the same span, each rounded a few times.
+        expect(Math.abs(ratios[0]! / ratios[1]! - 1)).toBeLessThan(1e-12);
+      }),
+    );
+    expect(scatterFrame([])).toBeNull();
+  });
+
+  it('draws lines only within the frame, at their slope', () => {
+    fc.assert(
+      fc.property(times, timesMs, (list, scale) => {
+        const frame = scatterFrame(list.map((each) => ({ ...each, lowMs: null, highMs: null })))!;
+        const line = lineInFrame(frame, scale);
+        if (!line) return;
+        for (const [x, y] of line) {
+          expect(y / x).toBeCloseTo(scale, 6 - Math.ceil(Math.log10(scale)));
+          expect(x).toBeGreaterThanOrEqual(frame.xLowMs * (1 - 1e-12));
+          expect(y).toBeLessThanOrEqual(frame.yHighMs * (1 + 1e-12));
+        }
+      }),
+    );
+  });
+
+  it('has at least two ticks, however short the axis', () => {
+    fc.assert(
+      fc.property(timesMs, fc.double({ min: 1.06, max: 1e4, noNaN: true }), (low, ratio) => {
+        const ticks = fineTicks(low, low * ratio);
+        expect(ticks.length).toBeGreaterThanOrEqual(2);
+        expect(ticks.length).toBeLessThanOrEqual(7);
+        for (const tick of ticks) {
+          expect(tick).toBeGreaterThanOrEqual(low * (1 - 1e-5));
+          expect(tick).toBeLessThanOrEqual(low * ratio * (1 + 1e-5));
+        }
+      }),
+    );
+  });
+
+  it('finds the point under the pointer, and none far from all', () => {
+    const places = [{ x: 10, y: 10 }, { x: 16, y: 10 }]; // prettier-ignore
+    expect(nearestPoint(places, 14, 10, 12)).toBe(1);
+    expect(nearestPoint(places, 40, 10, 12)).toBe(-1);
+  });
+});
+
+describe('residuals', () => {
+  it('by axis, the one that explains most first, every design once in each', () => {
+    const comparison = sampleComparison(sampleDetail());
+    const axes = residualAxes(comparison);
+    expect(axes[0]!.axis).toBe('threadsPerUnit');
+    expect([...axes].sort((a, b) => b.explained - a.explained)).toEqual(axes);
+    for (const { rows } of axes)
+      expect(rows.reduce((sum, { dots }) => sum + dots.length, 0)).toBe(comparison.designs.length);
+    const { reach, ticks } = residualScale(axes);
+    for (const { rows } of axes) for (const { low, high } of rows) expect(Math.max(-low, high)).toBeLessThan(reach);
+    expect(ticks.map(({ percent }) => percent)).toEqual([-10, 0, 10]);
+    for (const { at, percent } of ticks) expect(residualPercent(at)).toBeCloseTo(percent, 9);
+  });
+
+  it('leaves out axes with one value', () => {
+    const only = sampleComparison(sampleDetail(sampleCases(12).map((each) => ({ ...each, design: sampleDesign() }))));
+    expect(residualAxes(only)).toEqual([]);
+  });
+
+  it('has a scale for any spread', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
+        const { reach, ticks } = residualScale([
+          { axis: 'u', explained: 0, rows: [{ value: '1', median: 0, low: -most, high: most, count: 1, dots: [] }] },
+        ]);
+        expect(reach).toBeGreaterThan(most);
+        for (const { at } of ticks) expect(Math.abs(at)).toBeLessThanOrEqual(reach);
+      }),
+    );
+  });
+});
+
+describe('table', () => {
+  const detail = sampleDetail();
+  const { points } = measuredPoints(detail, sampleComparison(detail));
+
+  it('sorts by every column, what has no value last in both directions', () => {
+    for (const column of MEASURED_COLUMNS)
+      for (const descending of [false, true]) {
+        const rows = measuredRows(detail.cases, points, { column, descending });
+        expect(rows).toHaveLength(detail.cases.length);
+        if (column !== 'predictedMs') expect(rows.at(-1)!.state).toBe('failed');
+      }
+    const byMeasured = measuredRows(detail.cases, points, { column: 'medianMs', descending: false });
+    expect(byMeasured.slice(0, 39).map(({ point }) => point!.measuredRank)).toEqual(points.map((_, i) => i + 1));
+  });
+
+  it('tells what waits from what failed', () => {
+    const rows = measuredRows([sampleCase(0), detail.cases[17]!], [], { column: 'predictedRank', descending: false });
+    expect(rows.map(({ state }) => state)).toEqual(['waiting', 'failed']);
+  });
+
+  it('shows the fields that differ', () => {
+    expect(varyingFields(detail.cases)).toEqual(['threadsPerUnit', 'blockThreads', 'gridBlocks', 'registerCap']);
+    expect(varyingFields([sampleCase(0)])).toEqual(['threadsPerUnit', 'blockThreads', 'gridBlocks']);
+  });
+
+  it('goes into a file with every case and every number', () => {
+    const rows = measuredRows(detail.cases, points, { column: 'predictedRank', descending: false });
+    const [head, ...body] = measuredTable(rows);
+    expect(body).toHaveLength(detail.cases.length);
+    for (const row of body) expect(row).toHaveLength(head!.length);
+    for (const field of DESIGN_FIELDS) expect(head).toContain(field);
+    expect(body.at(-1)!.at(-1)).toMatch(/^too many resources/);
+  });
+});
+
+describe('repeats of one design', () => {
+  it('are told apart: warm-ups, those that count, outliers', () => {
+    const steady = sampleTime(5);
+    const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
+    const all = launches(time);
+    expect(all.slice(0, 3).map(({ kind }) => kind)).toEqual(['warm-up', 'warm-up', 'warm-up']);
+    expect(all.filter(({ kind }) => kind === 'outlier').map(({ order }) => order)).toEqual([3 + 8]);
+    expect(all).toHaveLength(18);
+  });
+
+  it('the scale never lets one launch hide the others', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
+        const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
+        expect(lowMs).toBeLessThan(5);
+        expect(highMs).toBeGreaterThan(5);
+        expect(highMs).toBeLessThanOrEqual(11);
+      }),
+    );
+  });
+});
+
+describe('set-up', () => {
+  it('becomes an input that the engine takes', () => {
+    for (const setup of [
+      SETUP,
+      { ...SETUP, choose: 'named', designs: [4, 17] } as const,
+      { ...SETUP, suite: 'probes' } as const,
+      { ...SETUP, limitS: 0.5, warmUps: 0 },
+    ]) {
+      const input = { target: setup.target, ...measuringInput(setup, 3) };
+      expect(v.safeParse(procedures['bench.start'].input, input).issues).toBeUndefined();
+    }
+    expect(measuringInput({ ...SETUP, choose: 'named', designs: [4] }, 3)).toMatchObject({ choose: 'named', designs: [4] });
+    expect(measuringInput({ ...SETUP, suite: 'probes' }, null)).not.toHaveProperty('choose');
+  }); // prettier-ignore
+
+  it('says what the button does', () => {
+    expect(startLabel(SETUP)).toBe('Measure 20 designs');
+    expect(startLabel({ ...SETUP, choose: 'named', designs: [3] })).toBe('Measure 1 design');
+    expect(startLabel({ ...SETUP, suite: 'contention' })).toBe('Measure contention');
+    expect(plannedDesigns({ ...SETUP, suite: 'contention' })).toBeNull();
+  });
+
+  it('refuses what cannot be measured, and says why', () => {
+    expect(refusal(SETUP, webgpu, 3, [GPU])).toBeNull();
+    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/predicts no CPU/);
+    expect(refusal(SETUP, webgpu, 3, [CPU])).toMatch(/predicts no GPU/);
+    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/^No CUDA device/);
+    expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU])).toMatch(/cannot be measured with WebGPU/);
+    expect(refusal(SETUP, webgpu, null, [GPU])).toMatch(/no prediction yet/);
+    expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, null, [])).toBeNull();
+    expect(refusal({ ...SETUP, choose: 'named' }, webgpu, 3, [GPU])).toMatch(/press M/);
+  });
+
+  it('lists what can measure first, and what is missing last', () => {
+    const page = { ...webgpu, id: PAGE_TARGET, label: 'page' };
+    const stale = { ...page, available: false };
+    const list = listTargets([...SAMPLE_TARGETS, stale], page);
+    expect(list.map(({ id }) => id)).toEqual([PAGE_TARGET, 'webgpu', 'cpu', 'cuda']);
+    expect(list[0]).toBe(page);
+    expect(chosenTarget(list, 'cpu')!.id).toBe('cpu');
+    expect(chosenTarget(list, 'gone')!.id).toBe(PAGE_TARGET);
+    expect(chosenTarget([], null)).toBeNull();
+  });
+
+  it('estimates only from what was measured in the same way', () => {
+    const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
+    const run = sampleRun();
+    expect(durationText(SETUP, { run, detail })).toMatch(/^About 18\.0\s?s, as run 12 took/);
+    expect(durationText({ ...SETUP, repeats: 33 }, { run, detail })).toMatch(/^About 36\.0\s?s/);
+    expect(durationText({ ...SETUP, target: 'cpu' }, { run, detail })).toMatch(/^Not measured here yet; at most 20/);
+    expect(durationText({ ...SETUP, suite: 'probes' }, null)).toMatch(/given up after 60\s?s/);
+  });
+
+  it('knows a device of the catalogue by its model', () => {
+    expect(isSameDevice('A100 SXM4 40 GB', 'NVIDIA A100-SXM4-40GB')).toBe(true);
+    expect(isSameDevice('H100 SXM5 80 GB', 'NVIDIA A100-SXM4-80GB')).toBe(false);
+    expect(isSameDevice('RTX 4090', 'NVIDIA GeForce RTX 4090')).toBe(true);
+    expect(isSameDevice('V100 SXM2 16 GB', 'SwiftShader Device (Subzero)')).toBe(false);
+  });
+});
+
+describe('figures', () => {
+  it('stand in one strip, and in one sentence', () => {
+    const comparison = sampleComparison(sampleDetail());
+    const stats = comparisonStats(comparison);
+    expect(stats.map(({ label }) => label)).toEqual([
+      'Spearman', 'Kendall', 'median error', 'scale', 'first choice', 'best of 5', 'best of 10', 'random search',
+    ]); // prettier-ignore
+    expect(stats.at(-1)!.value).toBe('37');
+    expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
+  });
+
+  it('of two designs say that they say nothing', () => {
+    const comparison = {
+      ...sampleComparison(sampleDetail(sampleCases(2))),
+      spearman: NaN,
+      kendall: NaN,
+      randomEquivalent: [],
+    };
+    expect(comparisonStats(comparison)[0]!.value).toBe('–');
+    expect(comparisonVerdict(comparison)).toMatch(/^2 compared: at least three/);
+  });
+});
+
+describe('calibration', () => {
+  it('says of each parameter how it is known', () => {
+    const rows = parameterRows(sampleProfile());
+    const states = Object.fromEntries(rows.map(({ parameter, state }) => [parameter, state]));
+    expect(states).toMatchObject({ latencyCycles: 'fitted', cooperationCost: 'held', divergentBranchCycles: 'unknown' });
+    expect(rows.find(({ parameter }) => parameter === 'divergentBranchCycles')!.value).toBe('–');
+    expect(rows.find(({ parameter }) => parameter === 'cooperationCost')!.error).toBe('');
+  }); // prettier-ignore
+
+  it('judges by designs it had not seen, and says so where there are none', () => {
+    expect(verdict(sampleProfile())).toMatch(/not seen.*falls from 5\.2.* to 1\.4.*cooperation step: kept/);
+    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/too few to hold any out/);
+    const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
+    expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
+    expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
+  });
+
+  it('shows the profile asked for, else the newest of the run', () => {
+    const list = [sampleSavedProfile(3, { profile: sampleProfile({ sourceRunIds: [9] }) }), sampleSavedProfile(2), sampleSavedProfile(1)]; // prettier-ignore
+    expect(shownProfile(list, 1, 12)!.id).toBe(1);
+    expect(shownProfile(list, null, 12)!.id).toBe(2);
+    expect(shownProfile(list, null, 99)).toBeNull();
+  });
+});
+
+it('says what an import made', () => {
+  expect(importedText('a.json', { runId: 3, kind: 'kernel-tuner-cache', cases: 20, failed: 2, warnings: ['no units'] })).toBe('a.json: Kernel Tuner cache, 20 cases; 2 failed; no units'); // prettier-ignore
+  expect(importedText('r.jsonl', { runId: 3, kind: 'results', cases: 1, failed: 0, warnings: [] })).toBe('r.jsonl: results of a bundle, 1 case'); // prettier-ignore
+});
