@@ -105,18 +105,25 @@ if [ -f results.jsonl ] && ! head -n 1 results.jsonl | cmp -s - plan.jsonl; then
   stop "results.jsonl is of another plan; move it away first"
 fi
 
+# Built once for a machine, a compiler and its settings.
 mkdir -p build
+arch=\${LOCKSTEP_ARCHITECTURE:-native}
+stamp="$(uname -n) $nvcc $arch $("$nvcc" --version | tr '\\n' ' ')"
 build() {
   object=$1
   shift
   echo "compiling $object"
-  "$nvcc" -arch="\${LOCKSTEP_ARCHITECTURE:-native}" ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
+  "$nvcc" -arch="$arch" ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
     cat build/log.txt >&2
     stop "nvcc could not compile $object"
   }
 }
-${builds.join('\n')}
-"$nvcc" -arch="\${LOCKSTEP_ARCHITECTURE:-native}" ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
+if [ ! -x build/lockstep-cuda ] || [ "$(cat build/stamp.txt)" != "$stamp" ]; then
+  rm -f build/lockstep-cuda
+${builds.map((line) => `  ${line}`).join('\n')}
+  "$nvcc" -arch="$arch" ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
+  echo "$stamp" >build/stamp.txt
+fi
 
 if ! ./build/lockstep-cuda --list >build/devices.jsonl; then
   cat build/devices.jsonl >&2

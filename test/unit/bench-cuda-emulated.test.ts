@@ -1,0 +1,608 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
+import {
+  compileCuda,
+  findNvcc,
+  localArchitectures,
+  nvccVersion,
+  readCudaSources,
+  type CudaCompilation,
+} from '../../src-workers/bench/cuda/compile.ts';
+import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
+import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
+import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
+import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
+import {
+  EMULATED_NAME,
+  EMULATING_NVCC,
+  NO_FILES,
+  ofType,
+  planOf,
+  probe,
+  recordsOf,
+  runToEnd,
+  SOURCES,
+  unitLoop,
+  type Ended,
+} from './bench-cuda-plans.ts';
+
+// The whole way of a measurement, with the emulation in place of a GPU: what is compiled, read and printed is the same.
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lockstep-cuda-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function compilation(objects: readonly CudaObject[], change: Partial<CudaCompilation> = {}): CudaCompilation {
+  return {
+    nvcc: EMULATING_NVCC,
+    sources: SOURCES,
+    objects,
+    architectures: ['sm_90'],
+    cacheFolder: join(folder, 'cache'),
+    timeLimitMs: 60_000,
+    ...change,
+  };
+}
+
+let plans = 0;
+/** Compiles, writes and runs a plan. `spoil` may change the plan's files before the program sees them. */
+async function measure(
+  plan: BenchPlan,
+  options: { readonly spoil?: (folder: string) => Promise<void>; readonly environment?: Record<string, string> } = {},
+): Promise<{ readonly ended: Ended; readonly records: readonly BenchRecord[] }> {
+  const planFolder = join(folder, `plan-${plans++}`);
+  const written = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
+  const compiled = unwrap(await compileCuda(compilation(written.objects)));
+  await options.spoil?.(planFolder);
+  const command = cudaCommand(compiled.program, planFolder, 0);
+  const ended = await runToEnd(command.program, command.args, command.cwd, options.environment);
+  return { ended, records: recordsOf(ended.stdout) };
+}
+
+const UNITS = [1, 2, 4, 8, 16, 32] as const;
+const BALANCINGS = [
+  'none',
+  'quantile-buckets(3)',
+  'best-buckets(3)',
+  'window-sort(20)',
+  'full-sort',
+  'dynamic-fetch',
+] as const;
+
+/** Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of many. */
+const LOOPS: readonly BenchCase[] = [
+  ...UNITS.flatMap((u) =>
+    (['nested', 'flattened', 'fetching'] as const).flatMap((dispatch) =>
+      [Math.max(u, 32), 3 * u, 40 % u === 0 ? 40 : 2 * u].map((blockThreads, at) =>
+        unitLoop(`${dispatch}-u${u}-${at}`, {
+          threadsPerUnit: u,
+          loop: dispatch === 'fetching' ? 'nested' : dispatch,
+          balancing: dispatch === 'fetching' ? 'dynamic-fetch' : 'none',
+          blockThreads,
+          gridBlocks: at === 0 ? 1 : 3,
+          registerCap: at === 1 ? 32 : null,
+        }),
+      ),
+    ),
+  ),
+  ...BALANCINGS.flatMap((balancing) =>
+    (['nested', 'flattened'] as const).map((loop) =>
+      unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}`, {
+        balancing,
+        loop,
+        threadsPerUnit: 4,
+        blockThreads: 96,
+        gridBlocks: 2,
+      }),
+    ),
+  ),
+  // More slots than units.
+  unitLoop('wide', { blockThreads: 128, gridBlocks: 9 }),
+];
+
+const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
+  (['lockstep', 'independent'] as const).flatMap((execution) =>
+    [false, true].map((synchronised): BenchCase => ({
+      id: `power-${unitsPerGroup}-${execution}${synchronised ? '-synchronised' : ''}`,
+      benchmark: 'matrix-power',
+      parameters: { lengths: 'geometric(0.2)', unitsPerGroup, workGroups: 10, execution, synchronised },
+    })),
+  ),
+);
+
+const SMALL: readonly BenchCase[] = [
+  ...(['single', 'double'] as const).flatMap((loops) =>
+    [0, 5, 31].map((divergentLanes): BenchCase => ({
+      id: `${loops}-${divergentLanes}`,
+      benchmark: 'divergent-loops',
+      parameters: { loops, divergentLanes, iterations: 32 },
+    })),
+  ),
+  { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 5, threads: 96, elements: 200 } },
+];
+
+const PROBES: readonly BenchCase[] = [
+  probe('limits'),
+  { ...probe('resident-blocks', { blockThreads: 96, spinCycles: 5000 }), id: 'resident-96' },
+  { ...probe('resident-blocks', { blockThreads: 512, spinCycles: 5000 }), id: 'resident-512' },
+  { ...probe('resident-blocks', { blockThreads: 32, spinCycles: 5000, sharedBytes: 20_000 }), id: 'resident-shared' },
+  probe('state-buffers', { spinCycles: 5000 }),
+  ...[
+    'float-add',
+    'float-multiply',
+    'float-multiply-add',
+    'double-multiply-add',
+    'integer-add',
+    'integer-multiply-add',
+    'special',
+    'schedulers',
+  ].map((name) => probe(name, { rounds: 1 })),
+  probe('cache-l1', { leastBytes: 1024, mostBytes: 16_384 }),
+  probe('cache-l2', { leastBytes: 8192, mostBytes: 32_768, strideBytes: 64 }),
+  probe('bandwidth', { bytes: 65_536 }),
+];
+
+describe('measuring with the emulation', () => {
+  let records: readonly BenchRecord[];
+  beforeAll(async () => {
+    const all = await measure(planOf([...LOOPS, ...POWERS, ...SMALL, ...PROBES]));
+    expect(all.ended.stderr).toBe('');
+    expect(all.ended.code).toBe(0);
+    records = all.records;
+  }, 120_000);
+
+  const ofCase = (id: string): readonly BenchRecord[] =>
+    records.filter((record) => 'case' in record && record.case === id);
+  const valuesOf = (id: string): Readonly<Record<string, number | readonly number[]>> =>
+    ofType(ofCase(id), 'values')[0]!.values;
+
+  it('says plainly that nothing was measured', () => {
+    expect(records[0]).toMatchObject({ type: 'device', name: EMULATED_NAME, backend: 'cuda', clockMhz: null });
+    expect(ofType(records, 'device')[0]!.fingerprint).toContain(EMULATED_NAME);
+    expect(records.at(-1)!.type).toBe('done');
+  });
+
+  it('finds the results of the reference for every sharing, loop, balancing and shape', () => {
+    for (const { id } of LOOPS) {
+      expect(ofType(ofCase(id), 'check'), id).toEqual([
+        { type: 'check', case: id, correct: true, message: '150 of 150 results compared' },
+      ]);
+    }
+  });
+
+  it('records what was compiled, every warm-up and every repeat, and the check last', () => {
+    for (const { id } of [...LOOPS, ...POWERS, ...SMALL, PROBES.at(-1)!]) {
+      const found = ofCase(id);
+      expect(found[0]!.type, id).toBe('compiled');
+      expect(
+        ofType(found, 'sample').map(({ repeat, warmUp, clockMhz }) => [repeat, warmUp, clockMhz]),
+        id,
+      ).toEqual([
+        [0, true, null],
+        [0, false, null],
+        [1, false, null],
+      ]);
+      expect(ofType(found, 'sample').every(({ timeNs }) => timeNs > 0)).toBe(true);
+      expect(found.at(-1), id).toMatchObject({ type: 'check', correct: true });
+    }
+    expect(ofType(records, 'failed')).toEqual([]);
+  });
+
+  it('measures the loss of a work group, which the emulated clock makes exact', () => {
+    for (const { id, parameters } of POWERS) {
+      const { unitsPerGroup: n, execution } = parameters as { unitsPerGroup: number; execution: string };
+      const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
+      const [depths, works] = [values['groupDepth']!, values['groupIterations']!];
+      expect(depths.length).toBe(10);
+      // A look at the clock per iteration, and one more at the end, by the whole group in lockstep and by every unit alone.
+      const tick = 1024;
+      const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i]! + n));
+      expect(values['groupLockstepCycles'], id).toEqual(lockstep);
+      expect(values['groupOwnCycles'], id).toEqual(works.map((work) => work * tick));
+      const sum = (list: readonly number[]): number => list.reduce((total, value) => total + value, 0);
+      const losses = lockstep.map((cycles, i) => cycles / (works[i]! * tick));
+      for (const found of values['meanLoss']!) expect(found).toBeCloseTo(sum(losses) / losses.length, 12);
+      for (const found of values['aggregateLoss']!) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
+      expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i]!)) / 10, 12);
+    }
+    // The same units, whichever way they are run.
+    expect(valuesOf('power-32-independent')['groupIterations']).toEqual(
+      valuesOf('power-32-lockstep')['groupIterations'],
+    );
+  });
+
+  it('finds limits and residency as the emulation has them', () => {
+    expect(valuesOf('limits')).toEqual({
+      threadsPerBlock: 1024,
+      gridX: 4095,
+      gridY: 1023,
+      gridZ: 63,
+      sharedBytesPerBlock: 49_152,
+      sharedBytesPerBlockOptIn: 65_536,
+    });
+    expect(valuesOf('resident-96')).toEqual({ multiprocessors: 2, residentBlocks: 8, residentBlocksStated: 8 });
+    expect(valuesOf('resident-512')).toMatchObject({ residentBlocks: 2 });
+    expect(valuesOf('resident-shared')).toMatchObject({ residentBlocks: 3 });
+    expect(valuesOf('state-buffers')).toMatchObject({
+      multiprocessors: 2,
+      blockSlots: 8,
+      threadGroupSlots: 32,
+      sharedBytes: 65_536,
+    });
+  });
+
+  it('tells cycles by thread groups and by sizes', () => {
+    expect(valuesOf('float-add')['cyclesByThreadGroups']).toHaveLength(32);
+    expect(valuesOf('schedulers')['schedulers']).toBe(32);
+    expect(valuesOf('cache-l1')['sizesBytes']).toHaveLength(17);
+    expect(valuesOf('cache-l2')['cyclesPerLoad']).toHaveLength(9);
+    expect(valuesOf('single-31')['laneCycles']).toHaveLength(32);
+    expect(valuesOf('bandwidth')['bandwidthGbS']).toBeGreaterThan(0);
+  });
+});
+
+describe('what goes wrong', () => {
+  it('is told where a result is wrong, by unit', async () => {
+    const { records } = await measure(planOf([unitLoop('a', {})]), {
+      spoil: async (where) => {
+        const path = join(where, 'expected.u32');
+        const words = await readFile(path);
+        words.writeUInt32LE((words.readUInt32LE(7 * 4) ^ 1) >>> 0, 7 * 4);
+        await writeFile(path, words);
+      },
+    });
+    const [check] = ofType(records, 'check');
+    expect(check!.correct).toBe(false);
+    expect(check!.message).toMatch(/^unit 7 is \d+; expected \d+ \(150 of 150 results compared, 1 wrong\)$/);
+  });
+
+  it('fails one case and goes on with the next', async () => {
+    const { ended, records } = await measure(
+      planOf([
+        unitLoop('too-wide', { blockThreads: 2048 }),
+        probe('bandwidth', { bytes: 2 ** 31 }),
+        probe('luck'),
+        { ...probe('resident-blocks', {}), id: 'no-threads' },
+        unitLoop('fine', {}),
+      ]),
+    );
+    expect(ended.code).toBe(0);
+    expect(ofType(records, 'failed').map(({ case: id, message }) => `${id}: ${message}`)).toEqual([
+      'too-wide: launch: cudaErrorInvalidConfiguration, invalid configuration argument',
+      'bandwidth: cudaMalloc: cudaErrorMemoryAllocation, out of memory',
+      expect.stringMatching(/^luck: probe luck is not known; expected one of bandwidth, cache-l1, /),
+      'no-threads: the plan does not say blockThreads of case no-threads',
+    ]);
+    expect(ofType(records, 'check')).toMatchObject([{ case: 'fine', correct: true }]);
+    expect(records.at(-1)!.type).toBe('done');
+  });
+
+  it('gives a case up that takes too long', async () => {
+    const { records } = await measure(planOf([unitLoop('a', {})], { caseTimeLimitMs: 1, repeats: 1000 }));
+    expect(ofType(records, 'failed')[0]!.message).toMatch(/^given up after \d+ ms; the limit is 1 ms$/);
+    expect(ofType(records, 'check')).toEqual([]);
+  });
+
+  it('ends where the device is gone', async () => {
+    const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
+      environment: { CUDA_SHIM_FAULT_LAUNCH: '3' },
+    });
+    expect(ended.code).toBe(1);
+    expect(records.map(({ type }) => type)).toEqual(['device', 'compiled', 'sample', 'failed', 'lost']);
+    expect(ofType(records, 'lost')[0]!.message).toMatch(
+      /cudaErrorLaunchFailure, unspecified launch failure, in case a$/,
+    );
+  });
+
+  it.each<[string, (folder: string) => Promise<void>, RegExp]>([
+    [
+      'cut short',
+      async (where) => writeFile(join(where, 'plan.txt'), 'lockstep-cuda-plan 1\n'),
+      /plan.txt is cut short/,
+    ],
+    [
+      'of another version',
+      async (where) => writeFile(join(where, 'plan.txt'), 'lockstep-cuda-plan 2\n'),
+      /begins with/,
+    ],
+    ['without its units', async (where) => rm(join(where, 'expected.u32')), /^cannot open expected.u32/],
+  ])('refuses a plan %s', async (_what, spoil, message) => {
+    const { ended, records } = await measure(planOf([unitLoop('a', {})]), { spoil });
+    expect(ended.code).toBe(1);
+    expect(ofType(records, 'lost')[0]!.message).toMatch(message);
+  });
+
+  it('refuses an order that leads out of the units', async () => {
+    const { records } = await measure(planOf([unitLoop('a', {})]), {
+      spoil: async (where) => {
+        const path = join(where, 'order-0.u32');
+        const words = await readFile(path);
+        words.writeUInt32LE(150, 0);
+        await writeFile(path, words);
+      },
+    });
+    expect(ofType(records, 'failed')[0]!.message).toBe('order-0.u32 names 150; expected less than 150');
+  });
+});
+
+describe('devices', () => {
+  it('are listed, each by its number; where there is none it says so', async () => {
+    const { program } = unwrap(await compileCuda(compilation([HOST_OBJECT])));
+    const { args, cwd } = cudaListCommand(program);
+    const two = recordsOf((await runToEnd(program, args, cwd, { CUDA_SHIM_DEVICES: '2' })).stdout);
+    expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
+    const none = await runToEnd(program, args, cwd, { CUDA_SHIM_DEVICES: '0' });
+    expect(none.code).toBe(1);
+    expect(recordsOf(none.stdout)).toEqual([
+      { type: 'lost', message: 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected' },
+    ]);
+    const third = await runToEnd(program, ['--plan', 'plan.txt', '--device', '2'], cwd, { CUDA_SHIM_DEVICES: '2' });
+    expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
+  });
+});
+
+describe('compiling', () => {
+  /** Sources that compile in no time. */
+  let sources: string;
+  beforeAll(async () => {
+    sources = join(folder, 'tiny-sources');
+    await mkdir(sources);
+    await writeFile(join(sources, 'main.cu'), 'int main() { return 0; }\n');
+    await writeFile(join(sources, 'unit-loop.cu'), 'int cap() { return LOCKSTEP_REGISTER_CAP; }\n');
+  });
+  const capped: CudaObject = { name: 'unit-loop-24', source: 'unit-loop.cu', flags: ['-DLOCKSTEP_REGISTER_CAP=24'] };
+
+  it('happens once for the same sources, flags and compiler, also when two ask at the same time', async () => {
+    const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'shared-cache') });
+    const [one, other] = (await Promise.all([compileCuda(request), compileCuda(request)])).map(unwrap);
+    expect(one!.program).toBe(other!.program);
+    const again = unwrap(await compileCuda(request));
+    expect(again).toMatchObject({ program: one!.program, compiled: [] });
+    const changed = unwrap(
+      await compileCuda({ ...request, objects: [HOST_OBJECT, { ...capped, flags: ['-DLOCKSTEP_REGISTER_CAP=32'] }] }),
+    );
+    expect(changed.compiled).toEqual(['unit-loop-24']);
+    expect(changed.program).not.toBe(one!.program);
+    // Nothing half made stays behind.
+    expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
+  });
+
+  it('makes a damaged program and a damaged object again', async () => {
+    const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'damaged-cache') });
+    const { program } = unwrap(await compileCuda(request));
+    await writeFile(program, 'not a program');
+    expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
+    expect((await runToEnd(program, ['--list'], folder)).code).toBe(0);
+    for (const entry of await readdir(request.cacheFolder))
+      if ((await readdir(join(request.cacheFolder, entry))).includes('unit-loop-24.o'))
+        await writeFile(join(request.cacheFolder, entry, 'unit-loop-24.o'), '');
+    await rm(dirname(program), { recursive: true });
+    expect(unwrap(await compileCuda(request)).compiled).toEqual(['unit-loop-24']);
+    expect((await runToEnd(program, ['--list'], folder)).code).toBe(0);
+  });
+
+  it("fails with the compiler's first error", async () => {
+    const broken = join(folder, 'broken-sources');
+    await cp(sources, broken, { recursive: true });
+    await writeFile(join(broken, 'main.cu'), '\nint main() { return nothing; }\n');
+    const failed = await compileCuda(compilation([HOST_OBJECT], { sources: broken }));
+    expect(failed).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(failed.ok ? '' : failed.error.message).toMatch(
+      /^main: nvcc refused: main\.cu:2:\d+: error: .nothing. was not/,
+    );
+  });
+
+  it('fails where there are no sources, or the compiler is none', async () => {
+    const none = await compileCuda(compilation([HOST_OBJECT], { sources: join(folder, 'nowhere') }));
+    expect(none).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    const wrong = await compileCuda(compilation([HOST_OBJECT], { nvcc: '/bin/true' }));
+    expect(wrong.ok ? '' : wrong.error.message).toMatch(/^\/bin\/true does not say its version: /);
+    const absent = await nvccVersion(join(folder, 'nvcc'));
+    expect(absent).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+
+  it('is stopped with everything it started, by a cancel and by its time limit', async () => {
+    const slow = join(folder, 'slow-nvcc');
+    const alive = join(folder, 'alive');
+    // Tells its version, and otherwise starts something that writes for as long as it lives.
+    await writeFile(
+      slow,
+      `#!/bin/sh
+[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.1"; exit 0; }
+(while true; do echo x >>"${alive}"; sleep 0.02; done) &
+wait
+`,
+      { mode: 0o755 },
+    );
+    const written = async (): Promise<number> => (await readFile(alive).catch(() => Buffer.alloc(0))).length;
+    const stopped = async (): Promise<void> => {
+      const after = await written();
+      await pause(150);
+      expect(await written()).toBe(after);
+    };
+    const controller = new AbortController();
+    const request = compilation([HOST_OBJECT], { nvcc: slow });
+    const running = compileCuda({ ...request, signal: controller.signal });
+    while ((await written()) === 0) await pause(10);
+    controller.abort();
+    expect(await running).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    await stopped();
+    const late = await compileCuda({ ...request, timeLimitMs: 200 });
+    expect(late.ok ? '' : late.error.message).toMatch(/took longer than 200 ms and was stopped$/);
+    await stopped();
+  });
+
+  it('finds nvcc where a person says, in PATH, then under CUDA_HOME and CUDA_PATH', async () => {
+    const home = join(folder, 'toolkit');
+    await mkdir(join(home, 'bin'), { recursive: true });
+    await writeFile(join(home, 'bin', 'nvcc'), '#!/bin/sh\n', { mode: 0o755 });
+    await mkdir(join(folder, 'empty', 'nvcc'), { recursive: true });
+    const empty = join(folder, 'empty');
+    const inHome = join(home, 'bin', 'nvcc');
+    expect(unwrap(await findNvcc({ PATH: `${empty}:${dirname(EMULATING_NVCC)}`, CUDA_HOME: home }))).toBe(
+      EMULATING_NVCC,
+    );
+    expect(unwrap(await findNvcc({ PATH: empty, CUDA_HOME: home }))).toBe(inHome);
+    expect(unwrap(await findNvcc({ PATH: empty, CUDA_PATH: home }))).toBe(inHome);
+    expect(unwrap(await findNvcc({ PATH: '/bin', NVCC: inHome }))).toBe(inHome);
+    expect(await findNvcc({ NVCC: join(empty, 'nvcc') })).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+
+  it('takes the architectures from the driver, or leaves them to nvcc', async () => {
+    for (const name of await localArchitectures()) expect(name).toMatch(/^(native|sm_\d+)$/);
+  });
+});
+
+describe('a bundle on a machine without Lockstep', () => {
+  const plan = planOf([
+    unitLoop('a', {}),
+    unitLoop('b', { threadsPerUnit: 8, balancing: 'full-sort', registerCap: 24 }),
+    unitLoop('too-wide', { blockThreads: 2048 }),
+    { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 2, threads: 32, elements: 10 } },
+  ]);
+  const environment = { NVCC: EMULATING_NVCC, LOCKSTEP_ARCHITECTURE: 'sm_90' };
+  let place: string;
+  const script = (more: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
+    runToEnd(join(place, 'run.sh'), args, folder, { ...environment, ...more });
+  const results = async (): Promise<string> => readFile(join(place, 'results.jsonl'), 'utf8');
+  const recordsAfterPlan = async (): Promise<BenchRecord[]> => {
+    const text = await results();
+    return recordsOf(text.slice(text.indexOf('\n') + 1));
+  };
+
+  beforeAll(async () => {
+    const sources = unwrap(await readCudaSources(SOURCES));
+    const files = unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }));
+    const archive = join(folder, 'bundle.tar');
+    await writeFile(archive, unwrap(tarArchive(files)));
+    place = join(folder, 'a place with spaces');
+    await mkdir(place);
+    expect((await runToEnd('tar', ['-xf', archive, '-C', place], folder)).code).toBe(0);
+  });
+
+  it('builds, measures, and leaves a file that says what was measured', async () => {
+    const ended = await script();
+    expect(ended.stderr).toBe('');
+    expect(ended.stdout.trim().split('\n').slice(-2)).toEqual([
+      'measuring; 0 of 4 cases are done already',
+      '3 cases measured, 1 failed: results.jsonl',
+    ]);
+    const [first] = (await results()).split('\n');
+    expect(unwrap(parsePlanLine(JSON.parse(first!)))).toEqual(planLine(plan, null));
+    const records = await recordsAfterPlan();
+    expect(ofType(records, 'device').map(({ name }) => name)).toEqual([EMULATED_NAME]);
+    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual([
+      ['a', true],
+      ['b', true],
+      ['grid', true],
+    ]);
+    expect(records.at(-1)!.type).toBe('done');
+  }, 60_000);
+
+  it('goes on where it was interrupted, and measures nothing twice', async () => {
+    // As if stopped in the middle of a line of case b.
+    const text = await results();
+    const cut = text.indexOf('"case":"b"', text.indexOf('"type":"sample","case":"b"') + 20) + 12;
+    await writeFile(join(place, 'results.jsonl'), text.slice(0, cut));
+    const ended = await script();
+    expect(ended.stdout).toContain('measuring; 1 of 4 cases are done already');
+    const records = await recordsAfterPlan();
+    expect(
+      ofType(records, 'sample').map(({ case: id, repeat, warmUp }) => `${id} ${warmUp ? 'w' : 'r'}${repeat}`),
+    ).toEqual(['a', 'b', 'grid'].flatMap((id) => [`${id} w0`, `${id} r0`, `${id} r1`]));
+    expect(ofType(records, 'failed').map(({ case: id }) => id)).toEqual(['too-wide']);
+    expect(ofType(records, 'done').length).toBe(1);
+    const again = await script();
+    expect(again.stdout).toContain('measuring; 4 of 4 cases are done already');
+    expect(ofType(await recordsAfterPlan(), 'sample').length).toBe(9);
+  }, 60_000);
+
+  it('says what is missing', async () => {
+    const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
+    expect([noCompiler.code, noCompiler.stderr]).toEqual([1, expect.stringMatching(/^nvcc was not found; expected/)]);
+    const noDevice = await script({ CUDA_SHIM_DEVICES: '0' });
+    expect(noDevice.code).toBe(1);
+    expect(noDevice.stderr).toMatch(
+      /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
+    );
+    const second = await script({}, '1');
+    expect(second.stderr).toMatch(/there is no device 1; the devices are those above, from 0 on\n$/);
+    expect((await script({}, 'one')).stderr).toBe('device one; expected a number, from 0 on\n');
+    await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
+    expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');
+  }, 60_000);
+});
+
+describe('the emulation itself', () => {
+  /** Runs one kernel of 32 lanes; what the emulation said against it. */
+  async function verdict(name: string, body: string): Promise<string> {
+    const source = join(folder, `${name}.cu`);
+    await writeFile(
+      source,
+      `#include <cuda_runtime.h>
+__global__ void kernel() { const unsigned lane = threadIdx.x; (void)lane; ${body} }
+int main() { return cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, nullptr) || cudaDeviceSynchronize() ? 1 : 0; }
+`,
+    );
+    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', join(folder, name)], folder)).stderr).toBe('');
+    const ended = await runToEnd(join(folder, name), [], folder);
+    expect(ended.code).toBe(ended.stderr === '' ? 0 : 1);
+    return ended.stderr.trim().replace('CPU emulation of CUDA: ', '');
+  }
+
+  it.each([
+    ['fine', '__shfl_xor_sync(~0u, lane, 1); if (lane < 8) __syncwarp(0xff); __syncthreads();', ''],
+    ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
+    ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel'],
+    ['outside', 'if (lane < 8) __shfl_sync(0xffu, lane, 9);', 'a lane reads from a lane that the mask does not name'],
+    [
+      'apart',
+      'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();',
+      'lanes wait for others that never come, or that call something else or with another mask',
+    ],
+  ])('lets no lane meet wrongly: %s', async (name, body, expected) => {
+    expect(await verdict(name, body)).toBe(expected);
+  });
+});
+
+describe('lengths drawn by the program', () => {
+  it('follow their law', async () => {
+    const { records } = await measure(
+      planOf(
+        [
+          {
+            id: 'many',
+            benchmark: 'matrix-power',
+            parameters: {
+              lengths: 'geometric(0.6)',
+              unitsPerGroup: 2,
+              workGroups: 1000,
+              execution: 'lockstep',
+              synchronised: false,
+            },
+          },
+        ],
+        { warmUps: 0, repeats: 1 },
+      ),
+    );
+    const { values } = ofType(records, 'values')[0]!;
+    const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
+    // Five standard errors of the mean over the groups.
+    const error = (5 * expected!.standardDeviationLoss) / Math.sqrt(1000);
+    expect(Math.abs((values['meanLossOfLengths'] as number) - expected!.meanLoss)).toBeLessThan(error);
+    // Mean 1/p, standard deviation √(1−p)/p.
+    expect(Math.abs((values['iterations'] as number) / 2000 - 1 / 0.6)).toBeLessThan(
+      (5 * Math.sqrt(0.4)) / 0.6 / Math.sqrt(2000),
+    );
+  });
+});
