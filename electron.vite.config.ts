@@ -18,7 +18,7 @@ export default defineConfig({
       // where Node refuses TypeScript below node_modules, runs from out/ alone.
       externalizeDeps: false,
       rolldownOptions: {
-        external: ['electron', 'better-sqlite3', 'piscina'],
+        external: ['electron', 'better-sqlite3', 'piscina', 'webgpu'],
         input: entries({
           desktop: 'src-main/desktop/main.ts',
           'engine-process': 'src-main/desktop/engine-process.ts',
@@ -26,6 +26,8 @@ export default defineConfig({
           cli: 'src-main/cli/main.ts',
           worker: 'src-workers/worker.ts',
           'store-thread': 'db/thread.ts',
+          'bench-cpu': 'src-workers/bench/cpu/child.ts',
+          'bench-webgpu': 'src-workers/bench/webgpu/child.ts',
         }),
         output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
       },

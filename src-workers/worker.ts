@@ -3,9 +3,14 @@ import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
+import { makeBundle } from './bench/cuda/bundle.ts';
+import { readCudaSources } from './bench/cuda/compile.ts';
+import type { CudaObject, PlacedFile } from './bench/cuda/plan.ts';
+import { writeCudaPlan } from './bench/cuda/write.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
-import type { Result } from './domain/result.ts';
+import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
+import { fail, ok, type Result } from './domain/result.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
 import { mersenneTwister } from './numeric/random.ts';
@@ -153,6 +158,39 @@ export function agree({
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
+/** Workloads of suites are laws by name: none of them is a file. */
+const LAWS_ALONE = {
+  openFile: async (path: string): Promise<Result<never>> =>
+    fail('unsupported', `a workload of a suite names the file "${path}"; expected a law`),
+};
+
+/** Writes a plan as the CUDA program reads it; the expected results are worked out here. */
+export async function cudaFiles({
+  plan,
+  folder,
+}: {
+  readonly plan: BenchPlan;
+  readonly folder: string;
+}): Promise<Result<readonly CudaObject[]>> {
+  const written = await writeCudaPlan(plan, folder, LAWS_ALONE);
+  return written.ok ? ok(written.value.objects) : written;
+}
+
+/** Everything that a machine with a GPU needs to measure a plan. */
+export async function bundle({
+  plan,
+  sourcesFolder,
+  source,
+}: {
+  readonly plan: BenchPlan;
+  readonly sourcesFolder: string;
+  readonly source: PlanSource | null;
+}): Promise<Result<readonly PlacedFile[]>> {
+  const sources = await readCudaSources(sourcesFolder);
+  if (!sources.ok) return sources;
+  return makeBundle(plan, { sources: sources.value, source, context: LAWS_ALONE });
+}
+
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {
   return reproducePapers(paper);
 }
@@ -166,5 +204,7 @@ export interface WorkerTasks {
   readonly play: typeof play;
   readonly calibrate: typeof calibrate;
   readonly agree: typeof agree;
+  readonly cudaFiles: typeof cudaFiles;
+  readonly bundle: typeof bundle;
   readonly reproduce: typeof reproduce;
 }

@@ -9,6 +9,7 @@ import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
+import { reportMeasurement } from './bench.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
@@ -116,6 +117,7 @@ export async function resumeCommand(
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const start = performance.now();
   const done = await followRun(engine, terminal, 'Going on', () => engine.resumeRun(id.value));
+  if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);
   if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
   return done.ok
     ? reportSweep(engine, terminal, done.value, performance.now() - start, options)

@@ -40,9 +40,10 @@ export async function followRun(
   bar.clear();
   if (!run.ok || run.value.state !== 'cancelled') return run;
   const { id, kind, enumeratedCount } = run.value;
-  const what = kind === 'simulate' ? 'simulated' : 'predicted';
+  const done = kind === 'bench' ? 'measured' : kind === 'simulate' ? 'simulated' : 'predicted';
+  const things = kind === 'bench' ? 'cases' : 'designs';
   return fail(
     'cancelled',
-    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} designs; what was ${what} is saved, and lockstep runs resume ${id} goes on`,
+    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} ${things}; what was ${done} is saved, and lockstep runs resume ${id} goes on`,
   );
 }

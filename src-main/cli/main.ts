@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { fail, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
+import { BENCH_SUITES } from '../contract/measuring.ts';
 import { parseJson } from '../contract/json.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { doctorChecks } from '../services/doctor.ts';
@@ -10,6 +11,7 @@ import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine
 import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
+import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { importCommand } from './import.ts';
 import { simulateCommand } from './simulate.ts';
@@ -83,6 +85,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
       host: 'cli',
       workerFile: places.workerFile,
       storeThreadFile: places.storeThreadFile,
+      programs: places.programs,
     });
     if (!engine.ok) {
       status = reportFailure(terminal, engine.error);
@@ -241,6 +244,55 @@ export async function main(args: readonly string[], terminal: Terminal = process
       withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)),
     );
 
+  command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine')
+    .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
+    .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
+    .option('--random <count>', 'designs drawn at random instead, by the seed of the study', positive)
+    .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
+    .option('--design <numbers...>', 'these designs instead', (text: string, list: number[] = []) => [
+      ...list,
+      whole(text),
+    ])
+    .option('--device <id>', 'device of the sweep, where it has several')
+    .addOption(
+      new Option('--suite <suite>', 'a benchmark of the device itself, without a run').choices(BENCH_SUITES.slice(1)),
+    )
+    .option('--repeats <count>', 'launches of each case that count', positive)
+    .option('--warm-ups <count>', 'launches before them', whole)
+    .option('--case-limit <seconds>', 'most time for one case', positive)
+    .option('--list', 'list the targets of this machine')
+    .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
+    .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
+    .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
+    .addHelpText(
+      'after',
+      `
+With --json:
+  measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
+               repeats, timesMs, correct, failure, values}], failed, warnings}
+  --list       {targets: [{id, backend, available, label, device, advice}]}
+  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
+               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}
+  --bundle     {path, cases, files, bytes}
+Ctrl-C stops and keeps every case that is done; lockstep runs resume goes on with the others.`,
+    )
+    .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
+      withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
+    );
+
+  command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
+    .option('--name <name>', 'keep them under this name')
+    .option('--into <study>', 'write them into this study file, which then predicts with them')
+    .addHelpText(
+      'after',
+      `
+With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
+  sourceRunIds}}; id and name are null where nothing was kept.`,
+    )
+    .action((run: string, options: GlobalOptions & { name?: string; into?: string }) =>
+      withEngine(options, (engine) => calibrateCommand(engine, terminal, run, options)),
+    );
+
   const runs = program.command('runs').description('saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
     withEngine(options, (engine) => runsList(engine, terminal, options)),
@@ -333,7 +385,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   });
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
-    const checks = await doctorChecks(resolve(options.db ?? defaultDatabaseFile()));
+    const checks = await doctorChecks(resolve(options.db ?? defaultDatabaseFile()), places.programs);
     if (options.json) printJson(terminal, { checks });
     else
       for (const check of checks) {

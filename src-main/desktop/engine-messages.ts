@@ -1,3 +1,5 @@
+import type { MeasuringPrograms } from '../services/bench-targets.ts';
+
 /** What the desktop host and the engine's process say to each other, besides what pages and the engine say. */
 
 export interface OpenOptions {
@@ -6,6 +8,7 @@ export interface OpenOptions {
   readonly resourceFolder: string;
   readonly workerFile: string;
   readonly storeThreadFile: string;
+  readonly programs: MeasuringPrograms;
 }
 
 export type ToEngine =

@@ -23,6 +23,7 @@ async function open(options: OpenOptions): Promise<void> {
     host: 'desktop',
     workerFile: options.workerFile,
     storeThreadFile: options.storeThreadFile,
+    programs: options.programs,
   });
   if (opened.ok) engine = opened.value;
   tell(opened.ok ? { kind: 'ready' } : { kind: 'failed', message: opened.error.message });

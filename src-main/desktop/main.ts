@@ -87,6 +87,7 @@ function start(): void {
       resourceFolder: places.root,
       workerFile: places.workerFile,
       storeThreadFile: places.storeThreadFile,
+      programs: places.programs,
     },
     onLost(message, restarting) {
       for (const window of BrowserWindow.getAllWindows()) window.webContents.send(CHANNELS.engineLost, message);

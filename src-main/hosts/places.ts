@@ -10,6 +10,12 @@ export interface Places {
   readonly engineProcessFile: string;
   readonly workerFile: string;
   readonly storeThreadFile: string;
+  /** What measures: programs that run outside, and the sources of the one that is compiled. */
+  readonly programs: {
+    readonly cpuChildFile: string;
+    readonly webgpuChildFile: string;
+    readonly cudaFolder: string;
+  };
 }
 
 export function programPlaces(): Places {
@@ -25,10 +31,15 @@ export function programPlaces(): Places {
     engineProcessFile: main('src-main/desktop/engine-process.ts', 'engine-process.js'),
     workerFile: outsideArchive(main('src-workers/worker.ts', 'worker.js')),
     storeThreadFile: outsideArchive(main('db/thread.ts', 'store-thread.js')),
+    programs: {
+      cpuChildFile: outsideArchive(main('src-workers/bench/cpu/child.ts', 'bench-cpu.js')),
+      webgpuChildFile: outsideArchive(main('src-workers/bench/webgpu/child.ts', 'bench-webgpu.js')),
+      cudaFolder: outsideArchive(join(root, 'src-workers/bench/cuda/sources')),
+    },
   };
 }
 
-/** Worker threads cannot start from inside an asar archive; the packager leaves these files beside it. */
+/** Threads and programs cannot start from inside an asar archive, nor compilers read there; the packager leaves these beside it. */
 function outsideArchive(file: string): string {
   return file.replace(`app.asar${sep}`, `app.asar.unpacked${sep}`);
 }

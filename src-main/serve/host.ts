@@ -25,6 +25,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     host: 'serve',
     workerFile: places.workerFile,
     storeThreadFile: places.storeThreadFile,
+    programs: places.programs,
   });
   if (!engine.ok) return engine;
   const token = options.token ?? process.env['LOCKSTEP_TOKEN'];

@@ -7,6 +7,7 @@ import type {
 } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import type { OrderedLengths } from '../../src-workers/sweep/ordered.ts';
@@ -16,7 +17,7 @@ import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
 import { deviceFilter, type RunView } from './run-view.ts';
 import { resolveLengths, type RunStudy } from './sweeps.ts';
-import { sha256, unpackLengths } from './workloads.ts';
+import { unpackLengths } from './workloads.ts';
 
 /** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
 
@@ -141,24 +142,6 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-export function lengthsDigest(lengths: Uint32Array): string {
-  return sha256(new Uint8Array(lengths.buffer, lengths.byteOffset, lengths.byteLength));
-}
-
-/** A plan as a run keeps it and a result file begins: with a digest in place of the lengths, which are drawn again. */
-export function planLine(plan: BenchPlan, source: PlanLine['source']): PlanLine {
-  const { workload } = plan;
-  return {
-    type: 'plan',
-    plan: {
-      ...plan,
-      workload: workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile },
-    },
-    lengthsDigest: workload && lengthsDigest(workload.lengths),
-    source,
-  };
-}
-
 /** The plan of a line, with its lengths drawn again; fails where they are not those that were measured. */
 export async function planOfLine(
   context: Context,
@@ -170,10 +153,11 @@ export async function planOfLine(
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
   const workload = await measuredWorkload(context, study, seed);
   if (!workload.ok) return workload;
-  if (lengthsDigest(workload.value.lengths) !== line.lengthsDigest)
+  const plan = { ...line.plan, workload: { ...workload.value, profile: line.plan.workload.profile } };
+  if (planLine(plan, null).lengthsDigest !== line.lengthsDigest)
     return fail(
       'conflict',
       `the units of ${line.plan.workload.label} are not those that were measured before: its file has changed or is gone. Start a new run`,
     );
-  return ok({ ...line.plan, workload: { ...workload.value, profile: line.plan.workload.profile } });
+  return ok(plan);
 }

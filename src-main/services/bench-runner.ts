@@ -130,8 +130,8 @@ export async function runProgram(
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
     const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
-    const lastWords = stderr.trim().split('\n').at(-1)!.trim();
-    return { kind: 'crashed', message: lastWords ? `${how}: ${shown(lastWords)}` : how };
+    const words = lastWords(stderr);
+    return { kind: 'crashed', message: words ? `${how}: ${shown(words)}` : how };
   } finally {
     signal.removeEventListener('abort', onAbort);
     clearTimeout(total);
@@ -149,6 +149,13 @@ function killGroup(child: ChildProcess, ownGroup: boolean, signal: NodeJS.Signal
   } catch {
     // Gone already.
   }
+}
+
+/** The line of standard error that says what went wrong: the last, or of a script that threw the error itself. */
+function lastWords(stderr: string): string {
+  const lines = stderr.trim().split('\n');
+  const thrown = /^Node\.js v/.test(lines.at(-1)!) ? lines.findLast((line) => /^\w*Error\b/.test(line)) : undefined;
+  return (thrown ?? lines.at(-1)!).trim();
 }
 
 const shown = (text: string): string =>

@@ -32,6 +32,7 @@ export function suiteCases(suite: Exclude<BenchSuite, 'designs'>, backend: Bench
     case 'launch-grid':
       return ok(launchGrid());
     case 'probes':
+      return ok(probes());
     case 'contention':
       return fail('unsupported', `suite ${suite}: not in this version yet`);
   }
@@ -58,6 +59,28 @@ function divergentLoops(): readonly CaseOf<'divergent-loops'>[] {
       parameters: { loops, divergentLanes, iterations: DIVERGENT_ITERATIONS },
     })),
   );
+}
+
+/** What Kim's model is made of: limits, residency, units, schedulers, caches and bandwidth. */
+const PROBES = [
+  'limits',
+  'resident-blocks',
+  'state-buffers',
+  'float-add',
+  'float-multiply',
+  'float-multiply-add',
+  'double-multiply-add',
+  'integer-add',
+  'integer-multiply-add',
+  'special',
+  'schedulers',
+  'cache-l1',
+  'cache-l2',
+  'bandwidth',
+] as const;
+
+function probes(): readonly CaseOf<'probe'>[] {
+  return PROBES.map((probe) => ({ id: probe, benchmark: 'probe' as const, parameters: { probe, arguments: {} } }));
 }
 
 /** The launch shapes of Table 2 of Hasan 2014 (doi:10.1007/978-3-662-44917-2_65). */

@@ -1,7 +1,14 @@
-import type { BenchBackend, BenchPlan } from '../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compileCuda, findNvcc, localArchitectures } from '../../src-workers/bench/cuda/compile.ts';
+import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
+import { cudaCommand, cudaListCommand } from '../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
-import { scriptProgram, type Program } from './bench-runner.ts';
+import type { BenchBackend, BenchPlan, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import type { MeasuringTarget } from '../contract/measuring.ts';
+import { runProgram, scriptProgram, type Program } from './bench-runner.ts';
 import type { Context } from './context.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
@@ -15,6 +22,11 @@ export interface MeasuringPrograms {
   readonly cudaFolder: string;
 }
 
+/** One object file: the kernels are small, but a busy machine is slow. */
+const COMPILE_LIMIT_MS = 300_000;
+/** Time a device has to say its name. */
+const ASK_LIMIT_MS = 30_000;
+
 export function targetBackend(target: string): Result<BenchBackend> {
   if (/^cuda:\d{1,2}$/.test(target)) return ok('cuda');
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
@@ -24,23 +36,160 @@ export function targetBackend(target: string): Result<BenchBackend> {
 
 /** Makes the program that measures a plan on a target, in a folder of its own. */
 export async function prepareProgram(
-  { programs }: Context,
+  context: Context,
   target: string,
   plan: BenchPlan,
   folder: string,
-  _signal: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Result<Program>> {
+  if (plan.backend === 'cuda') {
+    const objects = await context.pool.run('cudaFiles', { plan, folder }, signal).catch((error: unknown) => {
+      if (signal.aborted) return fail('cancelled', 'cancelled');
+      throw error;
+    });
+    if (!objects.ok) return objects;
+    const program = await compiledCuda(context.programs.cudaFolder, objects.value, signal);
+    return program.ok ? ok(cudaCommand(program.value, folder, Number(target.slice('cuda:'.length)))) : program;
+  }
+  return scriptWithPlan(context.programs, plan, folder);
+}
+
+async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, folder: string): Promise<Result<Program>> {
   try {
     await writePlanFolder(folder, plan);
   } catch (error) {
     return fail('storage', `the plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
-  switch (plan.backend) {
-    case 'cpu':
-      return ok(scriptProgram(programs.cpuChildFile, [folder], folder));
-    case 'webgpu':
-      return ok(scriptProgram(programs.webgpuChildFile, [folder], folder));
-    case 'cuda':
-      return fail('unsupported', `${target}: not in this version yet`);
+  return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
+}
+
+/** Path of the CUDA program, compiled where it is not in the cache. */
+async function compiledCuda(
+  sources: string,
+  objects: readonly CudaObject[],
+  signal?: AbortSignal,
+): Promise<Result<string>> {
+  const nvcc = await findNvcc(process.env);
+  if (!nvcc.ok) return nvcc;
+  const compiled = await compileCuda({
+    nvcc: nvcc.value,
+    sources,
+    objects,
+    architectures: await localArchitectures(),
+    cacheFolder: join(userCacheFolder(), 'cuda'),
+    timeLimitMs: COMPILE_LIMIT_MS,
+    signal,
+  });
+  return compiled.ok ? ok(compiled.value.program) : compiled;
+}
+
+/** The person's folder for what can be made again, by the customs of the platform. */
+function userCacheFolder(): string {
+  const home = homedir();
+  if (process.platform === 'win32')
+    return join(process.env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'), 'Lockstep', 'Cache');
+  if (process.platform === 'darwin') return join(home, 'Library', 'Caches', 'Lockstep');
+  return join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'lockstep');
+}
+
+/** Every device that the program names. */
+async function askDevices(program: Program): Promise<Result<readonly MeasuringDevice[]>> {
+  const devices: MeasuringDevice[] = [];
+  let lost: string | null = null;
+  const limits = { totalMs: ASK_LIMIT_MS, quietMs: () => ASK_LIMIT_MS };
+  const end = await runProgram(program, limits, new AbortController().signal, async (record) => {
+    if (record.type === 'device') devices.push(record);
+    if (record.type === 'lost') lost = record.message;
+    return ok(null);
+  });
+  if (devices.length > 0) return ok(devices);
+  if (lost !== null) return fail('not-found', lost);
+  switch (end.kind) {
+    case 'crashed':
+    case 'refused':
+      return fail('not-found', end.message);
+    case 'late':
+      return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
+    case 'ended':
+    case 'cancelled':
+      return fail('not-found', 'no device');
   }
+}
+
+/** A script asked for its device: by a plan without cases. */
+async function askScript(programs: MeasuringPrograms, backend: 'cpu' | 'webgpu'): Promise<Result<MeasuringDevice>> {
+  const folder = await mkdtemp(join(tmpdir(), 'lockstep-ask-'));
+  const plan: BenchPlan = {
+    format: 'lockstep-bench',
+    version: 1,
+    backend,
+    cases: [],
+    warmUps: 0,
+    repeats: 1,
+    seed: 1,
+    caseTimeLimitMs: ASK_LIMIT_MS,
+    workload: null,
+  };
+  try {
+    const program = await scriptWithPlan(programs, plan, folder);
+    const devices = program.ok ? await askDevices(program.value) : program;
+    return devices.ok ? ok(devices.value[0]!) : devices;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The CUDA devices of this machine; compiles the program that asks them where that was not done before. */
+export async function cudaTargets(programs: MeasuringPrograms): Promise<readonly MeasuringTarget[]> {
+  const program = await compiledCuda(programs.cudaFolder, [HOST_OBJECT]);
+  const devices = program.ok ? await askDevices(cudaListCommand(program.value)) : program;
+  if (devices.ok) return devices.value.map((device, at) => target(`cuda:${at}`, 'cuda', ok(device), ''));
+  const advice =
+    program.ok || program.error.code !== 'not-found'
+      ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
+      : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
+  return [target('cuda:0', 'cuda', devices, advice)];
+}
+
+export async function webgpuTarget(programs: MeasuringPrograms): Promise<MeasuringTarget> {
+  return target(
+    'webgpu',
+    'webgpu',
+    await askScript(programs, 'webgpu'),
+    'WebGPU under Node needs the optional package webgpu and a driver for Vulkan, Metal or Direct3D 12; a browser measures with its own GPU in the Measure view.',
+  );
+}
+
+export async function cpuTarget(programs: MeasuringPrograms): Promise<MeasuringTarget> {
+  return target('cpu', 'cpu', await askScript(programs, 'cpu'), '');
+}
+
+function target(id: string, backend: BenchBackend, device: Result<MeasuringDevice>, advice: string): MeasuringTarget {
+  return device.ok
+    ? { id, backend, available: true, label: device.value.name, device: device.value, advice: '' }
+    : { id, backend, available: false, label: device.error.message, device: null, advice };
+}
+
+/** All targets, asked once and remembered until they are to be asked again. */
+export function openTargets({ programs, host }: Context): (again: boolean) => Promise<readonly MeasuringTarget[]> {
+  let known: Promise<readonly MeasuringTarget[]> | null = null;
+  const ask = async (): Promise<readonly MeasuringTarget[]> => {
+    const [cuda, webgpu, cpu] = await Promise.all([cudaTargets(programs), webgpuTarget(programs), cpuTarget(programs)]);
+    const page: MeasuringTarget = {
+      id: PAGE_TARGET,
+      backend: 'webgpu',
+      available: host !== 'cli',
+      label: host === 'cli' ? 'the GPU of a page' : 'the GPU of this page',
+      device: null,
+      advice:
+        host === 'cli'
+          ? 'Open the desktop app or lockstep serve: its Measure view measures with the GPU of the page.'
+          : '',
+    };
+    return [...cuda, webgpu, page, cpu];
+  };
+  return (again) => {
+    if (again || !known) known = ask();
+    return known;
+  };
 }

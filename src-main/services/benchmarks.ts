@@ -12,10 +12,12 @@ import {
   designCases,
   measuredDeviceId,
   measuredWorkload,
-  planLine,
   planOfLine,
   type MeasuringInput,
 } from './bench-plans.ts';
+import { planLine } from '../../src-workers/bench/cuda/bundle.ts';
+import type { PlacedFile } from '../../src-workers/bench/cuda/plan.ts';
+import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { runProgram } from './bench-runner.ts';
 import { openSession, type MeasuringSession } from './bench-session.ts';
 import { suiteCases } from './bench-suites.ts';
@@ -43,7 +45,7 @@ const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 /** Programs that hang one after another with nothing measured in between. */
 const MAX_HANGS = 3;
 
-export interface PlannedMeasurement {
+interface PlannedMeasurement {
   readonly plan: BenchPlan;
   readonly request: MeasuringRequest;
   readonly view: RunView | null;
@@ -54,7 +56,7 @@ export interface PlannedMeasurement {
  * @param target as `bench.start` takes it
  * @param view the sweep, where the suite is `designs`
  */
-export async function planMeasurement(
+async function planMeasurement(
   context: Context,
   target: string,
   view: RunView | null,
@@ -95,7 +97,7 @@ export async function planMeasurement(
   });
 }
 
-export function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
+function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
   if (!view || request.deviceId === null) return null;
   return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
 }
@@ -107,10 +109,28 @@ export interface PageMeasurements {
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
 }
 
+export interface Bundle {
+  /** Of the archive that the files would make. */
+  readonly fileName: string;
+  readonly cases: number;
+  readonly files: readonly PlacedFile[];
+}
+
 export interface Benchmarks extends PageMeasurements {
+  /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
+  bundle(input: MeasuringInput): Promise<Result<Bundle>>;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
   /** Goes on with a run that stopped: only the cases that have no result are measured. */
   resume(run: RunRecord): Promise<Result<SweepHandle>>;
+}
+
+/** A bundle as one tar archive. */
+export function bundleArchive({
+  fileName,
+  files,
+}: Bundle): Result<{ readonly fileName: string; readonly bytes: Uint8Array }> {
+  const bytes = tarArchive(files);
+  return bytes.ok ? ok({ fileName, bytes: bytes.value }) : bytes;
 }
 
 /**
@@ -140,21 +160,37 @@ export function openBenchmarks(
     );
   };
 
+  const plan = async (target: string, input: MeasuringInput): Promise<Result<PlannedMeasurement>> => {
+    let view: RunView | null = null;
+    if (input.suite === 'designs' && input.runId !== undefined) {
+      const opened = await openRun(input.runId);
+      if (!opened.ok) return opened;
+      view = opened.value;
+    }
+    return planMeasurement(context, target, view, input);
+  };
+
   return {
-    async start({ target, ...input }) {
-      let view: RunView | null = null;
-      if (input.suite === 'designs' && input.runId !== undefined) {
-        const opened = await openRun(input.runId);
-        if (!opened.ok) return opened;
-        view = opened.value;
-      }
-      const planned = await planMeasurement(context, target, view, input);
+    async bundle(input) {
+      const planned = await plan('cuda:0', input);
       if (!planned.ok) return planned;
-      const { plan, request } = planned.value;
+      const files = await context.pool.run('bundle', {
+        plan: planned.value.plan,
+        sourcesFolder: context.programs.cudaFolder,
+        source: planSource(planned.value),
+      });
+      const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
+      const cases = planned.value.request.cases;
+      return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, files: files.value }) : files;
+    },
+    async start({ target, ...input }) {
+      const planned = await plan(target, input);
+      if (!planned.ok) return planned;
+      const { plan: wanted, request, view } = planned.value;
       const study: BenchRunStudy = {
         ...view?.study,
         measuring: { request, warnings: [] },
-        bench: planLine(plan, planSource(planned.value)),
+        bench: planLine(wanted, planSource(planned.value)),
       };
       const run = await context.store.createRun({
         kind: 'bench',
@@ -163,7 +199,7 @@ export function openBenchmarks(
         study,
         appVersion: APP_VERSION,
         modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
-        seed: plan.seed,
+        seed: wanted.seed,
         machine: {
           host: hostname(),
           platform: `${platform()} ${release()}`,
@@ -171,12 +207,12 @@ export function openBenchmarks(
           cores: cpus().length,
           node: process.version,
         },
-        enumeratedCount: plan.cases.length,
+        enumeratedCount: wanted.cases.length,
         devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
         axes: null,
       });
       if (!run.ok) return run;
-      return ok(execute(openSession(context, run.value, plan, request, [], saved), request));
+      return ok(execute(openSession(context, run.value, wanted, request, [], saved), request));
     },
     async resume(run) {
       const measuring = measuredRunStudy(run);
@@ -185,12 +221,12 @@ export function openBenchmarks(
       if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
       const study = line.value.plan.workload ? runStudy(run) : ok(null);
       if (!study.ok) return study;
-      const plan = await planOfLine(context, line.value, study.value, run.seed ?? 0);
-      if (!plan.ok) return plan;
+      const again = await planOfLine(context, line.value, study.value, run.seed ?? 0);
+      if (!again.ok) return again;
       const before = await context.store.listMeasurements(run.id);
       if (!before.ok) return before;
       const { request } = measuring.value;
-      return ok(execute(openSession(context, run, plan.value, request, before.value, saved), request));
+      return ok(execute(openSession(context, run, again.value, request, before.value, saved), request));
     },
     plan(runId) {
       const page = pageOf(runId);

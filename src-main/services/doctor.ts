@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, readFile, stat } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { findNvcc, nvccVersion } from '../../src-workers/bench/cuda/compile.ts';
 import type { DoctorCheck } from '../contract/api.ts';
+import { webgpuTarget, type MeasuringPrograms } from './bench-targets.ts';
 
 const COMMAND_TIMEOUT_MS = 5_000;
 
@@ -49,8 +51,30 @@ function check(
     : { id, label, state: 'ok', found, advice: '' };
 }
 
+async function cudaCompiler(): Promise<string | null> {
+  const nvcc = await findNvcc(process.env);
+  const version = nvcc.ok ? await nvccVersion(nvcc.value) : nvcc;
+  return nvcc.ok && version.ok ? `nvcc ${version.value} (${nvcc.value})` : null;
+}
+
+/** Caches of one core and of all, as Linux states them; empty where the system does not say. */
+async function cacheSizes(): Promise<string> {
+  const found: string[] = [];
+  for (let index = 0; index < 8; index += 1) {
+    const read = (name: string): Promise<string> =>
+      readFile(`/sys/devices/system/cpu/cpu0/cache/index${index}/${name}`, 'utf8').then((text) => text.trim());
+    try {
+      const [level, type, size] = [await read('level'), await read('type'), await read('size')];
+      if (type !== 'Instruction') found.push(`L${level} ${size.replace('K', ' KiB').replace('M', ' MiB')}`);
+    } catch {
+      break;
+    }
+  }
+  return found.join(', ');
+}
+
 /** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
-export async function doctorChecks(databaseFile: string): Promise<readonly DoctorCheck[]> {
+export async function doctorChecks(databaseFile: string, programs: MeasuringPrograms): Promise<readonly DoctorCheck[]> {
   const major = Number(process.versions.node.split('.')[0]);
   const node: DoctorCheck =
     major >= 22
@@ -78,16 +102,18 @@ export async function doctorChecks(databaseFile: string): Promise<readonly Docto
   const browser =
     process.env.LOCKSTEP_CHROMIUM ??
     (await findInPath(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge']));
-  const [nvcc, gpu] = await Promise.all([
-    firstLine('nvcc', ['--version'], /release/),
+  const [nvcc, gpu, webgpu, caches] = await Promise.all([
+    cudaCompiler(),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
+    webgpuTarget(programs),
+    cacheSizes(),
   ]);
   return [
     node,
     check(
       'processor',
       'Processor',
-      `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+      `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads${caches === '' ? '' : `, ${caches}`}, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
       '',
     ),
     check(
@@ -113,9 +139,17 @@ export async function doctorChecks(databaseFile: string): Promise<readonly Docto
       'nvcc',
       'CUDA compiler',
       nvcc,
-      'Install the CUDA toolkit and put nvcc in PATH to compile kernels here. Predictions do not need it.',
+      'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions do not.',
     ),
-    check('cuda', 'CUDA device', gpu, 'No NVIDIA device answers nvidia-smi. Predictions do not need one.'),
+    check(
+      'cuda',
+      'CUDA device',
+      gpu,
+      'No NVIDIA device answers nvidia-smi. Predictions need none; lockstep bench --bundle packs a measurement for a machine that has one.',
+    ),
+    webgpu.available
+      ? check('webgpu', 'WebGPU', `${webgpu.label}${webgpu.device?.driver ? ` (${webgpu.device.driver})` : ''}`, '')
+      : { id: 'webgpu', label: 'WebGPU', state: 'absent', found: `not found (${webgpu.label})`, advice: webgpu.advice },
   ];
 }
 

@@ -22,7 +22,7 @@ import {
   type ProcedureName,
 } from '../contract/procedures.ts';
 import { compareDevices, differences, diffRuns } from './compare.ts';
-import { openBenchmarks } from './benchmarks.ts';
+import { openBenchmarks, type Bundle } from './benchmarks.ts';
 import type { MeasuringPrograms } from './bench-targets.ts';
 import { openCatalogue } from './catalogue.ts';
 import type { Context, Handlers } from './context.ts';
@@ -72,6 +72,7 @@ export interface Engine {
   resumeRun(runId: number): Promise<Result<SweepHandle>>;
   simulate(input: ProcedureArguments<'simulations.start'>): Promise<Result<SweepHandle>>;
   measure(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
+  bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   close(): Promise<void>;
 }
 
@@ -240,7 +241,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         workers,
       });
     },
-    'app.doctor': async () => ok(await doctorChecks(databaseFile)),
+    'app.doctor': async () => ok(await doctorChecks(databaseFile, programs)),
     'settings.get': async ({ key }) => {
       const settings = await context.store.listSettings();
       return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;
@@ -532,6 +533,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     resumeRun,
     simulate,
     measure,
+    bundle: benchmarks.bundle,
     async call(name, input) {
       if (!Object.hasOwn(procedures, name))
         return fail('not-found', `got a call of "${String(name).slice(0, 80)}", expected a procedure of the contract`);

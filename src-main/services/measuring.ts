@@ -4,7 +4,7 @@ import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { StudyRecord } from '../contract/api.ts';
 import type { ProcedureArguments, ProcedureName } from '../contract/procedures.ts';
-import type { Benchmarks } from './benchmarks.ts';
+import { bundleArchive, type Benchmarks } from './benchmarks.ts';
 import {
   fitCalibration,
   getCalibration,
@@ -13,6 +13,7 @@ import {
   saveCalibration,
   studyWithProfile,
 } from './calibrations.ts';
+import { openTargets } from './bench-targets.ts';
 import type { Context, Handlers } from './context.ts';
 import { measuringDetail } from './measured.ts';
 import { compareMeasured } from './measured-compare.ts';
@@ -35,13 +36,14 @@ export function measuringHandlers(
   benchmarks: Benchmarks,
   { openRun, measure, saveStudy }: MeasuringEngine,
 ): Handlers<MeasuringProcedure> {
+  const targets = openTargets(context);
   const absent = async (): Promise<Result<never>> => fail('unsupported', 'measuring: not in this version yet');
   const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
     const measured = await openMeasuredSweep(context, id, openRun);
     return measured.ok ? fitCalibration(context, measured.value) : measured;
   };
   return {
-    'bench.targets': absent,
+    'bench.targets': async ({ again }) => ok(await targets(again)),
     'bench.start': async (input) => {
       const handle = await measure(input);
       return handle.ok ? ok({ runId: handle.value.runId }) : handle;
@@ -56,7 +58,10 @@ export function measuringHandlers(
       }
       return benchmarks.record(id, known);
     },
-    'bench.bundle': absent,
+    'bench.bundle': async (input) => {
+      const bundle = await benchmarks.bundle(input);
+      return bundle.ok ? bundleArchive(bundle.value) : bundle;
+    },
     'bench.detail': async ({ id }) => {
       const run = await context.store.getRun(id);
       return run.ok ? measuringDetail(context, run.value) : run;

@@ -1,0 +1,387 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { parseJson } from '../contract/json.ts';
+import type {
+  BenchSuite,
+  MeasuredCase,
+  MeasuringComparison,
+  MeasuringDetail,
+  MeasuringTarget,
+  SavedProfile,
+} from '../contract/measuring.ts';
+import { parseStudy, validate } from '../contract/parse.ts';
+import { procedures, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
+import { bundleArchive } from '../services/benchmarks.ts';
+import { studyWithProfile } from '../services/calibrations.ts';
+import type { Engine } from '../services/engine.ts';
+import { followRun, runId } from './follow.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
+
+/** Measuring from the command line: run, list, compare, pack, calibrate. */
+
+export interface BenchOptions {
+  readonly json?: boolean;
+  readonly target?: string;
+  readonly top?: number;
+  readonly random?: number;
+  readonly spread?: number;
+  readonly design?: readonly number[];
+  readonly device?: string;
+  readonly suite?: BenchSuite;
+  readonly repeats?: number;
+  readonly warmUps?: number;
+  readonly caseLimit?: number;
+  readonly list?: boolean;
+  readonly compare?: boolean;
+  readonly profile?: number;
+  readonly bundle?: string;
+}
+
+const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`;
+const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
+
+async function called<Name extends ProcedureName>(
+  engine: Engine,
+  name: Name,
+  input: unknown,
+): Promise<Result<ProcedureOutput<Name>>> {
+  return (await engine.call(name, input)) as Result<ProcedureOutput<Name>>;
+}
+
+const usage = (message: string): Failure => ({ code: 'bad-input', message });
+
+/** What the options ask to be measured, but for the target. */
+function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
+  const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
+  if (chosen.length > 1)
+    return fail('bad-input', `bench: got ${chosen.map((name) => `--${name}`).join(' and ')}, expected one of them`);
+  if (options.suite !== undefined && (run !== undefined || chosen.length > 0))
+    return fail('bad-input', 'bench: a suite measures the device itself; expected neither a run nor designs');
+  const more = {
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
+    ...(options.repeats === undefined ? {} : { repeats: options.repeats }),
+    ...(options.warmUps === undefined ? {} : { warmUps: options.warmUps }),
+    ...(options.caseLimit === undefined ? {} : { caseTimeLimitMs: options.caseLimit * 1000 }),
+  };
+  if (options.suite !== undefined) return ok({ suite: options.suite, ...more });
+  if (run === undefined) return fail('bad-input', 'bench: got neither a run nor --suite, expected one of them');
+  const id = runId(run);
+  if (!id.ok) return id;
+  const { top, random, spread, design } = options;
+  return ok({
+    runId: id.value,
+    ...more,
+    ...(top === undefined ? {} : { choose: 'best', count: top }),
+    ...(random === undefined ? {} : { choose: 'random', count: random }),
+    ...(spread === undefined ? {} : { choose: 'spread', count: spread }),
+    ...(design === undefined ? {} : { choose: 'named', designs: design }),
+  });
+}
+
+export async function benchCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string | undefined,
+  options: BenchOptions,
+): Promise<number> {
+  if (options.list) return listTargets(engine, terminal, options);
+  if (options.compare) return compareMeasurement(engine, terminal, run, options);
+  const input = measuringInput(run, options);
+  if (!input.ok) return reportFailure(terminal, input.error, true);
+  if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
+  if (options.target === undefined)
+    return reportFailure(terminal, usage('bench: got no --target, expected cuda:0, webgpu or cpu'), true);
+  const start = validate(procedures['bench.start'].input, { target: options.target, ...input.value }, 'bench');
+  if (!start.ok) return reportFailure(terminal, start.error, true);
+  const done = await followRun(engine, terminal, 'Measuring', () => engine.measure(start.value));
+  return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
+}
+
+function plainCase({ case: one, label, designIndex, predictedMs, measured, correct, failure, values }: MeasuredCase) {
+  return {
+    id: one.id,
+    label,
+    designIndex,
+    predictedMs,
+    medianMs: measured?.medianMs ?? null,
+    lowMs: measured?.lowMs ?? null,
+    highMs: measured?.highMs ?? null,
+    repeats: measured?.repeats ?? 0,
+    timesMs: measured?.timesMs ?? [],
+    correct,
+    failure,
+    values,
+  };
+}
+
+/** Prints what a run measured. Exit status 1 where nothing in it can be used. */
+export async function reportMeasurement(
+  engine: Engine,
+  terminal: Terminal,
+  id: number,
+  options: { readonly json?: boolean },
+): Promise<number> {
+  const detail = await called(engine, 'bench.detail', { id });
+  if (!detail.ok) return reportFailure(terminal, detail.error);
+  const { request, device, cases, warnings } = detail.value;
+  const failed = cases.filter((one) => one.failure !== null).length;
+  if (options.json)
+    printJson(terminal, {
+      runId: id,
+      sourceRunId: request.sourceRunId,
+      target: request.target,
+      device,
+      cases: cases.map(plainCase),
+      failed,
+      warnings,
+    });
+  else printMeasurement(terminal, detail.value, failed);
+  return failed < cases.length ? EXIT_OK : EXIT_FAILED;
+}
+
+function printMeasurement(
+  terminal: Terminal,
+  { runId: id, device, cases, warnings }: MeasuringDetail,
+  failed: number,
+): void {
+  const where = device ? ` on ${device.name}` : '';
+  terminal.out(`Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.\n`);
+  const predicted = cases.some((one) => one.predictedMs !== null);
+  printTable(
+    terminal,
+    ['case', ...(predicted ? ['predicted, ms'] : []), 'median, ms', 'low', 'high', 'repeats', ''],
+    cases.map((one) => [
+      one.label,
+      ...(predicted ? [ms(one.predictedMs)] : []),
+      ms(one.measured?.medianMs ?? null),
+      ms(one.measured?.lowMs ?? null),
+      ms(one.measured?.highMs ?? null),
+      one.measured?.repeats ?? 0,
+      one.failure ?? valuesText(one.values),
+    ]),
+  );
+  for (const warning of warnings) terminal.out(`${warning}\n`);
+}
+
+/** Values that are one number each; lists are in the JSON. */
+function valuesText(values: MeasuredCase['values']): string {
+  return Object.entries(values)
+    .flatMap(([name, value]) => (typeof value === 'number' ? [`${name} ${Number(value.toPrecision(5))}`] : []))
+    .join(', ');
+}
+
+async function listTargets(engine: Engine, terminal: Terminal, options: BenchOptions): Promise<number> {
+  const targets = await called(engine, 'bench.targets', {});
+  if (!targets.ok) return reportFailure(terminal, targets.error);
+  if (options.json) {
+    printJson(terminal, { targets: targets.value });
+    return EXIT_OK;
+  }
+  for (const target of targets.value) printTarget(terminal, target);
+  return EXIT_OK;
+}
+
+function printTarget(terminal: Terminal, { id, available, label, advice }: MeasuringTarget): void {
+  terminal.out(`${available ? 'ok     ' : 'absent '} ${id.padEnd(12)} ${label}\n`);
+  if (advice) terminal.out(`${' '.repeat(21)}${advice}\n`);
+}
+
+async function compareMeasurement(
+  engine: Engine,
+  terminal: Terminal,
+  run: string | undefined,
+  options: BenchOptions,
+): Promise<number> {
+  const id = runId(run ?? '');
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const profile = options.profile === undefined ? {} : { profileId: options.profile };
+  const compared = await called(engine, 'bench.compare', { id: id.value, ...profile });
+  if (!compared.ok) return reportFailure(terminal, compared.error);
+  if (options.json) printJson(terminal, compared.value);
+  else printComparison(terminal, compared.value);
+  return EXIT_OK;
+}
+
+function printComparison(terminal: Terminal, found: MeasuringComparison): void {
+  const basis = found.basis === 'prediction' ? 'predicted' : `predicted with the calibration "${found.basis.name}"`;
+  terminal.out(
+    `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.\n`,
+  );
+  printTable(
+    terminal,
+    [
+      'measured',
+      'predicted',
+      'threads/unit',
+      'units/thread',
+      'balancing',
+      'block',
+      'grid',
+      'median, ms',
+      'predicted, ms',
+      'residual',
+    ],
+    found.designs.map((one) => [
+      one.measuredRank,
+      one.predictedRank,
+      one.design.threadsPerUnit,
+      one.design.unitsPerThread,
+      one.design.balancing + (one.design.loop === 'flattened' ? ', flattened' : ''),
+      one.design.blockThreads,
+      one.design.gridBlocks,
+      ms(one.medianMs),
+      ms(one.predictedMs),
+      percent(Math.expm1(one.residual)),
+    ]),
+  );
+  terminal.out(
+    `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.\n`,
+  );
+  terminal.out(`Rank correlation: ${found.spearman.toFixed(3)} (Spearman), ${found.kendall.toFixed(3)} (Kendall).\n`);
+  for (const [at, { k, fraction }] of found.regret.entries()) {
+    const random = found.randomEquivalent[at]?.measurements;
+    const instead =
+      random === undefined ? '' : `; ${Number(random.toPrecision(3))} random ones find as good a one on average`;
+    terminal.out(`Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.\n`);
+  }
+  for (const warning of found.warnings) terminal.out(`${warning}\n`);
+}
+
+async function packBundle(
+  engine: Engine,
+  terminal: Terminal,
+  input: object,
+  path: string,
+  options: BenchOptions,
+): Promise<number> {
+  const checked = validate(procedures['bench.bundle'].input, input, 'bench');
+  if (!checked.ok) return reportFailure(terminal, checked.error, true);
+  const bundle = await engine.bundle(checked.value);
+  if (!bundle.ok) return reportFailure(terminal, bundle.error);
+  const { files, cases } = bundle.value;
+  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  try {
+    if (/\.tar$/i.test(path)) {
+      const archive = bundleArchive(bundle.value);
+      if (!archive.ok) return reportFailure(terminal, archive.error);
+      await writeFile(path, archive.value.bytes);
+    } else {
+      if (await stat(join(path, 'plan.jsonl')).catch(() => null))
+        return reportFailure(terminal, {
+          code: 'conflict',
+          message: `${path}: holds a bundle already; expected a new folder`,
+        });
+      for (const file of files) {
+        await mkdir(dirname(join(path, file.path)), { recursive: true });
+        await writeFile(join(path, file.path), file.bytes, { mode: file.executable ? 0o755 : 0o644 });
+      }
+    }
+  } catch (error) {
+    return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${reasonOf(error)})` });
+  }
+  if (options.json) printJson(terminal, { path, cases, files: files.map((file) => file.path), bytes });
+  else
+    terminal.out(
+      `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.\n`,
+    );
+  return EXIT_OK;
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+
+interface CalibrateOptions {
+  readonly json?: boolean;
+  readonly name?: string;
+  readonly into?: string;
+}
+
+/** Fits a device's parameters to the designs that a run measured. */
+export async function calibrateCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: CalibrateOptions,
+): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  let saved: SavedProfile | null = null;
+  let profile: Result<CalibrationProfile>;
+  if (options.name === undefined) profile = await called(engine, 'calibration.fit', { id: id.value });
+  else {
+    const kept = await called(engine, 'calibration.save', { id: id.value, name: options.name });
+    if (kept.ok) saved = kept.value;
+    profile = kept.ok ? ok(kept.value.profile) : kept;
+  }
+  if (!profile.ok) return reportFailure(terminal, profile.error);
+  if (options.into !== undefined) {
+    const written = await writeIntoStudy(options.into, profile.value);
+    if (!written.ok) return reportFailure(terminal, written.error);
+  }
+  if (options.json)
+    printJson(terminal, {
+      id: saved?.id ?? null,
+      name: saved?.name ?? null,
+      study: options.into ?? null,
+      profile: profile.value,
+    });
+  else printProfile(terminal, profile.value, saved, options.into ?? null);
+  return EXIT_OK;
+}
+
+/** Changes what the calibration found and leaves the rest of the file as the person wrote it. */
+async function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
+  try {
+    const text = await readFile(file, 'utf8');
+    const before = parseStudy(text, file);
+    if (!before.ok) return before;
+    const after = studyWithProfile(before.value, profile.deviceId, profile);
+    if (!after.ok) return after;
+    const raw = parseJson(text, file);
+    if (!raw.ok) return raw;
+    const { kernel, pipeline } = after.value;
+    const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
+    const written = raw.value as Readonly<Record<string, object>>;
+    const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
+    const study = { ...written, kernel: { ...written.kernel, ...found }, pipeline };
+    await writeFile(file, `${JSON.stringify(study, null, 2)}\n`);
+    return ok(null);
+  } catch (error) {
+    return fail('storage', `${file}: cannot be read or written (${reasonOf(error)})`);
+  }
+}
+
+function printProfile(
+  terminal: Terminal,
+  profile: CalibrationProfile,
+  saved: SavedProfile | null,
+  into: string | null,
+): void {
+  const { parameters, identified, fit, heldOut, before } = profile;
+  terminal.out(`${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.\n`);
+  printTable(
+    terminal,
+    ['parameter', 'value', '±', ''],
+    Object.entries(parameters).map(([name, value]) => {
+      const { standardError, held } = identified[name as keyof typeof identified];
+      return [
+        name,
+        value === null ? '–' : String(Number(value.toPrecision(4))),
+        standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
+        held ? 'kept: the designs do not tell it' : '',
+      ];
+    }),
+  );
+  const error = (figures: { readonly medianError: number; readonly p95Error: number }): string =>
+    `median ${percent(figures.medianError)}, 95th percentile ${percent(figures.p95Error)}`;
+  terminal.out(`Error before: ${error(before)}. Fitted: ${error(fit)}.\n`);
+  terminal.out(
+    heldOut
+      ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.\n`
+      : 'Too few designs to hold any out of the fit: how well it predicts others is not known.\n',
+  );
+  if (saved) terminal.out(`Kept as calibration ${saved.id}, "${saved.name}".\n`);
+  if (into !== null) terminal.out(`Wrote the parameters into ${into}.\n`);
+}
