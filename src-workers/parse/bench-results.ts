@@ -34,7 +34,7 @@ type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
 
 /** One attempt at a case. */
 interface Attempt {
-  readonly session: number;
+  session: number;
   readonly warmUpMs: number[];
   readonly timesMs: number[];
   readonly clocksMhz: number[];
@@ -90,7 +90,10 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       const goesOn =
         before?.failure === null &&
         (before.last === null || (before.session === session && !(sample && isAgain(before.last, sample))));
-      if (before && goesOn) return before;
+      if (before && goesOn) {
+        before.session = session;
+        return before;
+      }
       if (before) again.add(id);
       const attempt = newAttempt(session);
       attempts.set(id, attempt);
@@ -145,8 +148,9 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
           return;
         }
         case 'check':
-          attempt.correct = record.correct;
-          attempt.checkMessage = record.correct ? '' : record.message;
+          // Wrong once is wrong, however many results are checked.
+          attempt.correct = record.correct && attempt.correct !== false;
+          if (!record.correct) attempt.checkMessage ||= record.message;
           return;
         case 'values':
           attempt.values = { ...attempt.values, ...record.values };

@@ -78,7 +78,11 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const field = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < INVALID_TIME;
-const got = (value: unknown): string => shown(value === undefined ? 'nothing' : (JSON.stringify(value) ?? 'nothing'));
+function got(value: unknown): string {
+  if (typeof value === 'string') return shown(value);
+  const json = value === undefined ? 'nothing' : JSON.stringify(value);
+  return json.length <= 40 ? json : `${json.slice(0, 37)}…`;
+}
 
 /**
  * Reads a cache file or a T4 results file (schemas 1.0.0) of github.com/KernelTuner/kernel_tuner, every configuration with every

@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
+
+const PLAN: PlanLine = {
+  type: 'plan',
+  plan: {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'cuda',
+    cases: [1, 2, 4].map((cores) => ({
+      id: `stream-${cores}`,
+      benchmark: 'stream',
+      parameters: { cores, bytesPerCore: 1024 },
+    })),
+    warmUps: 1,
+    repeats: 3,
+    seed: 7,
+    caseTimeLimitMs: 1000,
+    workload: null,
+  },
+  lengthsDigest: null,
+  source: null,
+};
+const DEVICE: MeasuringDevice = {
+  type: 'device',
+  backend: 'cuda',
+  name: 'Test GPU',
+  fingerprint: 'Test GPU, driver 1',
+  driver: '1',
+  versions: { nvcc: '13.0' },
+  threadGroupWidth: 32,
+  multiprocessors: 4,
+  clockMhz: 1000,
+  timer: 'device',
+  properties: {},
+};
+const DONE: BenchRecord = { type: 'done', elapsedMs: 12 };
+
+function samples(id: string, timesNs: readonly number[], warmUpNs: readonly number[] = [9e6]): BenchRecord[] {
+  const one = (timeNs: number, repeat: number, warmUp: boolean): BenchRecord => ({
+    type: 'sample',
+    case: id,
+    repeat,
+    warmUp,
+    timeNs,
+    clockMhz: 1400 + repeat,
+  });
+  return [...warmUpNs.map((time, at) => one(time, at, true)), ...timesNs.map((time, at) => one(time, at, false))];
+}
+const check = (id: string, correct = true, message = ''): BenchRecord => ({
+  type: 'check',
+  case: id,
+  correct,
+  message,
+});
+const whole = (): unknown[] => [
+  PLAN,
+  DEVICE,
+  ...PLAN.plan.cases.flatMap(({ id }) => [...samples(id, [1e6, 2e6, 3e6]), check(id)]),
+  DONE,
+];
+const read = (lines: readonly unknown[], end = '\n') =>
+  parseBenchResults(
+    new TextEncoder().encode(
+      lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') + end,
+    ),
+    'results.jsonl',
+  );
+const ids = (cases: readonly { readonly case: { readonly id: string } }[]) => cases.map((one) => one.case.id);
+
+describe('a whole file', () => {
+  it('gives every case with every number', async () => {
+    const results = unwrap(await read(whole()));
+    expect(results.warnings).toEqual([]);
+    expect(results).toMatchObject({ device: DEVICE, done: true, elapsedMs: 12 });
+    expect(results.plan).toEqual(PLAN);
+    expect(results.cases).toEqual(
+      PLAN.plan.cases.map((one) => ({
+        case: one,
+        timesMs: [1, 2, 3],
+        warmUpMs: [9],
+        clockMhz: 1401,
+        compiled: null,
+        correct: true,
+        checkMessage: '',
+        failure: null,
+        values: {},
+      })),
+    );
+  });
+
+  it('keeps what a compiler says before the device is asked, values, and why a case failed or is wrong', async () => {
+    const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
+    const { cases } = unwrap(
+      await read([
+        PLAN,
+        { type: 'compiled', case: 'stream-1', ...compiled },
+        { type: 'failed', case: 'stream-4', message: 'out of memory' },
+        DEVICE,
+        ...samples('stream-1', [1e6, 2e6, 3e6]),
+        check('stream-1', false, 'unit 3: got 1, expected 2'),
+        check('stream-1'),
+        ...samples('stream-2', [1e6, 2e6, 3e6]),
+        { type: 'values', case: 'stream-2', values: { bandwidthGbS: 80, perCore: [1, 2] } },
+        DONE,
+      ]),
+    );
+    expect(ids(cases)).toEqual(['stream-1', 'stream-2', 'stream-4']);
+    expect(cases[0]).toMatchObject({ compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' });
+    expect(cases[1]!.values).toEqual({ bandwidthGbS: 80, perCore: [1, 2] });
+    expect(cases[2]).toMatchObject({ failure: 'out of memory', timesMs: [] });
+  });
+});
+
+describe('a file that stopped', () => {
+  it('gives the cases it has and says that it was interrupted', async () => {
+    const { cases, warnings, done } = unwrap(await read(whole().slice(0, 7)));
+    expect(done).toBe(false);
+    expect(ids(cases)).toEqual(['stream-1']);
+    expect(warnings).toEqual(['The measurement was interrupted: the file has 1 of 3 cases.']);
+  });
+
+  it('leaves out a last line that is cut off', async () => {
+    const { cases, warnings } = unwrap(await read([...whole().slice(0, 9), '{"type":"sample","case":"str'], ''));
+    expect(ids(cases)).toEqual(['stream-1', 'stream-2']);
+    expect(warnings[0]).toBe('Line 10 is cut off and was left out.');
+    expect(warnings).toContain('Fewer than 3 repeats: stream-2.');
+  });
+
+  it('takes the later of two measurements of a case, and goes on in a line that was cut off', async () => {
+    const first = [PLAN, DEVICE, ...samples('stream-1', [1e6, 2e6])];
+    const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
+    const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
+    const { cases, warnings } = unwrap(await read([...first, cut, ...again, DONE]));
+    expect(cases[0]!.timesMs).toEqual([4, 5, 6]);
+    expect(cases[0]!.warmUpMs).toEqual([9]);
+    expect(warnings).toEqual([
+      'Line 6 begins with a record that is cut off and was left out.',
+      'Measured more than once, of which the last counts: stream-1.',
+      'The file has 1 of 3 cases.',
+    ]);
+  });
+
+  it('tells a case measured twice in one session by its repeats', async () => {
+    const { cases, warnings } = unwrap(
+      await read([
+        PLAN,
+        DEVICE,
+        ...samples('stream-1', [1e6, 2e6, 3e6]),
+        ...samples('stream-1', [7e6, 8e6, 9e6]),
+        DONE,
+      ]),
+    );
+    expect(cases[0]!.timesMs).toEqual([7, 8, 9]);
+    expect(warnings[0]).toMatch(/^Measured more than once/);
+  });
+
+  it('takes a success after a failure, and says that the device was lost', async () => {
+    const { cases, warnings } = unwrap(
+      await read([
+        PLAN,
+        DEVICE,
+        { type: 'failed', case: 'stream-1', message: 'late' },
+        { type: 'lost', message: 'fell off the bus' },
+        DEVICE,
+        ...samples('stream-1', [1e6, 2e6, 3e6]),
+        DONE,
+      ]),
+    );
+    expect(cases[0]).toMatchObject({ failure: null, timesMs: [1, 2, 3] });
+    expect(warnings).toContain('The device was lost: fell off the bus.');
+  });
+});
+
+describe('what does not belong', () => {
+  it('leaves out records of types and cases that are not known, and says so', async () => {
+    const { cases, warnings } = unwrap(
+      await read([
+        ...whole().slice(0, -1),
+        { type: 'weather' },
+        { type: 'weather' },
+        ...samples('stream-9', [1]),
+        DONE,
+      ]),
+    );
+    expect(cases).toHaveLength(3);
+    expect(warnings).toEqual([
+      'Records of cases that are not in the plan were left out: stream-9.',
+      '2 records of type "weather", which this version does not know, were left out.',
+    ]);
+  });
+
+  const otherDevice = { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' };
+  const otherPlan = { ...PLAN, plan: { ...PLAN.plan, seed: 8 } };
+  it.each<[string, readonly unknown[], string]>([
+    ['an empty file', [], 'results.jsonl: the file is empty; expected a plan and its results'],
+    ['no plan', [DEVICE], 'results.jsonl, line 1: a record of type "device"; expected the plan first'],
+    ['no record', ['[]'], 'results.jsonl, line 1: "[]"; expected the plan first'],
+    ['text', ['hello'], 'results.jsonl, line 1: "hello"; expected a JSON object'],
+    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'results.jsonl, line 3: "hello"; expected a JSON object'],
+    [
+      'a sample before the device',
+      [PLAN, ...samples('stream-1', [1])],
+      'results.jsonl, line 2: a record of type "sample" before the device; expected the device first',
+    ],
+    [
+      'a negative time',
+      [PLAN, DEVICE, ...samples('stream-1', [1, -1])],
+      'results.jsonl, line 5: timeNs: got -1, expected a number ≥ 0',
+    ],
+    [
+      'another device in the middle',
+      [...whole(), otherDevice],
+      'results.jsonl, line 19: device "Other, driver 2" after "Test GPU, driver 1"; expected the results of one device and driver',
+    ],
+    [
+      'another plan in the middle',
+      [...whole(), otherPlan],
+      'results.jsonl, line 19: another plan than that of line 1; expected the results of one plan',
+    ],
+    [
+      'a plan of another version',
+      [{ ...PLAN, plan: { ...PLAN.plan, version: 2 } }],
+      'results.jsonl, line 1: plan.version: got 2, expected 1, the only version there is',
+    ],
+    [
+      'a case given twice',
+      [{ ...PLAN, plan: { ...PLAN.plan, cases: [PLAN.plan.cases[0], PLAN.plan.cases[0]] } }],
+      'results.jsonl, line 1: plan.cases.1.id: got "stream-1" again, expected each case once',
+    ],
+  ])('refuses %s', async (_what, lines, message) => {
+    const results = await read(lines);
+    expect(results.ok ? results.value : results.error.message).toBe(message);
+  });
+});

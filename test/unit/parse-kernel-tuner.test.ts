@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CaseResult } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
+import { unpacked } from '../../src-workers/parse/unpack.ts';
+
+const read = (text: string) => parseKernelTuner(new TextEncoder().encode(text), 'k.json', 'from-name');
+const published = async (name: string) => {
+  const file = readFileSync(new URL(`../data/kernel-tuner/convolution-${name}.json.gz`, import.meta.url));
+  return unwrap(await parseKernelTuner(unwrap(await unpacked(file, name)), name, 'convolution'));
+};
+const parametersOf = ({ case: one }: CaseResult) => (one.benchmark === 'external' ? one.parameters : null);
+const configurations = (cases: readonly CaseResult[]) => cases.map((one) => parametersOf(one)?.configuration);
+const cache = (...entries: readonly object[]): string =>
+  JSON.stringify({
+    device_name: 'GPU',
+    kernel_name: 'k',
+    tune_params_keys: ['a', 'b'],
+    cache: Object.fromEntries(entries.map((entry, at) => [`${at}`, { a: at, b: 'x', ...entry }])),
+  });
+
+describe('published search spaces', () => {
+  it('reads a cache: every configuration, every repeat, every failure', async () => {
+    const file = await published('A100');
+    expect(file).toMatchObject({
+      format: 'cache',
+      kernel: 'convolution_kernel',
+      deviceName: 'NVIDIA A100-PCIE-40GB',
+      devices: null,
+      warnings: [],
+    });
+    expect(file.head).toMatchObject({ problem_size: [4096, 4096], objective: 'time' });
+    expect(file.cases).toHaveLength(245);
+    const failed = file.cases.filter((one) => one.failure !== null);
+    expect(Object.groupBy(failed, (one) => one.failure!)).toMatchObject({
+      'CompilationFailedConfig: did not compile': { length: 2 },
+      'RuntimeFailedConfig: failed when it ran': { length: 3 },
+    });
+    for (const one of file.cases) {
+      expect(one.timesMs).toHaveLength(one.failure === null ? 32 : 0);
+      // The file's own `time` is the mean of its repeats.
+      if (one.failure === null) {
+        const mean = one.timesMs.reduce((sum, time) => sum + time, 0) / 32;
+        expect(Math.abs(mean - (one.values.time as number))).toBeLessThanOrEqual(32 * Number.EPSILON * mean);
+      }
+    }
+    expect(file.cases[0]!.timesMs.slice(0, 2)).toEqual([3.976191997528076, 3.8789119720458984]);
+    expect(parametersOf(file.cases[0]!)!.configuration).toEqual({
+      block_size_x: 16,
+      block_size_y: 1,
+      tile_size_x: 1,
+      tile_size_y: 1,
+      read_only: 0,
+      use_padding: 0,
+      use_shmem: 0,
+      use_cmem: 1,
+      filter_height: 15,
+      filter_width: 15,
+    });
+    expect(Object.keys(file.cases[0]!.values)).toContain('GFLOP/s');
+  });
+
+  it('finds the same in the T4 file of the same measurements', async () => {
+    const [first, second] = [await published('A100'), await published('A100_T4')];
+    expect(second).toMatchObject({ format: 't4', kernel: null, deviceName: null, warnings: [] });
+    expect(configurations(second.cases)).toEqual(configurations(first.cases));
+    expect(second.cases.map((one) => one.timesMs)).toEqual(first.cases.map((one) => one.timesMs));
+    expect(second.cases.map((one) => one.failure)).toEqual(first.cases.map((one) => one.failure));
+    // T4's `correctness: 1` says only that there is a time.
+    expect(new Set(second.cases.map((one) => one.correct))).toEqual(new Set([null]));
+    expect(second.cases[0]!.values.compilation_time).toBe(918.5990339610726);
+    expect(parametersOf(second.cases[0]!)!.kernel).toBe('convolution');
+  });
+
+  it('reads a cache without its closing brackets and without a device', async () => {
+    const file = await published('MI250X');
+    expect(file.deviceName).toBeNull();
+    expect(file.cases).toHaveLength(146);
+    expect(file.cases.every((one) => one.timesMs.length === 32)).toBe(true);
+    expect(file.warnings).toEqual([
+      'The file lacks its closing brackets, as caches of a stopped run do; 146 configurations were read.',
+    ]);
+  });
+});
+
+describe('a cache', () => {
+  it('says why a configuration has no time, however the file says it', async () => {
+    const text = cache(
+      { time: 1e20 },
+      { time: 'InvalidConfig' },
+      { time: { __error__: 'RuntimeFailedConfig' } },
+      { __error__: 'CompilationFailedConfig' },
+      { time: 'SomethingNew' },
+      { time: 1, times: [1, 1e20] },
+      { time: -1 },
+      {},
+    );
+    // What Python writes for a float that is none.
+    const file = unwrap(await read(text.replace('"time":-1', '"time":NaN, "note":"NaN \\"Infinity"')));
+    expect(file.cases.map((one) => one.failure)).toEqual([
+      'invalid: its time is written as 1e20',
+      'InvalidConfig: refused by a restriction, or more than the device allows',
+      'RuntimeFailedConfig: failed when it ran',
+      'CompilationFailedConfig: did not compile',
+      'SomethingNew',
+      'a time of 100000000000000000000; expected a number ≥ 0',
+      'a time of null; expected a number ≥ 0',
+      'the file gives no time for it',
+    ]);
+    expect(
+      file.cases.every((one) => one.timesMs.length === 0 && !('time' in one.values && one.values.time === 1e20)),
+    ).toBe(true);
+  });
+
+  it('takes the one time where there are no repeats, and says so', async () => {
+    const file = unwrap(await read(cache({ time: 2.5 }, { time: 3, times: [] }, { time: 4, times: [4, 4] })));
+    expect(file.cases.map((one) => one.timesMs)).toEqual([[2.5], [3], [4, 4]]);
+    expect(file.warnings).toEqual(['2 configurations give one time and no repeats.']);
+  });
+
+  it('can end anywhere after its head', async () => {
+    const text = cache({ time: 1, times: [1, 2] }, { time: 2, times: [2, 3] });
+    const from = text.indexOf('"cache"') + '"cache":{"0":'.length;
+    for (let end = from; end < text.length; end++) {
+      const file = await read(text.slice(0, end));
+      // The first entry ends where its bracket does.
+      const first = text.indexOf('}', from) + 1;
+      if (end < first) expect(file.ok).toBe(false);
+      else
+        expect(unwrap(file).cases.map((one) => one.timesMs)).toEqual(
+          [
+            [1, 2],
+            [2, 3],
+          ].slice(0, unwrap(file).cases.length),
+        );
+    }
+    expect(unwrap(await read(text)).warnings).toEqual([]);
+  });
+
+  it('takes names of parameters from tune_params where there are no keys', async () => {
+    const file = unwrap(await read('{"tune_params":{"x":[1]},"cache":{"1":{"x":1,"time":2,"GFLOP/s":3}}}'));
+    expect(configurations(file.cases)).toEqual([{ x: 1 }]);
+    expect(file.cases[0]!.values).toEqual({ time: 2, 'GFLOP/s': 3 });
+  });
+});
+
+describe('T4 results', () => {
+  const t4 = (result: object, metadata: object = {}): string =>
+    JSON.stringify({ results: [{ configuration: { a: 1 }, ...result }], metadata, schema_version: '1.0.0' });
+  it.each([
+    ['ms', 5],
+    ['s', 5000],
+    ['us', 0.005],
+    ['miliseconds', 5],
+  ])('reads times in %s', async (unit, expected) => {
+    const measurements = [{ name: 'time', value: 5, unit }];
+    expect(unwrap(await read(t4({ measurements }))).cases[0]!.timesMs).toEqual([expected]);
+    const byFile = t4(
+      { times: { runtimes: [5] }, measurements: [{ name: 'time', value: 5, unit: '' }] },
+      { timeunit: unit },
+    );
+    expect(unwrap(await read(byFile)).cases[0]!.timesMs).toEqual([expected]);
+  });
+
+  it('tells a wrong result from one that was not checked', async () => {
+    const wrong = unwrap(await read(t4({ invalidity: 'correctness', correctness: 0 }))).cases[0]!;
+    expect(wrong).toMatchObject({ correct: false, failure: 'gave a wrong result', timesMs: [] });
+  });
+});
+
+describe('what it refuses', () => {
+  it.each<[string, string]>([
+    ['[]', 'k.json, line 1: "[]"; expected a JSON object'],
+    [
+      '{}',
+      'k.json, line 1: no configurations (members: none); expected a "cache" or "results" of Kernel Tuner with at least one',
+    ],
+    [
+      '{"cache":{}}',
+      'k.json, line 1: no configurations (members: none); expected a "cache" or "results" of Kernel Tuner with at least one',
+    ],
+    [
+      '{"cache":{"1":{"time":1}}}',
+      'k.json, line 1: an entry before "tune_params_keys"; expected the names of the parameters first',
+    ],
+    [
+      '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
+      'k.json, line 3: parameter "a" is [1]; expected a number, text, true or false',
+    ],
+    [
+      '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}',
+      'k.json, line 1: a parameter called "__proto__"; expected another name',
+    ],
+    [
+      '{"results":[{"configuration":{"constructor":1}}]}',
+      'k.json, line 1: a parameter called "constructor"; expected another name',
+    ],
+    ['{"results":[3]}', 'k.json, line 1: result 0 is 3; expected an object'],
+    [
+      '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
+      'k.json, line 2: both "cache" and "results"; expected one of them',
+    ],
+    [
+      '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
+      'k.json, line 1: unit of time "fortnights"; expected ms, s, us or ns',
+    ],
+    [
+      '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
+      'k.json, line 3: ";"; expected "," or "}" after an entry',
+    ],
+    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}"; expected a JSON value'],
+    ['{"results":[{"configuration":{"a":1}}]} x', 'k.json, line 1: "x"; expected nothing after the last bracket'],
+  ])('%s', async (text, message) => {
+    const file = await read(text);
+    expect(file.ok ? file.value : file.error.message).toBe(message);
+  });
+
+  it('never touches a prototype', async () => {
+    const text =
+      '{"__proto__":{"polluted":1},"tune_params_keys":["a"],"cache":{"__proto__":{"a":1,"time":1,"__proto__":2}}}';
+    const file = unwrap(await read(text));
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(file.cases).toHaveLength(1);
+    expect(Object.getPrototypeOf(file.cases[0]!.values)).toBe(Object.prototype);
+    expect(Object.keys(file.cases[0]!.values)).toEqual(['time']);
+  });
+});
+
+describe('unpacking', () => {
+  const gzip = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
+    new Uint8Array(
+      await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer(),
+    );
+  it('gives what was packed, and plain bytes as they are', async () => {
+    const bytes = new TextEncoder().encode('a,b\n'.repeat(1000));
+    expect(unwrap(await unpacked(await gzip(bytes), 'x'))).toEqual(bytes);
+    expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
+  });
+
+  it('refuses what unpacks to too much, and what is damaged', async () => {
+    const bomb = await gzip(new Uint8Array(1_000_000));
+    const large = await unpacked(bomb, 'bomb.gz', 100_000);
+    expect(large.ok ? null : large.error.message).toBe('bomb.gz: more than 100000 bytes; expected at most that many');
+    const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
+    expect(cut.ok ? null : cut.error.message).toMatch(
+      /^cut\.gz: unpacking stopped after \d+ bytes \(.*\); expected a whole gzip file$/,
+    );
+  });
+});
