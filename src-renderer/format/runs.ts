@@ -1,4 +1,4 @@
-import type { RunKind } from '../../src-main/contract/api.ts';
+import type { RunKind, RunSummary } from '../../src-main/contract/api.ts';
 
 /** What a run does, as a verb: `predict`, `measure`. */
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
@@ -8,7 +8,20 @@ export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   import: 'import',
 };
 
+/** What was done to the designs of a run: `measured`. */
+export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
+  sweep: 'predicted',
+  simulate: 'simulated',
+  bench: 'measured',
+  import: 'imported',
+};
+
 /** Runs that hold measured times: of this machine, or of a file. */
 export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
   return kind === 'bench' || kind === 'import';
+}
+
+/** Whether a run has something to show; of a measurement its failures are that, too. */
+export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
+  return run.valid > 0 || isMeasuring(run);
 }

@@ -52,6 +52,11 @@ const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) =>
     arrived: (page) => expect(page.getByRole('heading', { name: 'Occupancy, what if' })).toBeVisible(),
   },
   {
+    hash: '#/measure',
+    arrived: (page) =>
+      expect(page.getByRole('radiogroup', { name: 'Where to measure' }).getByRole('radio').first()).toBeVisible(),
+  },
+  {
     hash: '#/runs?selected=1',
     arrived: (page) => expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible(),
   },

@@ -4,7 +4,7 @@ import { predicted } from './fixtures/page.ts';
 
 // Motion that is not wanted, and text twice as large.
 
-const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Runs', 'Models', 'Export'];
+const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
 test('who wants no motion gets none', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });

@@ -39,7 +39,7 @@ test('the newcomer’s path in the window: example, edit, prediction, ranking, l
   await app.evaluate(({ dialog }, filePath) => {
     dialog.showSaveDialog = () => Promise.resolve({ canceled: false, filePath });
   }, file);
-  await page.keyboard.press('7');
+  await page.keyboard.press('8');
   await page.getByRole('button', { name: /^Save / }).click();
   await expect(statusBar(page)).toContainText('Saved');
   const report = readFileSync(file, 'utf8');

@@ -43,7 +43,7 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await page.getByRole('button', { name: 'Cancel Esc' }).click();
   await expect(statusBar(page)).toContainText('Run 2 cancelled');
   await expect(progress(page)).toBeHidden();
-  await page.keyboard.press('5');
+  await page.keyboard.press('6');
   await page.getByRole('row', { name: /^Run 2, Large, cancelled/ }).click();
   await page.getByRole('button', { name: 'Resume R' }).click();
   await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 60_000 });

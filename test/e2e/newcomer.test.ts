@@ -194,7 +194,7 @@ test('by keys alone: the same, with the focus in sight', async ({ page, own, com
   await keys.press('ArrowRight');
   await expect(page.getByRole('combobox', { name: 'Reference: GeForce RTX 4090' })).toBeVisible();
 
-  await keys.press('7');
+  await keys.press('8');
   const save = page.getByRole('button', { name: /^Save / });
   await expect(save).toBeEnabled();
   await tabTo(save);

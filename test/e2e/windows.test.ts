@@ -64,8 +64,8 @@ async function expectTheyAgree(first: Page, second: Page): Promise<void> {
   await predicted(second, 2);
 
   // A run renamed, deleted and brought back.
-  await second.keyboard.press('5');
-  await first.keyboard.press('5');
+  await second.keyboard.press('6');
+  await first.keyboard.press('6');
   await first.getByRole('row', { name: /^Run 2, / }).click();
   const seen = second.getByRole('row', { name: /^Run 2, / });
   await expect(seen).toBeVisible();

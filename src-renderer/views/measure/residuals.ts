@@ -7,6 +7,7 @@ type AxisResiduals = MeasuringComparison['axes'][number];
 export interface ResidualRow {
   readonly value: string;
   readonly median: number;
+  /** Quartiles. */
   readonly low: number;
   readonly high: number;
   readonly count: number;
@@ -15,7 +16,7 @@ export interface ResidualRow {
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** 0…1. */
+  /** 0…1; NaN where it cannot be told. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -45,7 +46,7 @@ export function residualAxes(comparison: MeasuringComparison): readonly Residual
   return comparison.axes
     .filter(({ values }) => values.length > 1)
     .map(read)
-    .sort((a, b) => b.explained - a.explained);
+    .sort((a, b) => (b.explained || 0) - (a.explained || 0));
 }
 
 /** A scale symmetric about 0 in log ratio, with ticks at round percentages. */
@@ -59,7 +60,9 @@ const ROUND_PERCENT = [1, 2, 5, 10, 20, 50, 100, 200, 400, 900];
 
 export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
   let most = 0.01;
-  for (const { rows } of axes) for (const row of rows) most = Math.max(most, Math.abs(row.low), Math.abs(row.high));
+  for (const { rows } of axes)
+    for (const { low, high, dots } of rows)
+      for (const at of [low, high, ...dots.map(({ residual }) => residual)]) most = Math.max(most, Math.abs(at));
   const reach = most * 1.08;
   // The widest round percentage that fits on both sides: +p % lies at ln(1 + p), −p % farther out.
   const fitting = ROUND_PERCENT.filter((percent) => Math.log1p(percent / 100) <= reach * 0.92);

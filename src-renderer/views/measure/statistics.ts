@@ -1,4 +1,4 @@
-import type { MeasuringComparison } from '../../../src-main/contract/measuring.ts';
+import type { Bounds, MeasuringComparison } from '../../../src-main/contract/measuring.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
 interface Stat {
@@ -16,14 +16,19 @@ function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
 
+/** `; 95 % interval 0.91 to 0.98`; nothing where there are too few designs for one. */
+function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
+  return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
+}
+
 /** The figures above the charts, the most telling first. */
 export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
-  const { regret, designs } = comparison;
+  const { regret, designs, intervals } = comparison;
   const stats: Stat[] = [
     {
       value: correlation(comparison.spearman),
       label: 'Spearman',
-      hint: 'Rank correlation of predicted and measured times: 1 is the same order',
+      hint: `Rank correlation of predicted and measured times: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
     },
     {
       value: correlation(comparison.kendall),
@@ -33,12 +38,12 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
     {
       value: percent(comparison.medianError),
       label: 'median error',
-      hint: `|measured / (scale · predicted) − 1|; 95th percentile ${percent(comparison.p95Error)}. Without the scale ${percent(comparison.unscaledMedianError)}`,
+      hint: `|measured / (scale · predicted) − 1|; 95th percentile ${percent(comparison.p95Error)}; without the scale ${percent(comparison.unscaledMedianError)}${intervalText(intervals.medianError, percent)}`,
     },
     {
       value: `${plain(comparison.scale, 4)}${NBSP}×`,
       label: 'scale',
-      hint: 'Median of measured over predicted time: how far the device is from the data sheet’s, for every design alike',
+      hint: `Median of measured over predicted time: how far the device is from the data sheet’s, for every design alike${intervalText(intervals.scale, (value) => plain(value, 4))}`,
     },
   ];
   for (const { k, fraction } of regret) {

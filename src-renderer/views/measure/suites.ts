@@ -82,10 +82,15 @@ export function matrixPowerRows(
   cases: readonly MeasuredCase[],
   laws: Readonly<Record<string, LengthLaw>>,
 ): readonly MatrixPowerRow[] {
+  const seen = new Set<string>();
   return casesOf(cases, 'matrix-power').flatMap(({ each, parameters }) => {
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
+    // Lockstep and independent executions are two cases of one loss.
+    const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
+    if (seen.has(key)) return [];
+    seen.add(key);
     const law = laws[parameters.lengths];
     const model = law ? lossMoments(law, [parameters.unitsPerGroup])[0]! : null;
     return [

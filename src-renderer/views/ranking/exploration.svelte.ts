@@ -156,4 +156,14 @@ export class Exploration {
   show(view: ViewId): void {
     this.app.location.go(view);
   }
+  /** Hands designs of one device over to the Measure view, set up to measure them. */
+  measure(designs: readonly number[], deviceId: string): void {
+    this.app.location.go('measure', {
+      suite: null,
+      choose: 'named',
+      designs: designs.join(','),
+      device: deviceId,
+      tab: 'setup',
+    });
+  }
 }
