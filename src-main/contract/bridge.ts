@@ -17,6 +17,7 @@ export type MenuCommand =
   | 'view.landscape'
   | 'view.ranking'
   | 'view.compare'
+  | 'view.measure'
   | 'view.runs'
   | 'view.models'
   | 'view.export'
