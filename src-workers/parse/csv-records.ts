@@ -15,8 +15,8 @@ export interface CsvRecord {
 }
 
 /**
- * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the number of records and the
- * whole header.
+ * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the header (empty where the file
+ * is) and the number of lines.
  *
  * Throws a `FailureError`, with the line, on a missing column, a broken record, or a file that cannot be read.
  */
@@ -25,9 +25,8 @@ export async function eachCsvRecord(
   label: string,
   columns: readonly string[],
   take: (record: CsvRecord, header: readonly string[]) => void,
-): Promise<{ readonly records: number; readonly header: readonly string[]; readonly lines: number }> {
+): Promise<{ readonly header: readonly string[]; readonly lines: number }> {
   let header: readonly string[] | undefined;
-  let records = 0;
   const takeRecord = (fields: readonly string[], line: number): void => {
     if (!header) {
       for (const name of columns) {
@@ -46,7 +45,6 @@ export async function eachCsvRecord(
       if (value >= 0 && Number.isFinite(value)) return value;
       return refuse(label, { line, column: names.indexOf(column) + 1 }, `${shown(field)}; expected a number ≥ 0`);
     };
-    records++;
     take({ line, text, number }, names);
   };
   const parser = parse({
@@ -70,5 +68,5 @@ export async function eachCsvRecord(
     }
     throw error;
   }
-  return { records, header: header ?? [], lines: parser.info.lines };
+  return { header: header ?? [], lines: parser.info.lines };
 }

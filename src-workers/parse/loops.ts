@@ -1,7 +1,7 @@
 import type { CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
-import { caught, refuse, shown, type ByteSource } from './source.ts';
+import { caught, refuse, type ByteSource } from './source.ts';
 
 /** Columns that say which matrix; every other one is a schedule with its times. */
 const MATRIX_COLUMNS = ['dataset', 'rows', 'cols', 'nnzs'] as const;
@@ -18,12 +18,15 @@ const MAX_SCHEDULES = 50;
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {
     const cases: CaseResult[] = [];
-    const { records, header, lines } = await eachCsvRecord(source, label, MATRIX_COLUMNS, (record, names) => {
-      const schedules = schedulesOf(names);
-      if (schedules.length > MAX_SCHEDULES || cases.length >= MAX_MATRICES * schedules.length) {
-        const most = `${MAX_MATRICES} matrices and ${MAX_SCHEDULES} schedules`;
-        refuse(label, record, `more than ${most}; expected at most that many`);
+    let matrices = 0;
+    const { header, lines } = await eachCsvRecord(source, label, MATRIX_COLUMNS, (record, names) => {
+      const schedules = names.filter((name) => name !== '' && !MATRIX_COLUMNS.some((known) => known === name));
+      if (schedules.length === 0 || schedules.length > MAX_SCHEDULES) {
+        refuse(label, { line: 1 }, `${schedules.length} columns of schedules; expected 1 to ${MAX_SCHEDULES}`);
       }
+      matrices++;
+      if (matrices > MAX_MATRICES)
+        refuse(label, record, `more than ${MAX_MATRICES} matrices; expected at most that many`);
       const matrix = record.text('dataset');
       if (matrix === '') refuse(label, { line: record.line, column: 1 }, 'no dataset; expected the name of a matrix');
       const [rows, columns, nonZeros] = (['rows', 'cols', 'nnzs'] as const).map((name) => record.number(name));
@@ -46,18 +49,10 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
         });
       }
     });
-    if (records === 0 || cases.length === 0) {
-      const what = records === 0 ? 'a matrix' : 'a column of a schedule';
-      refuse(
-        label,
-        { line: Math.max(1, lines) },
-        `header ${shown(header.join(','))} without ${what}; expected at least one`,
-      );
+    if (matrices === 0) {
+      const after = header.length > 0 ? ' after its header' : '';
+      refuse(label, { line: Math.max(1, lines) }, `the file ends${after} without a matrix; expected at least one`);
     }
     return ok(cases);
   });
-}
-
-function schedulesOf(header: readonly string[]): readonly string[] {
-  return header.filter((name) => name !== '' && !MATRIX_COLUMNS.some((known) => known === name));
 }
