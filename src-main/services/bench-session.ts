@@ -21,8 +21,8 @@ export interface MeasuringSession {
   /** Saves the case that was under way, or would have been next, as one that cannot be measured. Its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
-    /** The device has said who it is. */
-    readonly answered: boolean;
+    /** A case has been spoken of. */
+    readonly begun: boolean;
     /** The program has said that it is done. */
     readonly done: boolean;
     /** The device is gone, and its last words. */
@@ -56,7 +56,7 @@ export function openSession(
   /** `undefined` until it is known whether the sweep is still there. */
   let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
   let collector: CaseCollector = collectCases(left(), plan.repeats);
-  let [answered, done] = [false, false];
+  let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
   let best: { readonly timeMs: number; readonly design: string } | null = null;
   for (const { timesMs, correct, failure, detail } of before)
@@ -145,6 +145,7 @@ export function openSession(
         }
         default: {
           if (!answered) return fail('bad-input', `got a ${record.type} record, expected the device first`);
+          begun = true;
           const complete = collector.take(record);
           return complete.ok ? save(complete.value) : complete;
         }
@@ -152,7 +153,7 @@ export function openSession(
     },
     async programEnded() {
       const stored = await save(collector.settle());
-      answered = false;
+      [answered, begun] = [false, false];
       return stored;
     },
     async giveUp(message) {
@@ -163,7 +164,7 @@ export function openSession(
       collector = collectCases(left(), plan.repeats);
       return stored.ok ? ok(caseLabel(case_)) : stored;
     },
-    state: () => ({ answered, done, lost, saved: known.size, total }),
+    state: () => ({ begun, done, lost, saved: known.size, total }),
     async finish(end) {
       const failure = typeof end === 'string' ? null : end;
       const record = await store.finishRun(run.id, {

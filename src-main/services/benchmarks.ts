@@ -286,13 +286,11 @@ async function measureOnce(
     if (signal.aborted) return { kind: 'cancelled' };
     if (!program.ok) return failed(program.error);
     let storeFailure: Failure | null = null;
-    let measuring = false;
     const limits = {
       totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
-      quietMs: () => (measuring ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
+      quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
     };
     const end = await runProgram(program.value, limits, signal, async (record) => {
-      measuring ||= 'case' in record && record.type !== 'compiled';
       const taken = await session.take(record);
       if (!taken.ok) storeFailure = taken.error;
       return taken;
@@ -305,7 +303,7 @@ async function measureOnce(
     const { saved } = session.state();
     const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
     if (state.lost !== null) {
-      const gone = await session.giveUp(`the device was lost: ${state.lost}`);
+      const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
       if (!gone.ok) return failed(gone.error);
       return failed({
         code: 'unsupported',
@@ -321,15 +319,14 @@ async function measureOnce(
         return failed({ code: 'bad-input', message: `${end.message}; ${kept}` });
       case 'crashed': {
         // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
-        const at =
-          state.answered && measuring ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
+        const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
         if (!at.ok) return failed(at.error);
         const where = at.value === null ? '' : ` (while measuring ${at.value})`;
         return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept}` });
       }
       case 'late': {
         const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
-        if (end.whole || !measuring)
+        if (end.whole || !state.begun)
           return failed({
             code: 'unsupported',
             message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept}`,
@@ -389,9 +386,9 @@ function runOnPage(session: MeasuringSession): PageRun {
         return taken;
       }
     }
-    const { done, lost } = session.state();
+    const { begun, done, lost } = session.state();
     if (lost !== null) {
-      const at = await session.giveUp(`the device was lost: ${lost}`);
+      const at = begun ? await session.giveUp(`the device was lost: ${lost}`) : ok(null);
       await end(at.ok ? { code: 'unsupported', message: `the device was lost: ${lost}` } : at.error);
     } else if (done) await end('complete');
     return ok(null);
