@@ -15,7 +15,7 @@ import {
 import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
 import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
-import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
@@ -136,7 +136,7 @@ const PROBES: readonly BenchCase[] = [
   { ...probe('resident-blocks', { blockThreads: 96, spinCycles: 5000 }), id: 'resident-96' },
   { ...probe('resident-blocks', { blockThreads: 512, spinCycles: 5000 }), id: 'resident-512' },
   { ...probe('resident-blocks', { blockThreads: 32, spinCycles: 5000, sharedBytes: 20_000 }), id: 'resident-shared' },
-  probe('state-buffers', { spinCycles: 5000 }),
+  probe('state-buffers', { spinCycles: 5000, mostThreadGroups: 3 }),
   ...[
     'float-add',
     'float-multiply',
@@ -236,7 +236,7 @@ describe('measuring with the emulation', () => {
     expect(valuesOf('state-buffers')).toMatchObject({
       multiprocessors: 2,
       blockSlots: 8,
-      threadGroupSlots: 32,
+      threadGroupSlots: 24,
       sharedBytes: 65_536,
     });
   });
@@ -248,6 +248,25 @@ describe('measuring with the emulation', () => {
     expect(valuesOf('cache-l2')['cyclesPerLoad']).toHaveLength(9);
     expect(valuesOf('single-31')['laneCycles']).toHaveLength(32);
     expect(valuesOf('bandwidth')['bandwidthGbS']).toBeGreaterThan(0);
+  });
+});
+
+describe('iterations of every shape', () => {
+  it.each<UnitLoopProfile>([
+    { parallelSteps: 0, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
+    // Fewer steps than threads, and one more than threads.
+    { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 },
+    { parallelSteps: 33, serialSteps: 0, dependentLoads: 2, tableWords: 16 },
+  ])('leave what the reference leaves: %j', async (profile) => {
+    const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 2, 5), profile };
+    const cases = UNITS.flatMap((threadsPerUnit) => [
+      unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
+      unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
+    ]);
+    const { records } = await measure(planOf(cases, { workload, warmUps: 0, repeats: 1 }));
+    const checks = ofType(records, 'check');
+    expect(checks.length).toBe(cases.length);
+    for (const check of checks) expect(check, check.case).toMatchObject({ correct: true });
   });
 });
 
@@ -270,6 +289,7 @@ describe('what goes wrong', () => {
     const { ended, records } = await measure(
       planOf([
         unitLoop('too-wide', { blockThreads: 2048 }),
+        unitLoop('capped', { registerCap: 12 }),
         probe('bandwidth', { bytes: 2 ** 31 }),
         probe('luck'),
         { ...probe('resident-blocks', {}), id: 'no-threads' },
@@ -279,6 +299,7 @@ describe('what goes wrong', () => {
     expect(ended.code).toBe(0);
     expect(ofType(records, 'failed').map(({ case: id, message }) => `${id}: ${message}`)).toEqual([
       'too-wide: launch: cudaErrorInvalidConfiguration, invalid configuration argument',
+      'capped: the compiler could not keep to 12 registers per thread; it used 16',
       'bandwidth: cudaMalloc: cudaErrorMemoryAllocation, out of memory',
       expect.stringMatching(/^luck: probe luck is not known; expected one of bandwidth, cache-l1, /),
       'no-threads: the plan does not say blockThreads of case no-threads',

@@ -191,7 +191,7 @@ async function cached(
     if (run.value.code !== 0)
       return fail('unsupported', `nvcc refused: ${firstError(log)}`, { log: log.slice(0, 4000) });
     await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await digestOf(join(draft, file)), log }));
-    await replace(draft, folder);
+    await replace(draft, folder, file);
   } catch (error) {
     return fail('storage', `the cache of compiled programs cannot be written: ${String(error)}`);
   } finally {
@@ -222,13 +222,15 @@ async function digestOf(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** Puts a finished folder where it belongs. Whatever was there was not sound, or another process made the same just now. */
-async function replace(draft: string, folder: string): Promise<void> {
+/** Puts a finished folder where it belongs, unless another process has put the same there just now. */
+async function replace(draft: string, folder: string, file: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await rename(draft, folder);
     } catch (error) {
+      if ((await readEntry(folder, file)) !== null) return;
       if (attempt === 2) throw error;
+      // What is there is damaged.
       const aside = `${draft}-old`;
       await rename(folder, aside).catch(() => {});
       await rm(aside, { recursive: true, force: true });

@@ -85,7 +85,7 @@ constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
 constexpr unsigned THREADS_PER_BLOCK = 1024;
 constexpr unsigned GRID_X = 4095, GRID_Y = 1023, GRID_Z = 63;
 constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 64 << 10;
-constexpr unsigned REGISTERS_PER_THREAD = 32, REGISTERS_PER_MULTIPROCESSOR = 65536;
+constexpr unsigned REGISTERS_PER_THREAD = 16, REGISTERS_PER_MULTIPROCESSOR = 65536;
 constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr long long CLOCK_STEP = 1024;
 constexpr size_t STACK_BYTES = 64 << 10;
@@ -335,6 +335,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrMultiProcessorCount,
   cudaDevAttrEccEnabled,
+  cudaDevAttrKernelExecTimeout,
 };
 
 template <class... Parameters>
@@ -470,7 +471,8 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
     case cudaDevAttrMemoryClockRate:
     case cudaDevAttrGlobalMemoryBusWidth:
     case cudaDevAttrL2CacheSize:
-    case cudaDevAttrEccEnabled: *value = 0; break;
+    case cudaDevAttrEccEnabled:
+    case cudaDevAttrKernelExecTimeout: *value = 0; break;
   }
   return cuda_shim::answer(cudaSuccess);
 }

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -409,7 +410,7 @@ class Case {
 
   /// What the compiler made of the kernel. `spills`: whether its local memory can only be spilled registers.
   template <class Kernel>
-  void compiled(Kernel* kernel, unsigned blockThreads, bool spills) const {
+  cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills) const {
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
     int blocks = 0;
@@ -423,6 +424,7 @@ class Case {
                       spills ? std::optional<double>(static_cast<double>(attributes.localSizeBytes)) : std::nullopt)
         .number("residentBlocks", blocks)
         .print();
+    return attributes;
   }
 
   void checked(bool correct, const std::string& message) const {

@@ -53,7 +53,9 @@ inline void probeLimits(Case& run) {
     run.checkTime();
     return largest(most, [&](uint64_t value) { return runs(nothing, shape(static_cast<unsigned>(value)), dim3(1), 0); });
   };
-  const uint64_t gridX = grid(INT32_MAX, [](unsigned value) { return dim3(value); });
+  // Two thousand million empty blocks take seconds, and a device that also draws a screen is stopped before.
+  const bool watched = attribute(cudaDevAttrKernelExecTimeout, run.bench.device) != 0;
+  const uint64_t gridX = grid(watched ? 1u << 26 : INT32_MAX, [](unsigned value) { return dim3(value); });
   const uint64_t gridY = grid(1u << 20, [](unsigned value) { return dim3(1, value); });
   const uint64_t gridZ = grid(1u << 20, [](unsigned value) { return dim3(1, 1, value); });
   const auto withShared = [](uint64_t bytes) { return runs(nothing, dim3(1), dim3(1), bytes); };
@@ -215,8 +217,9 @@ inline void probeResidentBlocks(Case& run) {
 
 inline void probeStateBuffers(Case& run) {
   ResidencyProbe probe(run);
+  const unsigned most = static_cast<unsigned>(run.settings.wholeOr("mostThreadGroups", GROUP_WIDTH, 1, GROUP_WIDTH));
   unsigned processors = 0, blockSlots = 0, groupSlots = 0;
-  for (unsigned groups = 1; groups <= GROUP_WIDTH; ++groups) {
+  for (unsigned groups = 1; groups <= most; ++groups) {
     const std::optional<Residency> found = probe.simple(groups * GROUP_WIDTH, 0);
     if (!found) break;
     processors = std::max(processors, found->processors);
@@ -227,7 +230,7 @@ inline void probeStateBuffers(Case& run) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
-  for (unsigned groups = 1; groups <= GROUP_WIDTH; ++groups) {
+  for (unsigned groups = 1; groups <= most; ++groups) {
     const std::optional<Residency> found = probe.withManyRegisters(groups * GROUP_WIDTH);
     if (!found) break;
     registers = std::max(registers, found->blocks * groups * GROUP_WIDTH * static_cast<unsigned>(attributes.numRegs));
@@ -487,7 +490,10 @@ inline double spacing(const Words& latencies) {
 template <bool BELOW_L1>
 void probeCache(Case& run) {
   const uint64_t least = run.settings.wholeOr("leastBytes", BELOW_L1 ? 1u << 18 : 1u << 12, 1024, 1u << 30);
-  const uint64_t most = run.settings.wholeOr("mostBytes", BELOW_L1 ? 1u << 28 : 1u << 20, least, 1u << 30);
+  // Well beyond the cache, but no further: one thread has to walk it all.
+  const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrL2CacheSize, run.bench.device));
+  const uint64_t beyond = BELOW_L1 ? std::min<uint64_t>(std::max<uint64_t>(4 * stated, 1u << 24), 1u << 28) : 1u << 20;
+  const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
   const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 4, 4096)) / 4 * 4;
   const Buffer<uint32_t> ring(most / 4);
   std::vector<uint64_t> sizes;

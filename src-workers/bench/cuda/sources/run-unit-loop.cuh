@@ -69,7 +69,11 @@ inline void runUnitLoop(Case& run) {
   launch(fillTable, std::min(256u, (compiled->tableWords + 255) / 256), 256, table.data(), compiled->tableWords);
   check(cudaDeviceSynchronize(), "filling the table");
 
-  run.compiled(kernel, block, true);
+  const int registers = run.compiled(kernel, block, true).numRegs;
+  // The assembler has a least number of its own, and raises a lower cap to it.
+  if (cap > 0 && registers > static_cast<int>(cap))
+    throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
+                      std::to_string(registers)};
   run.repeat(
       [&] {
         next.fill(0);
