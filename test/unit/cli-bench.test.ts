@@ -1,0 +1,225 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
+import { main } from '../../src-main/cli/main.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { FakeBench } from '../data/bench/fake-child.ts';
+import { smallStudy } from './export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-bench-'));
+const db = join(folder, 'test.db');
+const study = join(folder, 'study.json');
+const DEVICE = 'nvidia-rtx-4090';
+
+beforeEach(() => fake({}));
+afterAll(() => {
+  delete process.env.FAKE_BENCH;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function fake(behaviour: FakeBench): void {
+  process.env.FAKE_BENCH = JSON.stringify(behaviour);
+}
+
+interface Outcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function captured(body: (terminal: Parameters<typeof main>[1] & object) => Promise<number>): Promise<Outcome> {
+  let [out, err] = ['', ''];
+  const status = await body({
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    interactive: false,
+    columns: 100,
+  });
+  return { status, out, err };
+}
+
+/** The whole command line. */
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  captured((terminal) => main([...args, '--db', db], terminal));
+
+/** The command itself, on an engine whose programs measure nothing. */
+async function withFake(body: (engine: Engine) => Promise<Outcome>): Promise<Outcome> {
+  const engine = unwrap(
+    await openEngine({
+      databaseFile: db,
+      resourceFolder: ROOT,
+      host: 'cli',
+      workers: 1,
+      programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE },
+    }),
+  );
+  try {
+    return await body(engine);
+  } finally {
+    await engine.close();
+  }
+}
+const bench = (runId: string | undefined, options: BenchOptions): Promise<Outcome> =>
+  withFake((engine) => captured((terminal) => benchCommand(engine, terminal, runId, options)));
+const calibrate = (runId: string, options: object): Promise<Outcome> =>
+  withFake((engine) => captured((terminal) => calibrateCommand(engine, terminal, runId, options)));
+
+function json<T>({ status, out, err }: Outcome): T {
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+beforeAll(async () => {
+  writeFileSync(study, JSON.stringify(smallStudy()));
+  expect((await run('sweep', study)).status).toBe(0);
+}, 60_000);
+
+it('measures, compares, calibrates, and hands the calibration to a study', async () => {
+  const where = { target: 'webgpu', device: DEVICE, json: true } as const;
+  fake({ factor: 3 });
+  const measured = json<{
+    runId: number;
+    sourceRunId: number;
+    target: string;
+    device: { name: string };
+    cases: {
+      id: string;
+      designIndex: number;
+      medianMs: number;
+      predictedMs: number;
+      timesMs: number[];
+      label: string;
+    }[];
+    failed: number;
+    warnings: string[];
+  }>(await bench('1', { ...where, random: 30, repeats: 7 }));
+  expect(measured).toMatchObject({ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0 }); // prettier-ignore
+  expect(measured.cases).toHaveLength(30);
+  for (const one of measured.cases) {
+    expect(one.timesMs).toHaveLength(7);
+    expect(one.medianMs / one.predictedMs).toBeCloseTo(3.012, 6);
+    expect(one.label).toMatch(/^u=\d+ m=/);
+  }
+  expect(measured.warnings.join()).toMatch(/measured on Fake device/);
+
+  const compared = json<{ designs: object[]; spearman: number; basis: string }>(
+    await bench('2', { compare: true, json: true }),
+  );
+  expect(compared.designs).toHaveLength(30);
+  expect(compared.basis).toBe('prediction');
+  const text = await bench('2', { compare: true });
+  expect(text.out).toMatch(/30 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
+  expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
+  expect(text.out).toMatch(/Best of the model's first 1: /);
+
+  const kept = json<{ id: number; name: string; study: string; profile: { parameters: { latencyCycles: number } } }>(
+    await calibrate('2', { name: 'fake', into: study, json: true }),
+  );
+  expect(kept).toMatchObject({ id: 1, name: 'fake', study });
+  const written = JSON.parse(readFileSync(study, 'utf8')) as {
+    name: string;
+    pipeline: Record<string, { latencyCycles: number }>;
+  };
+  expect(written.name).toBe('Small');
+  expect(written.pipeline[DEVICE]!.latencyCycles).toBe(kept.profile.parameters.latencyCycles);
+  expect((await run('sweep', study)).status).toBe(0);
+  const plain = await calibrate('2', {});
+  expect(plain.out).toMatch(/latencyCycles/);
+  expect(plain.out).toMatch(/On designs held out of the fit \(5 folds\)/);
+  expect(plain.out).not.toMatch(/Kept/);
+  const other = json<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
+  expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
+}, 120_000);
+
+it('says what failed, and shows such a run like any other', async () => {
+  const id = String(
+    (JSON.parse((await run('runs', 'list', '--json')).out) as { runs: { id: number }[] }).runs[0]!.id + 1,
+  );
+  fake({ silent: true });
+  const dead = await bench('1', { target: 'cpu', device: DEVICE });
+  expect(dead).toMatchObject({ status: 1, out: '' });
+  expect(dead.err).toMatch(/cpu measures designs of one/);
+  const silent = await bench('1', { target: 'webgpu', device: DEVICE, top: 3 });
+  expect(silent.status).toBe(1);
+  expect(silent.err).toMatch(/ended with exit code 3: no such device; 0 of 3 cases are saved/);
+  const shown = await run('runs', 'show', id);
+  expect(shown.out).toMatch(/Kind +bench of run 1/);
+  expect(shown.out).toMatch(/State +failed: the measuring program/);
+  expect(shown.out).toMatch(/Cases +3, 0 valid, 0 invalid/);
+  expect((await run('runs', 'list')).out).toMatch(new RegExp(`${id} +bench +failed +Small`));
+
+  fake({});
+  const resumed = await withFake((open) =>
+    captured(async (terminal) => {
+      const handle = unwrap(await open.resumeRun(Number(id)));
+      expect(unwrap(await handle.finished).state).toBe('complete');
+      terminal.out('done');
+      return 0;
+    }),
+  );
+  expect(resumed.out).toBe('done');
+  const all = await bench('1', { target: 'webgpu', device: DEVICE, design: [600] });
+  expect(all.status).toBe(0);
+  fake({ failing: ['design-600'] });
+  const none = await bench('1', { target: 'webgpu', device: DEVICE, design: [600] });
+  expect(none.status).toBe(1);
+  expect(none.out).toMatch(/1 failed/);
+}, 60_000);
+
+it('refuses what makes no sense in one line', async () => {
+  for (const [args, status, words] of [
+    [['bench'], 2, /neither a run nor --suite/],
+    [['bench', 'one', '--target', 'cpu'], 2, /got "one", expected the number of a run/],
+    [['bench', '1'], 2, /no --target, expected cuda:0, webgpu or cpu/],
+    [['bench', '1', '--target', 'tpu'], 1, /got "tpu"/],
+    [['bench', '1', '--target', 'cpu', '--top', '3', '--random', '4'], 2, /--top and --random/],
+    [['bench', '1', '--suite', 'probes', '--target', 'cpu'], 2, /neither a run nor designs/],
+    [['bench', '--suite', 'nonsense', '--target', 'cpu'], 2, /matrix-power/],
+    [['bench', '--suite', 'contention', '--target', 'webgpu'], 1, /contention runs on cpu/],
+    [['bench', '1', '--target', 'webgpu', '--repeats', '5000'], 2, /repeats/],
+    [['bench', '--compare'], 2, /expected the number of a run/],
+    [['bench', '1', '--compare'], 1, /not a measurement/],
+    [['bench', '77', '--compare'], 1, /run 77/],
+    [['calibrate', '1'], 1, /not a measurement/],
+    [['calibrate', 'x'], 2, /expected the number of a run/],
+  ] as const) {
+    const outcome = await run(...args);
+    expect([args, outcome.status, outcome.out]).toEqual([args, status, '']);
+    expect(outcome.err).toMatch(words);
+    expect(outcome.err.trimEnd()).not.toMatch(/\n/);
+  }
+}, 60_000);
+
+it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {
+  const into = join(folder, 'bundle');
+  const packed = json<{ path: string; cases: number; files: string[]; bytes: number }>(
+    await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', into, '--json'),
+  );
+  expect(packed).toMatchObject({ path: into, cases: 4 });
+  expect(readdirSync(into).sort()).toEqual([...new Set(packed.files.map((file) => file.split('/')[0]!))].sort());
+  expect(statSync(join(into, 'run.sh')).mode & 0o111).not.toBe(0);
+  const [line] = readFileSync(join(into, 'plan.jsonl'), 'utf8').split('\n');
+  expect(JSON.parse(line!)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });
+  const again = await run('bench', '1', '--device', DEVICE, '--bundle', into);
+  expect(again).toMatchObject({ status: 1 });
+  expect(again.err).toMatch(/holds a bundle already/);
+
+  const archive = join(folder, 'bundle.tar');
+  expect((await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', archive)).out).toMatch(
+    /Packed 4 cases/,
+  );
+  expect(statSync(archive).size % 512).toBe(0);
+  expect(statSync(archive).size).toBeGreaterThan(packed.bytes);
+}, 60_000);
+
+it('documents its JSON where one looks for it', async () => {
+  const help = await run('bench', '--help');
+  for (const word of ['--target', '--suite', 'medianMs', 'randomEquivalent', 'Ctrl-C'])
+    expect(help.out).toContain(word);
+  expect((await run('calibrate', '--help')).out).toContain('heldOut');
+});
