@@ -1,0 +1,366 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import type { RankRow } from '../../src-main/contract/api.ts';
+import type { ImportedFile, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import { fileKind } from '../../src-main/services/imports.ts';
+import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
+
+const DEVICE_ID = 'nvidia-rtx-4090';
+const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url)));
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+let bench: Bench;
+let sweepId: number;
+beforeAll(async () => {
+  bench = await openBench();
+  sweepId = await bench.run(smallStudy());
+});
+afterAll(() => bench.close());
+
+async function call<T>(name: string, input: unknown): Promise<T> {
+  return unwrap((await bench.engine.call(name, input)) as Result<T>);
+}
+const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>
+  call<ImportedFile>('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
+const detailOf = (id: number) => call<MeasuringDetail>('bench.detail', { id });
+const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
+const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
+
+/** The plan's line of a bundle, as a machine without Lockstep gets it. */
+async function bundledPlan(): Promise<PlanLine> {
+  const { bytes } = await call<{ bytes: Uint8Array }>('bench.bundle', {
+    runId: sweepId,
+    deviceId: DEVICE_ID,
+    count: 4,
+    repeats: 3,
+    warmUps: 1,
+  });
+  // A plain tar: 512-byte headers with the name first and the size in octal at 124.
+  for (let at = 0; at < bytes.length;) {
+    const field = (from: number, length: number): string =>
+      new TextDecoder().decode(bytes.subarray(at + from, at + from + length)).replace(/\0.*$/s, '');
+    const size = parseInt(field(124, 12), 8) || 0;
+    if (field(0, 100).endsWith('plan.jsonl')) {
+      return JSON.parse(new TextDecoder().decode(bytes.subarray(at + 512, at + 512 + size))) as PlanLine;
+    }
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  throw new Error('no plan in the bundle');
+}
+
+const DEVICE: MeasuringDevice = {
+  type: 'device',
+  backend: 'cuda',
+  name: 'NVIDIA GeForce RTX 4090',
+  fingerprint: 'NVIDIA GeForce RTX 4090, driver 580.1',
+  driver: '580.1',
+  versions: { nvcc: '13.0' },
+  threadGroupWidth: 32,
+  multiprocessors: 128,
+  clockMhz: 2520,
+  timer: 'device',
+  properties: { sharedMemoryBytesPerBlock: 101376 },
+};
+/** Times that no short decimal number of milliseconds is. */
+const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
+
+function resultsOf(plan: PlanLine): string {
+  const records: BenchRecord[] = plan.plan.cases.flatMap(({ id }, at): BenchRecord[] => [
+    { type: 'compiled', case: id, registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
+    { type: 'sample', case: id, repeat: 0, warmUp: true, timeNs: 9e6, clockMhz: null },
+    ...timesNs(at).map((timeNs, repeat): BenchRecord => ({
+      type: 'sample',
+      case: id,
+      repeat,
+      warmUp: false,
+      timeNs,
+      clockMhz: 2500,
+    })),
+    { type: 'check', case: id, correct: true, message: '' },
+  ]);
+  const lines: unknown[] = [plan, DEVICE, ...records, { type: 'done', elapsedMs: 20 }];
+  return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+}
+
+describe('a result file', () => {
+  it('comes back number by number, beside the sweep that its designs are of', async () => {
+    const plan = await bundledPlan();
+    expect(plan.source).toEqual({ runId: sweepId, study: 'Small', seed: 1, deviceId: DEVICE_ID });
+    const imported = await importFile('results.jsonl', bytesOf(resultsOf(plan)));
+    expect(imported).toEqual({ runId: imported.runId, kind: 'results', cases: 4, failed: 0, warnings: [] });
+
+    const run = unwrap(await bench.engine.context.store.getRun(imported.runId));
+    expect(run).toMatchObject({
+      kind: 'import',
+      state: 'complete',
+      name: 'results.jsonl',
+      measuringDevice: DEVICE,
+      validCount: 4,
+      invalidCount: 0,
+      seed: 1,
+    });
+    expect(run.studyId).not.toBeNull();
+    expect(run.best!.timeMs).toBe(timesNs(0)[0]! / 1e6);
+
+    const records = await measurementsOf(imported.runId);
+    plan.plan.cases.forEach((one, at) => {
+      if (one.benchmark !== 'unit-loop') throw new Error('expected designs');
+      const { design, designIndex, predictedMs } = one.parameters;
+      expect(records[at]).toEqual({
+        sourceRunId: sweepId,
+        deviceId: DEVICE_ID,
+        backend: 'cuda',
+        design,
+        designIndex,
+        predictedMs,
+        timesMs: timesNs(at).map((time) => time / 1e6),
+        correct: true,
+        failure: null,
+        detail: {
+          case: one,
+          warmUpMs: [9],
+          clockMhz: 2500,
+          compiled: { registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
+          checkMessage: '',
+          values: {},
+        },
+      });
+    });
+
+    const detail = await detailOf(imported.runId);
+    expect(detail.request).toMatchObject({
+      target: 'results.jsonl',
+      backend: 'cuda',
+      suite: 'designs',
+      sourceRunId: sweepId,
+      deviceId: DEVICE_ID,
+      repeats: 3,
+      warmUps: 1,
+      cases: 4,
+    });
+    expect(detail.device).toEqual(DEVICE);
+    expect(detail.cases.map((one) => one.measured!.timesMs)).toEqual(records.map((one) => one.timesMs));
+    expect(detail.cases.map((one) => one.registersPerThread)).toEqual([40, 41, 42, 43]);
+
+    // Measured on the device that the sweep predicted for: the ranking of the sweep shows it.
+    const best = plan.plan.cases[0]!;
+    const designIndex = best.benchmark === 'unit-loop' ? best.parameters.designIndex : null;
+    const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
+    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0]! / 1e6, repeats: 3 });
+  });
+
+  it('stands alone where its sweep is not here, and says so', async () => {
+    const plan = await bundledPlan();
+    const source = plan.source!;
+    const elsewhere = async (change: Partial<typeof source>): Promise<ImportedFile> =>
+      importFile('results.jsonl', bytesOf(resultsOf({ ...plan, source: { ...source, ...change } })));
+    const missing = await elsewhere({ runId: 4711 });
+    expect(missing.warnings).toEqual([
+      'The designs are of run 4711 of "Small", which is not in this database: the measurements stand alone.',
+    ]);
+    const another = `Run ${sweepId} of this database is not the one that the designs are of: the measurements stand alone.`;
+    for (const change of [{ seed: 2 }, { study: 'Other' }, { deviceId: 'nvidia-a100-sxm4-40gb' }]) {
+      const { runId, warnings } = await elsewhere(change);
+      expect(warnings).toEqual([another]);
+      const records = await measurementsOf(runId);
+      // The catalogue knows the device by its name; an index means nothing without the sweep.
+      expect(records[0]).toMatchObject({ sourceRunId: null, designIndex: null, deviceId: DEVICE_ID });
+      expect((await detailOf(runId)).request.sourceRunId).toBeNull();
+    }
+    const moved = structuredClone<unknown>(plan) as {
+      plan: { cases: { parameters: { design: { blockThreads: number } } }[] };
+    };
+    moved.plan.cases[3]!.parameters.design.blockThreads += 32;
+    const changed = await importFile('results.jsonl', bytesOf(resultsOf(moved as unknown as PlanLine)));
+    expect(changed.warnings).toEqual([another]);
+  });
+
+  it('keeps what was measured before it stopped, and why a case failed', async () => {
+    const plan = await bundledPlan();
+    const lines = resultsOf(plan).split('\n');
+    const failed = JSON.stringify({ type: 'failed', case: plan.plan.cases[1]!.id, message: 'launch failed' });
+    const text = [...lines.slice(0, 8), failed, lines[2]!.slice(0, 20)].join('\n');
+    const { runId, ...imported } = await importFile('results.jsonl', bytesOf(text), 'Some other GPU');
+    expect(imported).toMatchObject({ cases: 2, failed: 1 });
+    expect(imported.warnings).toEqual([
+      'Line 10 is cut off and was left out.',
+      'The measurement was interrupted: the file has 2 of 4 cases.',
+      'The file says that NVIDIA GeForce RTX 4090 measured; "Some other GPU" was left out.',
+    ]);
+    const run = unwrap(await bench.engine.context.store.getRun(runId));
+    expect(run).toMatchObject({ validCount: 1, invalidCount: 1 });
+    expect((await detailOf(runId)).cases.map((one) => one.failure)).toEqual([null, 'launch failed']);
+  });
+
+  it('leaves nothing behind where it is refused', async () => {
+    const before = await runCount();
+    const plan = await bundledPlan();
+    for (const text of [
+      `${JSON.stringify(plan)}\n`,
+      `${resultsOf(plan)}${JSON.stringify({ ...DEVICE, fingerprint: 'another' })}\n`,
+    ]) {
+      const refused = await bench.engine.call('import.file', { fileName: 'results.jsonl', bytes: bytesOf(text) });
+      expect(refused.ok).toBe(false);
+    }
+    expect(await runCount()).toBe(before);
+  });
+});
+
+describe("Kernel Tuner's files", () => {
+  it('become measured configurations of the device that they name', async () => {
+    const imported = await importFile(
+      'convolution-A100.json.gz',
+      dataFile('data/kernel-tuner/convolution-A100.json.gz'),
+    );
+    expect(imported).toMatchObject({ kind: 'kernel-tuner-cache', cases: 245, failed: 5, warnings: [] });
+    const records = await measurementsOf(imported.runId);
+    expect(records).toHaveLength(245);
+    expect(records[0]).toMatchObject({
+      // The catalogue's, found by the name.
+      deviceId: 'nvidia-a100-pcie-40gb',
+      backend: 'external',
+      sourceRunId: null,
+      designIndex: null,
+      predictedMs: null,
+      design: { block_size_x: 16, filter_width: 15 },
+    });
+    expect(records.filter((one) => one.failure === null).every((one) => one.timesMs.length === 32)).toBe(true);
+    const detail = await detailOf(imported.runId);
+    expect(detail.device!.name).toBe('NVIDIA A100-PCIE-40GB');
+    expect(detail.request).toMatchObject({ backend: 'external', suite: 'external', repeats: 32 });
+    expect(detail.cases[0]!.label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
+  });
+
+  it('take their device from the person, or else from their name', async () => {
+    const bytes = dataFile('data/kernel-tuner/convolution-A100_T4.json.gz');
+    const named = await importFile('convolution-A100_T4.json.gz', bytes, 'NVIDIA A100');
+    expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
+    expect((await detailOf(named.runId)).device!.name).toBe('NVIDIA A100');
+    const guessed = await importFile('convolution-A100_T4.json.gz', bytes);
+    expect(guessed.warnings).toEqual([`The file names no device; "A100" is from the file's name.`]);
+    expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
+  });
+
+  it('as Lockstep writes them come back as the designs they were, with predictions and no measurement', async () => {
+    const { text } = await bench.render(sweepId, 't4', { limit: 50 });
+    const imported = await importFile('small.json', bytesOf(text));
+    expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 50, failed: 0 });
+    expect(imported.warnings).toEqual(['A file of Lockstep: its times are predictions, nothing in it was measured.']);
+    const records = await measurementsOf(imported.runId);
+    const { rows } = JSON.parse((await bench.render(sweepId, 'json', { limit: 50 })).text) as {
+      rows: { device: string; design: unknown; predictedMs: number }[];
+    };
+    expect(records.map(({ deviceId, design, predictedMs }) => ({ device: deviceId, design, predictedMs }))).toEqual(
+      rows.map(({ device, design, predictedMs }) => ({ device, design, predictedMs })),
+    );
+    expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
+    expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
+  });
+});
+
+describe('loops and published losses', () => {
+  it('become cases of their own', async () => {
+    const loops = await importFile('spmv-times-ms.csv', dataFile('data/loops/spmv-times-ms.csv'));
+    expect(loops).toMatchObject({ kind: 'loops', cases: 15, failed: 1 });
+    expect(loops.warnings).toEqual(['The file does not say which device measured.']);
+    expect((await detailOf(loops.runId)).device).toBeNull();
+    const smite = await importFile('measured-means.csv', dataFile('data/smite/measured-means.csv'), 'NVIDIA A100');
+    expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
+    const detail = await detailOf(smite.runId);
+    expect(detail.request.suite).toBe('matrix-power');
+    expect(detail.cases[7]!.values).toMatchObject({ meanLoss: 1.464614 });
+  });
+});
+
+describe('what a file is', () => {
+  const kindOf = (text: string) => {
+    const found = fileKind(bytesOf(text));
+    return found.kind === 'other' ? found.message : found.kind;
+  };
+  it.each([
+    ['', /^the file is empty/],
+    ['\ufeff  {"type":"plan"}', /^results$/],
+    ['{"cache":{}}', /^kernel-tuner$/],
+    ['{"tune_params_keys":["a"],"cache":{"1":', /^kernel-tuner$/],
+    [JSON.stringify(smallStudy()), /^study$/],
+    ['{"kind":"cpu","id":"x","sources":{}}', /^device$/],
+    ['{"lockstep":"0.1.0","study":{},"rows":[]}', /^an exported ranking/],
+    ['{"a":1}', /^a JSON file of no format/],
+    ['%%MatrixMarket matrix coordinate real general\n', /^a matrix is a workload/],
+    ['n,p\n1,0.5\n', /^lengths of units are a workload/],
+    [
+      'group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles,measured_mimd_cycles\n',
+      /^costs of single/,
+    ],
+    ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
+    ['\0\u0001', /^no format that is known/],
+  ])('%j', (text, expected) => {
+    expect(kindOf(text)).toMatch(expected);
+  });
+});
+
+describe('the command line', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const run = async (...args: readonly string[]): Promise<{ status: number; out: string; err: string }> => {
+    let [out, err] = ['', ''];
+    const status = await main(['import', ...args, '--db', join(folder, 'test.db')], {
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      interactive: false,
+      columns: 100,
+    });
+    return { status, out, err };
+  };
+  const path = (name: string): string => join(import.meta.dirname, '..', name);
+
+  it('prints what an import made', async () => {
+    const file = path('data/kernel-tuner/convolution-MI250X.json.gz');
+    const { status, out, err } = await run(file, '--device', 'AMD Instinct MI250X', '--json');
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(JSON.parse(out)).toEqual({
+      runId: 1,
+      kind: 'kernel-tuner-cache',
+      cases: 146,
+      failed: 0,
+      warnings: ['The file lacks its closing brackets, as caches of a stopped run do; 146 configurations were read.'],
+    } satisfies ImportedFile);
+    const text = await run(path('data/kernel-tuner/convolution-A100.json.gz'));
+    expect(text.out).toMatch(
+      /^Run 2: 245 cases, 5 of them failed, imported in [\d.]+ s\.\nFastest: [\d.]+ ms, convolution_kernel /,
+    );
+  });
+
+  it('takes studies and devices to where they belong', async () => {
+    const study = await run(path('../db/examples/acts.json'), '--json');
+    expect(JSON.parse(study.out)).toEqual({ kind: 'study', studyId: 1, name: 'Acts propagation' });
+    const device = join(folder, 'device.json');
+    writeFileSync(
+      device,
+      JSON.stringify({
+        kind: 'cpu',
+        id: 'own-cpu',
+        name: 'Own',
+        vendor: 'x',
+        cores: 4,
+        singleCoreBandwidthGbS: 10,
+        fullBandwidthGbS: 20,
+        kneeCores: 2,
+        sources: {},
+      }),
+    );
+    expect(JSON.parse((await run(device, '--json')).out)).toEqual({ kind: 'device', deviceId: 'own-cpu', name: 'Own' });
+  });
+
+  it('says in one line what it cannot read, and which formats it knows', async () => {
+    const { status, out, err } = await run(path('../package.json'));
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/^lockstep: package\.json: .*expected a result file .*Kernel Tuner.*loops.*SMITE.*\n$/);
+    expect((await run(join(folder, 'missing.json'))).err).toMatch(/cannot be read \(ENOENT\); expected a file\n$/);
+  });
+});
