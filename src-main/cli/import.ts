@@ -1,11 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { MAX_IMPORT_BYTES } from '../../src-workers/parse/unpack.ts';
+import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import type { ImportedFile } from '../contract/measuring.ts';
 import type { Engine } from '../services/engine.ts';
-import { fileKind } from '../services/imports.ts';
+import { fileKind, readImportFile } from '../services/imports.ts';
 import { readStudyFile, saveStudy } from '../services/studies.ts';
 import { EXIT_OK, printJson, reportFailure, type Terminal } from './output.ts';
 
@@ -24,7 +22,7 @@ export async function importCommand(
   file: string,
   options: ImportOptions,
 ): Promise<number> {
-  const bytes = await readBytes(file);
+  const bytes = await readImportFile(file);
   if (!bytes.ok) return reportFailure(terminal, bytes.error);
   const { kind } = fileKind(bytes.value);
   if (kind === 'study' || kind === 'device') {
@@ -77,17 +75,4 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
   if (!saved.ok) return saved;
   const { id, name } = saved.value;
   return ok({ json: { kind: 'device', deviceId: id, name }, text: `Device ${id}: ${name}.` });
-}
-
-async function readBytes(file: string): Promise<Result<Uint8Array>> {
-  try {
-    const info = await stat(file);
-    if (!info.isFile()) return fail('bad-input', `${file}: got a folder or device, expected a file`);
-    if (info.size > MAX_IMPORT_BYTES)
-      return fail('bad-input', `${file}: got ${info.size} bytes, expected at most ${MAX_IMPORT_BYTES}`);
-    return ok(new Uint8Array(await readFile(file)));
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
-  }
 }

@@ -1,3 +1,4 @@
+import { readFile, stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { MeasurementRecord, RunDraft } from '../../db/records.ts';
 import type {
@@ -14,7 +15,7 @@ import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { shown } from '../../src-workers/parse/source.ts';
-import { unpacked } from '../../src-workers/parse/unpack.ts';
+import { MAX_IMPORT_BYTES, unpacked } from '../../src-workers/parse/unpack.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { createPredictor, describeDesign } from '../../src-workers/sweep/predict.ts';
 import type { ImportedFile, MeasuringRequest } from '../contract/measuring.ts';
@@ -46,6 +47,20 @@ const HEAD_BYTES = 65_536;
 /** What one message to the store holds: neither side is busy with it for long. */
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
+
+/** Reads a file that is to be imported, if it is one and not too large. */
+export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
+  try {
+    const info = await stat(path);
+    if (!info.isFile()) return fail('bad-input', `${path}: got a folder or device, expected a file`);
+    if (info.size > MAX_IMPORT_BYTES)
+      return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_IMPORT_BYTES}`);
+    return ok(new Uint8Array(await readFile(path)));
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return fail('not-found', `${path}: cannot be read (${reason}); expected a file`);
+  }
+}
 
 /** Tells what a file is from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
@@ -124,7 +139,7 @@ export async function importFile(
   const content = await unpacked(input.bytes, fileName);
   if (!content.ok) return content;
   const deviceName = input.deviceName?.trim() || null;
-  const read = await readFile(fileName, content.value, deviceName);
+  const read = await parsedFile(fileName, content.value, deviceName);
   if (!read.ok) return read;
   const { cases, plan } = read.value;
   if (cases.length === 0)
@@ -229,7 +244,7 @@ async function saveCases(
   return ok(best && { timeMs: best.timeMs, design: caseLabel(cases[best.position]!.case) });
 }
 
-async function readFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
+async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
   const found = fileKind(bytes);
   switch (found.kind) {
     case 'results': {
