@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { DrawnTimeline } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
@@ -13,7 +14,7 @@ import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import { fail, ok, type Result } from './domain/result.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
-import { mersenneTwister } from './numeric/random.ts';
+import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
 import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
@@ -164,6 +165,39 @@ const LAWS_ALONE = {
     fail('unsupported', `a workload of a suite names the file "${path}"; expected a law`),
 };
 
+/**
+ * Lengths of the units of a measurement: as they stand where their order is known, otherwise drawn from the law. The digest is
+ * SHA-256 of them as little-endian 32-bit integers, hexadecimal.
+ */
+export function unitLengths({
+  law,
+  order,
+  units,
+  seed,
+}: {
+  readonly law: LengthLaw;
+  /** As many as units. */
+  readonly order: Float64Array | null;
+  readonly units: number;
+  readonly seed: number;
+}): { readonly lengths: Uint32Array; readonly digest: string } {
+  const lengths = new Uint32Array(units);
+  if (order) lengths.set(order);
+  else {
+    const draw = lengthSampler(law);
+    const uniform = mersenneTwister(seed);
+    for (let unit = 0; unit < units; unit += 1) lengths[unit] = draw(uniform);
+  }
+  const digest = createHash('sha256');
+  const bytes = new Uint8Array(lengths.buffer);
+  if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 1) digest.update(bytes);
+  else for (const length of lengths) digest.update(Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24));
+  return move({
+    [Piscina.transferableSymbol]: [lengths.buffer],
+    [Piscina.valueSymbol]: { lengths, digest: digest.digest('hex') },
+  } as never) as unknown as { lengths: Uint32Array; digest: string };
+}
+
 /** Writes a plan as the CUDA program reads it; the expected results are worked out here. */
 export async function cudaFiles({
   plan,
@@ -204,6 +238,7 @@ export interface WorkerTasks {
   readonly play: typeof play;
   readonly calibrate: typeof calibrate;
   readonly agree: typeof agree;
+  readonly unitLengths: typeof unitLengths;
   readonly cudaFiles: typeof cudaFiles;
   readonly bundle: typeof bundle;
   readonly reproduce: typeof reproduce;

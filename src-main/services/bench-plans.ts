@@ -3,13 +3,13 @@ import type {
   BenchCase,
   BenchPlan,
   PlanLine,
+  PlanSource,
   UnitLoopWorkload,
 } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import { planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
-import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import type { OrderedLengths } from '../../src-workers/sweep/ordered.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
@@ -96,15 +96,17 @@ export function designCases(view: RunView, designs: readonly number[]): readonly
   }));
 }
 
+/** The units of a measurement, and the digest by which they are known again. */
+export interface MeasuredUnits {
+  readonly workload: UnitLoopWorkload;
+  readonly digest: string;
+}
+
 /**
  * The units of a sweep for measuring: the lengths in their own order where the workload tells one for every unit, otherwise
  * drawn from the sweep's law by its seed. Asked again it gives the same, unless a file has changed.
  */
-export async function measuredWorkload(
-  context: Context,
-  study: RunStudy,
-  seed: number,
-): Promise<Result<UnitLoopWorkload>> {
+export async function measuredUnits(context: Context, study: RunStudy, seed: number): Promise<Result<MeasuredUnits>> {
   const { workload, kernel } = study.study;
   if (workload.units > MAX_MEASURED_UNITS)
     return fail(
@@ -117,18 +119,18 @@ export async function measuredWorkload(
   if (!stored.value)
     return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
   const { law, provenance } = stored.value;
-  const order = unpackLengths(provenance) ?? (await orderOfFile(context, study, law));
-  const lengths = new Uint32Array(workload.units);
-  if (order && order.units === workload.units && order.iterations.length === workload.units)
-    lengths.set(order.iterations);
-  else {
-    const draw = lengthSampler(law);
-    const uniform = mersenneTwister(seed);
-    for (let unit = 0; unit < lengths.length; unit += 1) lengths[unit] = draw(uniform);
-  }
   const longest = law.support.at(-1)!;
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
-  return ok({ label: law.label, lengths, profile: unitLoopProfile(kernel) });
+  const order = unpackLengths(provenance) ?? (await orderOfFile(context, study, law));
+  const complete = order && order.units === workload.units && order.iterations.length === workload.units;
+  // Tens of millions of draws, and their digest, would hold up whoever else asks.
+  const { lengths, digest } = await context.pool.run('unitLengths', {
+    law,
+    order: complete ? order.iterations : null,
+    units: workload.units,
+    seed,
+  });
+  return ok({ workload: { label: law.label, lengths, profile: unitLoopProfile(kernel) }, digest });
 }
 
 /** The order of a workload file that is still there and still says what the sweep read. */
@@ -142,22 +144,29 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-/** The plan of a line, with its lengths drawn again; fails where they are not those that were measured. */
-export async function planOfLine(
+/** A plan as a run keeps it, which is how a result file begins: with a digest in place of the lengths, which are drawn again. */
+export function keptPlan(plan: BenchPlan, digest: string | null, source: PlanSource | null): PlanLine {
+  const { workload } = plan;
+  const units = workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile };
+  return { type: 'plan', plan: { ...plan, workload: units }, lengthsDigest: digest, source };
+}
+
+/** A kept plan with its lengths drawn again; fails where they are not those that were measured. */
+export async function restoredPlan(
   context: Context,
   line: PlanLine,
   study: RunStudy | null,
   seed: number,
 ): Promise<Result<BenchPlan>> {
-  if (!line.plan.workload) return ok({ ...line.plan, workload: null });
+  const { workload } = line.plan;
+  if (!workload) return ok({ ...line.plan, workload: null });
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
-  const workload = await measuredWorkload(context, study, seed);
-  if (!workload.ok) return workload;
-  const plan = { ...line.plan, workload: { ...workload.value, profile: line.plan.workload.profile } };
-  if (planLine(plan, null).lengthsDigest !== line.lengthsDigest)
+  const units = await measuredUnits(context, study, seed);
+  if (!units.ok) return units;
+  if (units.value.digest !== line.lengthsDigest)
     return fail(
       'conflict',
-      `the units of ${line.plan.workload.label} are not those that were measured before: its file has changed or is gone. Start a new run`,
+      `the units of ${workload.label} are not those that were measured before: their file has changed or is gone. Start a new run`,
     );
-  return ok(plan);
+  return ok({ ...line.plan, workload: { ...units.value.workload, profile: workload.profile } });
 }

@@ -11,11 +11,11 @@ import {
   chosenDesigns,
   designCases,
   measuredDeviceId,
-  measuredWorkload,
-  planOfLine,
+  keptPlan,
+  measuredUnits,
+  restoredPlan,
   type MeasuringInput,
 } from './bench-plans.ts';
-import { planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import type { PlacedFile } from '../../src-workers/bench/cuda/plan.ts';
 import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { runProgram } from './bench-runner.ts';
@@ -47,6 +47,8 @@ const MAX_HANGS = 3;
 
 interface PlannedMeasurement {
   readonly plan: BenchPlan;
+  /** Of the units' lengths. */
+  readonly digest: string | null;
   readonly request: MeasuringRequest;
   readonly view: RunView | null;
 }
@@ -79,7 +81,7 @@ async function planMeasurement(
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
-    return ok({ plan, request, view: null });
+    return ok({ plan, digest: null, request, view: null });
   }
   if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
@@ -87,11 +89,13 @@ async function planMeasurement(
   const designs = chosenDesigns(view, deviceId.value, input);
   if (!designs.ok) return designs;
   const seed = view.run.seed ?? 0;
-  const workload = await measuredWorkload(context, view.study, seed);
-  if (!workload.ok) return workload;
+  const units = await measuredUnits(context, view.study, seed);
+  if (!units.ok) return units;
+  const { workload, digest } = units.value;
   const cases = designCases(view, designs.value);
   return ok({
-    plan: { ...shared, cases, seed, workload: workload.value },
+    plan: { ...shared, cases, seed, workload },
+    digest,
     request: { ...asked, sourceRunId: view.run.id, deviceId: deviceId.value, cases: cases.length },
     view,
   });
@@ -143,6 +147,8 @@ export function openBenchmarks(
   saved: () => void,
 ): Benchmarks {
   const pages = new Map<number, PageRun>();
+  /** What is being measured, in words. */
+  let busy: string | null = null;
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): SweepHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
@@ -150,6 +156,19 @@ export function openBenchmarks(
     pages.set(session.run.id, page);
     void page.finished.finally(() => pages.delete(session.run.id));
     return page;
+  };
+  /** Two measurements at once would measure each other. */
+  const alone = async (begin: () => Promise<Result<SweepHandle>>): Promise<Result<SweepHandle>> => {
+    if (busy !== null) return fail('conflict', `${busy} is being measured; expected one measurement at a time`);
+    busy = 'another run';
+    let handle: Result<SweepHandle> | null = null;
+    try {
+      handle = await begin();
+    } finally {
+      busy = handle?.ok ? `run ${handle.value.runId}` : null;
+    }
+    if (handle.ok) void handle.value.finished.finally(() => (busy = null));
+    return handle;
   };
   const pageOf = (runId: number): Result<PageRun> => {
     const page = pages.get(runId);
@@ -183,51 +202,53 @@ export function openBenchmarks(
       const cases = planned.value.request.cases;
       return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, files: files.value }) : files;
     },
-    async start({ target, ...input }) {
-      const planned = await plan(target, input);
-      if (!planned.ok) return planned;
-      const { plan: wanted, request, view } = planned.value;
-      const study: BenchRunStudy = {
-        ...view?.study,
-        measuring: { request, warnings: [] },
-        bench: planLine(wanted, planSource(planned.value)),
-      };
-      const run = await context.store.createRun({
-        kind: 'bench',
-        name: view?.run.name ?? `${input.suite} on ${target}`,
-        studyId: view?.run.studyId ?? null,
-        study,
-        appVersion: APP_VERSION,
-        modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
-        seed: wanted.seed,
-        machine: {
-          host: hostname(),
-          platform: `${platform()} ${release()}`,
-          cpu: cpus()[0]?.model ?? 'unknown',
-          cores: cpus().length,
-          node: process.version,
-        },
-        enumeratedCount: wanted.cases.length,
-        devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
-        axes: null,
-      });
-      if (!run.ok) return run;
-      return ok(execute(openSession(context, run.value, wanted, request, [], saved), request));
-    },
-    async resume(run) {
-      const measuring = measuredRunStudy(run);
-      if (!measuring.ok) return measuring;
-      const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
-      if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
-      const study = line.value.plan.workload ? runStudy(run) : ok(null);
-      if (!study.ok) return study;
-      const again = await planOfLine(context, line.value, study.value, run.seed ?? 0);
-      if (!again.ok) return again;
-      const before = await context.store.listMeasurements(run.id);
-      if (!before.ok) return before;
-      const { request } = measuring.value;
-      return ok(execute(openSession(context, run, again.value, request, before.value, saved), request));
-    },
+    start: ({ target, ...input }) =>
+      alone(async () => {
+        const planned = await plan(target, input);
+        if (!planned.ok) return planned;
+        const { plan: wanted, digest, request, view } = planned.value;
+        const study: BenchRunStudy = {
+          ...view?.study,
+          measuring: { request, warnings: [] },
+          bench: keptPlan(wanted, digest, planSource(planned.value)),
+        };
+        const run = await context.store.createRun({
+          kind: 'bench',
+          name: view?.run.name ?? `${input.suite} on ${target}`,
+          studyId: view?.run.studyId ?? null,
+          study,
+          appVersion: APP_VERSION,
+          modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
+          seed: wanted.seed,
+          machine: {
+            host: hostname(),
+            platform: `${platform()} ${release()}`,
+            cpu: cpus()[0]?.model ?? 'unknown',
+            cores: cpus().length,
+            node: process.version,
+          },
+          enumeratedCount: wanted.cases.length,
+          devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
+          axes: null,
+        });
+        if (!run.ok) return run;
+        return ok(execute(openSession(context, run.value, wanted, request, [], saved), request));
+      }),
+    resume: (run) =>
+      alone(async () => {
+        const asked = measuredRunStudy(run);
+        if (!asked.ok) return asked;
+        const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
+        if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
+        const study = line.value.plan.workload ? runStudy(run) : ok(null);
+        if (!study.ok) return study;
+        const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
+        if (!again.ok) return again;
+        const before = await context.store.listMeasurements(run.id);
+        if (!before.ok) return before;
+        const { request } = asked.value;
+        return ok(execute(openSession(context, run, again.value, request, before.value, saved), request));
+      }),
     plan(runId) {
       const page = pageOf(runId);
       return page.ok ? ok(page.value.plan()) : page;

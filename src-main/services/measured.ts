@@ -18,7 +18,18 @@ interface Repeats {
   readonly warnings: readonly RepeatWarning[];
 }
 
-function repeatsOf({ timesMs, detail }: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
+/** Trends of many repeats take a while, and the same record is asked several times. */
+const summaries = new WeakMap<object, Repeats | null>();
+
+function repeatsOf(record: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
+  const known = summaries.get(record);
+  if (known !== undefined) return known;
+  const found = summarised(record);
+  summaries.set(record, found);
+  return found;
+}
+
+function summarised({ timesMs, detail }: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
   if (timesMs.length === 0) return null;
   const { warmUpMs = [], clockMhz = null } = (detail ?? {}) as Partial<MeasuredCaseDetail>;
   const all = [...warmUpMs, ...timesMs];

@@ -300,6 +300,7 @@ describe('a measurement that is stopped', () => {
     );
     const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 12 }));
     expect(await saved).toBe(id);
+    expect(await failure(engine, 'bench.start', ask(runId))).toMatch(new RegExp(`run ${id} is being measured`));
     await call(engine, 'runs.cancel', { id });
     const stopped = await call<RunDetail>(engine, 'runs.get', { id });
     expect(stopped.state).toBe('cancelled');
