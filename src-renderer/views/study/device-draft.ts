@@ -1,0 +1,152 @@
+import type { CpuDevice, Device, GpuDevice, OccupancyRules } from '../../../src-workers/domain/device.ts';
+import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { AMD_ISAS } from '../../../src-workers/models/occupancy/amd.ts';
+import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupancy/nvidia.ts';
+import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
+import type { CatalogueDevice } from '../../state/library.svelte.ts';
+
+/** A device while it is described. The engine checks it as a whole when it is saved. */
+
+/** One number of a device: where it is, how it is called, and what the engine takes. */
+export interface DeviceNumber {
+  /** Path of the field, as the engine's messages name it. */
+  readonly field: string;
+  readonly label: string;
+  readonly unit: string;
+  readonly min: number;
+  readonly max: number;
+  readonly integer: boolean;
+}
+
+const whole = (field: string, label: string, unit = '', min = 1, max = 65536): DeviceNumber => ({
+  field,
+  label,
+  unit,
+  min,
+  max,
+  integer: true,
+});
+const positive = (field: string, label: string, unit: string, max: number): DeviceNumber => ({
+  field,
+  label,
+  unit,
+  min: Number.MIN_VALUE,
+  max,
+  integer: false,
+});
+const LARGEST = 2 ** 40;
+
+type Say = (term: TermKey, form?: TermForm) => string;
+
+/** What is asked of a GPU, in two columns; `ruled` is what occupancy rules fix, asked only where there are none. */
+export function gpuNumbers(say: Say): {
+  readonly main: readonly DeviceNumber[];
+  readonly ruled: readonly DeviceNumber[];
+} {
+  const multiprocessor = say('multiprocessor', 'short');
+  return {
+    main: [
+      whole('multiprocessors', `${multiprocessor}s`),
+      positive('clockMhz', 'Boost clock', 'MHz', 20_000),
+      whole('schedulersPerMultiprocessor', `Schedulers per ${multiprocessor}`, '', 1, 64),
+      whole('fp32LanesPerMultiprocessor', `FP32 lanes per ${multiprocessor}`, '', 1, 4096),
+      positive('dependentIssueLatencyCycles', 'Arithmetic latency', 'cycles', 1000),
+      positive('memoryLatencyCycles', 'Memory latency', 'cycles', 100_000),
+      positive('memoryBandwidthGbS', 'Memory bandwidth', 'GB/s', 1e6),
+      positive('memoryGib', 'Memory', 'GiB', 1e5),
+      whole('l2Bytes', 'Last cache', 'bytes', 0, LARGEST),
+    ],
+    ruled: [
+      whole('threadGroupWidth', `Width of a ${say('threadGroup')}`, '', 1, 1024),
+      whole('limits.maxThreadsPerBlock', sentenceCase(`${say('thread', 'many')} per ${say('block')}`)),
+      whole('limits.maxGridBlocks', sentenceCase(`${say('block', 'many')} per launch`), '', 1, LARGEST),
+      whole('limits.maxBlocksPerMultiprocessor', `Resident ${say('block', 'many')}`),
+      whole('limits.maxThreadGroupsPerMultiprocessor', `Resident ${say('threadGroup', 'many')}`),
+      whole('limits.registersPerMultiprocessor', `Registers per ${multiprocessor}`, '', 1, LARGEST),
+      whole('limits.maxRegistersPerBlock', `Registers per ${say('block')}`, '', 1, LARGEST),
+      whole('limits.maxRegistersPerThread', `Registers per ${say('thread')}`),
+      whole('limits.sharedMemoryBytesPerMultiprocessor', sentenceCase(`${say('sharedMemory')} per ${multiprocessor}`), 'bytes', 0, LARGEST),
+      whole('limits.maxSharedMemoryBytesPerBlock', sentenceCase(`${say('sharedMemory')} per ${say('block')}`), 'bytes', 0, LARGEST),
+    ],
+  }; // prettier-ignore
+}
+
+export const CPU_NUMBERS: readonly DeviceNumber[] = [
+  whole('cores', 'Cores'),
+  whole('kneeCores', 'Cores that saturate memory'),
+  positive('singleCoreBandwidthGbS', 'Bandwidth of one core', 'GB/s', 1e6),
+  positive('fullBandwidthGbS', 'Bandwidth of all cores', 'GB/s', 1e6),
+];
+
+/** The value at a field such as `limits.maxThreadsPerBlock`. */
+export function readNumber(device: Device, field: string): number {
+  return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
+}
+
+export function withNumber<D extends Device>(device: D, field: string, value: number): D {
+  const [head, key] = field.split('.') as [string, string?];
+  if (key === undefined) return { ...device, [head]: value };
+  return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value } };
+}
+
+/** The device under other occupancy rules: the width and the limits they fix come with them. */
+export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
+  const found = limitsByRules(rules);
+  const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};
+  return { ...device, occupancy: rules, ...fixed };
+}
+
+/** Every set of occupancy rules, by the text a choice shows. */
+export const OCCUPANCY_CHOICES: readonly { readonly value: string; readonly label: string; readonly rules: OccupancyRules }[] = [
+  ...NVIDIA_COMPUTE_CAPABILITIES.toReversed().map((computeCapability) => ({
+    value: `nvidia ${computeCapability}`,
+    label: `NVIDIA ${computeCapability}`,
+    rules: { family: 'nvidia', computeCapability } as const,
+  })),
+  ...AMD_ISAS.flatMap((isa) =>
+    ([32, 64] as const).flatMap((waveSize) => {
+      const rules = { family: 'amd', isa, waveSize } as const;
+      return limitsByRules(rules).ok ? [{ value: `amd ${isa} ${waveSize}`, label: `${isa}, wave${waveSize}`, rules }] : [];
+    }),
+  ),
+  { value: 'generic', label: 'none', rules: { family: 'generic' } },
+]; // prettier-ignore
+
+export function choiceOfRules(rules: OccupancyRules): string {
+  switch (rules.family) {
+    case 'nvidia':
+      return `nvidia ${rules.computeCapability}`;
+    case 'amd':
+      return `amd ${rules.isa} ${rules.waveSize}`;
+    case 'generic':
+      return 'generic';
+  }
+}
+
+/** A copy to change: a name of its own, and no source but that it was copied. */
+export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
+  const { own: _own, ...rest } = device;
+  const name = `${device.name} copy`;
+  return { ...rest, id: freeId(name, taken), name, sources: { '*': `copied from ${device.name}, then changed` } };
+}
+
+export const PLAIN_CPU: CpuDevice = {
+  kind: 'cpu',
+  id: 'own-cpu',
+  name: 'Own CPU',
+  vendor: 'other',
+  cores: 8,
+  singleCoreBandwidthGbS: 20,
+  fullBandwidthGbS: 60,
+  kneeCores: 3,
+  sources: { '*': 'entered by hand' },
+};
+
+/** A slug of the name that no other device has. */
+export function freeId(name: string, taken: readonly string[]): string {
+  const slug = name.toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 70) || 'device'; // prettier-ignore
+  if (!taken.includes(slug)) return slug;
+  let next = 2;
+  while (taken.includes(`${slug}-${next}`)) next += 1;
+  return `${slug}-${next}`;
+}

@@ -1,0 +1,39 @@
+import { expect, open, test } from './fixtures/browser.ts';
+import { offered, statusBar } from './fixtures/page.ts';
+
+test('a device of one’s own: described, refused where it contradicts itself, put right, in the study, deleted', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own);
+  await page.keyboard.press('1');
+  const before = await offered(page);
+  const devices = page.getByRole('region', { name: 'Devices' });
+  const picker = page.getByRole('dialog', { name: 'Choose devices' });
+  await devices.getByRole('button', { name: 'Add' }).click();
+  await picker.getByRole('button', { name: 'Describe a device…' }).click();
+  const form = page.getByRole('dialog', { name: 'Describe a device' });
+  await form.getByRole('textbox', { name: 'Name of the device' }).fill('Half a V100');
+  await form.getByRole('spinbutton', { name: 'SMs' }).fill('40');
+  await form.getByRole('combobox', { name: /^Occupancy rules/ }).click();
+  await page.getByRole('option', { name: 'none' }).click();
+  await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('1');
+  await form.getByRole('button', { name: 'Save and add to the study' }).click();
+  await expect(form.getByText('got 1024, expected at most the 32 threads that a multiprocessor holds')).toBeVisible();
+  await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('64');
+  await form.getByRole('button', { name: 'Save and add to the study' }).click();
+  await expect(form).toBeHidden();
+
+  await expect(devices.getByRole('checkbox', { name: 'Half a V100' })).toBeChecked();
+  await expect.poll(() => offered(page)).toBeGreaterThan(before);
+
+  await devices.getByRole('button', { name: 'Add' }).click();
+  await picker.getByRole('button', { name: 'Change Half a V100' }).click();
+  await page.getByRole('dialog', { name: 'Half a V100' }).getByRole('button', { name: 'Delete' }).click();
+  await expect(statusBar(page)).toContainText('Half a V100 deleted');
+  await statusBar(page).getByRole('button', { name: /Undo/ }).click();
+  await devices.getByRole('button', { name: 'Add' }).click();
+  await expect(picker.getByRole('button', { name: 'Change Half a V100' })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
