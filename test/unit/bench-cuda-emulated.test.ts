@@ -13,7 +13,7 @@ import {
   type CudaCompilation,
 } from '../../src-workers/bench/cuda/compile.ts';
 import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
-import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
+import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
 import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -506,9 +506,10 @@ describe('a bundle on a machine without Lockstep', () => {
     const files = unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }));
     const archive = join(folder, 'bundle.tar');
     await writeFile(archive, unwrap(tarArchive(files)));
-    place = join(folder, 'a place with spaces');
-    await mkdir(place);
-    expect((await runToEnd('tar', ['-xf', archive, '-C', place], folder)).code).toBe(0);
+    const unpacked = join(folder, 'a place with spaces');
+    await mkdir(unpacked);
+    expect((await runToEnd('tar', ['-xf', archive, '-C', unpacked], folder)).code).toBe(0);
+    place = join(unpacked, ARCHIVE_FOLDER);
   });
 
   it('builds, measures, and leaves a file that says what was measured', async () => {

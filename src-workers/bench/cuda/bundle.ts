@@ -118,7 +118,7 @@ build() {
     stop "nvcc could not compile $object"
   }
 }
-if [ ! -x build/lockstep-cuda ] || [ "$(cat build/stamp.txt)" != "$stamp" ]; then
+if [ ! -x build/lockstep-cuda ] || [ "$(cat build/stamp.txt 2>/dev/null)" != "$stamp" ]; then
   rm -f build/lockstep-cuda
 ${builds.map((line) => `  ${line}`).join('\n')}
   "$nvcc" -arch="$arch" ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
@@ -127,6 +127,8 @@ fi
 
 if ! ./build/lockstep-cuda --list >build/devices.jsonl; then
   cat build/devices.jsonl >&2
+  # Without a device, nvcc cannot know what to build for: next time it asks again.
+  rm -f build/stamp.txt
   stop "this machine has no CUDA device that answers"
 fi
 if [ "$(grep -c '"type":"device"' build/devices.jsonl)" -le "$device" ]; then

@@ -2,10 +2,12 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PlacedFile } from './plan.ts';
 
 const BLOCK = 512;
+/** Files unpack into a folder of their own, not among whatever else lies where a person unpacks them. */
+export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**
  * A tar archive (POSIX ustar) of files: the same bytes for the same files, since owners and times are left at zero.
- * Fails with `bad-input` on a path of more than 100 bytes or one that leaves the folder.
+ * Fails with `bad-input` on a path of more than 80 bytes or one that leaves the folder.
  */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);
@@ -13,9 +15,9 @@ export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const archive = new Uint8Array(sizes.reduce((sum, size) => sum + size, 2 * BLOCK));
   let at = 0;
   for (const [i, { path, bytes, executable }] of files.entries()) {
-    const name = new TextEncoder().encode(path);
-    if (name.length < 1 || name.length > 100 || path.startsWith('/') || path.split('/').includes('..'))
-      return fail('bad-input', `path ${JSON.stringify(path)}; expected 1 to 100 bytes, within the archive`);
+    const name = new TextEncoder().encode(`${ARCHIVE_FOLDER}/${path}`);
+    if (path === '' || name.length > 100 || path.startsWith('/') || path.split('/').includes('..'))
+      return fail('bad-input', `path ${JSON.stringify(path)}; expected at most 80 bytes, within the archive`);
     const header = archive.subarray(at, at + BLOCK);
     header.set(name, 0);
     const field = (text: string, offset: number): void => header.set(new TextEncoder().encode(text), offset);
