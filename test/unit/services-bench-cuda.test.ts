@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { DoctorCheck, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { suiteCases } from '../../src-main/services/bench-suites.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { cudaPlan } from '../../src-workers/bench/cuda/plan.ts';
+import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
+import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { smallStudy } from './export-runs.ts';
+
+// The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
+const ROOT = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-cuda-engine-'));
+const kept = { NVCC: process.env.NVCC, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
+let engine: Engine;
+
+beforeAll(async () => {
+  process.env.NVCC = join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc');
+  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  engine = unwrap(
+    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
+  );
+});
+afterAll(async () => {
+  await engine.close();
+  for (const [name, value] of Object.entries(kept))
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function call<T>(name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+function finished(runId: number): Promise<RunSummary> {
+  return new Promise((resolve) => {
+    const off = engine.subscribe((event, payload) => {
+      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
+      off();
+      resolve(payload as RunSummary);
+    });
+  });
+}
+
+it('names the device, compiles, measures designs, stops without leaving a process, and goes on', async () => {
+  const targets = await call<MeasuringTarget[]>('bench.targets', {});
+  expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
+  expect(await call<MeasuringTarget[]>('bench.targets', {})).toBe(targets);
+  const checks = await call<DoctorCheck[]>('app.doctor', {});
+  expect(checks.find(({ id }) => id === 'nvcc')).toMatchObject({
+    state: 'ok',
+    found: expect.stringMatching(/^nvcc 0/),
+  });
+
+  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [8], balancing: ['none', 'dynamic-fetch'] }; // prettier-ignore
+  const study: StudyFile = smallStudy({
+    workload: { lengths: 'geometric(0.2)', units: 2000 },
+    devices: ['nvidia-rtx-4090'],
+    axes,
+  });
+  const { id: studyId } = await call<StudyRecord>('studies.save', { study });
+  const { runId } = await call<{ runId: number }>('runs.start', { studyId });
+  expect((await finished(runId)).state).toBe('complete');
+  const ask = { target: 'cuda:0', runId, count: 8, repeats: 3, warmUps: 1 };
+  const { runId: id } = await call<{ runId: number }>('bench.start', ask);
+  await new Promise<void>((resolve) =>
+    engine.subscribe((event, payload) => {
+      if (event === 'run.progress' && (payload as RunProgress).runId === id && (payload as RunProgress).done >= 1)
+        resolve();
+    }),
+  );
+  await call('runs.cancel', { id });
+  const before = await call<MeasuringDetail>('bench.detail', { id });
+  expect(before.cases.length).toBeGreaterThanOrEqual(1);
+  await call('runs.resume', { id });
+  expect(await finished(id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
+  const found = await call<MeasuringDetail>('bench.detail', { id });
+  expect(found.cases).toHaveLength(8);
+  expect(found.cases.slice(0, before.cases.length)).toEqual(before.cases);
+  for (const one of found.cases) {
+    expect(one.correct).toBe(true);
+    expect(one.measured!.timesMs).toHaveLength(3);
+    expect(one.measured!.warmUpMs).toHaveLength(1);
+  }
+
+  const missing = await engine.call('bench.start', { ...ask, target: 'cuda:7' });
+  expect(missing.ok).toBe(true);
+  const refused = await finished((missing as { value: { runId: number } }).value.runId);
+  expect(refused).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
+}, 300_000);
+
+it('has suites that the CUDA program can run', async () => {
+  for (const suite of BENCH_SUITES) {
+    if (suite === 'designs' || suite === 'contention') continue;
+    const cases = unwrap(suiteCases(suite, 'cuda'));
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    const plan: BenchPlan = {
+      format: 'lockstep-bench',
+      version: 1,
+      backend: 'cuda',
+      cases,
+      warmUps: 1,
+      repeats: 1,
+      seed: 1,
+      caseTimeLimitMs: 60_000,
+      workload: null,
+    };
+    unwrap(await cudaPlan(plan, { openFile: async () => fail('unsupported', 'no files') }));
+  }
+});
