@@ -143,7 +143,10 @@ export async function importFile(
   if (!read.ok) return read;
   const { cases, plan } = read.value;
   if (cases.length === 0)
-    return fail('bad-input', `${fileName}: ${[...read.value.warnings, 'No case has a result; expected at least one.'].join(' ')}`);
+    return fail(
+      'bad-input',
+      `${fileName}: ${[...read.value.warnings, 'No case has a result; expected at least one.'].join(' ')}`,
+    );
 
   const linked = await sourceOf(context, plan);
   if (!linked.ok) return linked;

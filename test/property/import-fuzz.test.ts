@@ -53,19 +53,17 @@ const cacheEntry = fc.record(
   },
   { requiredKeys: ['a'] },
 );
-const cacheText = fc
-  .tuple(fc.array(cacheEntry, { maxLength: 6 }), fc.boolean())
-  .map(([entries, pretty]) =>
-    JSON.stringify(
-      {
-        device_name: 'x',
-        tune_params_keys: ['a'],
-        cache: Object.fromEntries(entries.map((entry, at) => [`k${at}`, entry])),
-      },
-      null,
-      pretty ? 1 : 0,
-    ),
-  );
+const cacheText = fc.tuple(fc.array(cacheEntry, { maxLength: 6 }), fc.boolean()).map(([entries, pretty]) =>
+  JSON.stringify(
+    {
+      device_name: 'x',
+      tune_params_keys: ['a'],
+      cache: Object.fromEntries(entries.map((entry, at) => [`k${at}`, entry])),
+    },
+    null,
+    pretty ? 1 : 0,
+  ),
+);
 const t4Text = fc
   .array(
     fc.record(
