@@ -284,7 +284,7 @@ describe('set-up', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU])).toBeNull();
     expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/predicts no CPU/);
     expect(refusal(SETUP, webgpu, 3, [CPU])).toMatch(/predicts no GPU/);
-    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/^No CUDA device/);
+    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/not available: No CUDA device/);
     expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU])).toMatch(/cannot be measured with WebGPU/);
     expect(refusal(SETUP, webgpu, null, [GPU])).toMatch(/no prediction yet/);
     expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, null, [])).toBeNull();

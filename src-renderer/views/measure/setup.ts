@@ -116,7 +116,7 @@ export function refusal(
   devices: readonly SweepDevice[],
 ): string | null {
   if (!target) return 'No target is chosen.';
-  if (!target.available) return `${target.label}.`;
+  if (!target.available) return `This target is not available: ${target.label}.`;
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
   if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';

@@ -1,0 +1,61 @@
+import type { MeasuredCase, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
+import { halfWidthFraction } from './rows.ts';
+
+/** A kernel of someone else's: its configuration and its time. */
+export interface ExternalRow {
+  readonly position: number;
+  /** By measured median, from 1; null where it failed. */
+  readonly rank: number | null;
+  readonly each: MeasuredCase;
+  /** In the order of `keys`. */
+  readonly values: readonly string[];
+  /** Median over the fastest, less 1. */
+  readonly toBest: number | null;
+  readonly halfWidth: number | null;
+}
+export interface ExternalTable {
+  readonly kernel: string;
+  /** Parts of the configuration that differ among the cases, as the file names them. */
+  readonly keys: readonly string[];
+  /** Fastest first, then those without a time. */
+  readonly rows: readonly ExternalRow[];
+}
+
+export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): ExternalTable {
+  const read = cases.flatMap((each) => (each.case.benchmark === 'external' ? [{ each, ...each.case.parameters }] : []));
+  const names = [...new Set(read.flatMap(({ configuration }) => Object.keys(configuration)))];
+  const keys = names.filter((name) => new Set(read.map(({ configuration }) => configuration[name])).size > 1);
+  const timed = read
+    .filter(({ each }) => each.measured !== null)
+    .sort((a, b) => a.each.measured!.medianMs - b.each.measured!.medianMs || a.each.position - b.each.position);
+  const best = timed[0]?.each.measured?.medianMs ?? NaN;
+  const failed = read.filter(({ each }) => each.measured === null);
+  return {
+    kernel: [...new Set(read.map(({ kernel }) => kernel))].join(', '),
+    keys,
+    rows: [...timed, ...failed].map(({ each, configuration }, i) => ({
+      position: each.position,
+      rank: each.measured ? i + 1 : null,
+      each,
+      values: keys.map((key) => String(configuration[key] ?? '')),
+      toBest: each.measured ? each.measured.medianMs / best - 1 : null,
+      halfWidth: halfWidthFraction(each),
+    })),
+  };
+}
+
+/** The table as a file. */
+export function externalFile({ keys, rows }: ExternalTable): readonly (readonly (string | number)[])[] {
+  return [
+    ['rank', ...keys, 'median ms', 'low ms', 'high ms', 'repeats', 'failure'],
+    ...rows.map(({ rank, values, each }) => [
+      rank ?? '',
+      ...values,
+      each.measured?.medianMs ?? '',
+      each.measured?.lowMs ?? '',
+      each.measured?.highMs ?? '',
+      each.measured?.repeats ?? '',
+      each.failure ?? '',
+    ]),
+  ];
+}
