@@ -1,0 +1,150 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { join } from 'node:path';
+import { expect, open, test } from './fixtures/browser.ts';
+import { drop, predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { ROOT } from './fixtures/program.ts';
+
+// The third fidelity, against the real engine and a real WebGPU device: the software adapter that every Chromium has.
+
+test.setTimeout(240_000);
+
+const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
+const rows = (page: Page) => grid(page).getByRole('row');
+
+/** Opens the set-up with the page's own GPU chosen. */
+async function setUp(page: Page, count: number): Promise<void> {
+  await page.keyboard.press('5');
+  await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();
+  await page.getByRole('radio', { name: /WebGPU in this window/ }).click();
+  await fill(page, 'Designs to measure', count);
+  await fill(page, 'Repeats', 7);
+  await fill(page, 'Warm-ups', 1);
+}
+async function fill(page: Page, name: string, value: number): Promise<void> {
+  const field = page.getByRole('spinbutton', { name, exact: true });
+  await field.fill(String(value));
+  await field.press('Enter');
+}
+
+/** The example is made for a real GPU: fewer units, so that a software one is done in seconds. */
+async function smallStudy(page: Page): Promise<void> {
+  await expect(page.getByText('Designs to predict')).toBeVisible();
+  await fill(page, 'Units', 4096);
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 2);
+}
+
+async function expectAccessible(page: Page, where: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const { violations } = await new AxeBuilder({ page })
+      .options({ resultTypes: ['violations'] })
+      .setLegacyMode()
+      .analyze();
+    const grave = violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
+    expect.soft(grave, `${where}, ${colorScheme}`).toEqual([]);
+  }
+}
+
+test('a newcomer measures six designs in the page and sees where the model errs', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await smallStudy(page);
+  await setUp(page, 6);
+  await page.getByRole('radio', { name: 'Spread' }).click();
+  await page
+    .getByRole('button', { name: /^Measure 6 designs/ })
+    .first()
+    .click();
+
+  // Times come in beside the predictions, and then the comparison.
+  await expect(rows(page)).toHaveCount(6);
+  await expect(page.getByText('Spearman')).toBeVisible({ timeout: 180_000 });
+  await expect(page.getByRole('heading', { name: 'Measured designs' })).toBeVisible();
+  for (const row of await rows(page).all())
+    await expect(row).toHaveAccessibleName(/^Predicted rank \d, measured rank \d, measured [\d.,]+ ms/);
+  await expect(page.getByRole('figure', { name: 'Predicted against measured times of 6 designs' })).toBeVisible();
+
+  // A design, with every repeat.
+  await rows(page).first().click();
+  const inspector = page.getByRole('complementary', { name: 'Selected design' });
+  await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
+  await expect(inspector.getByRole('img', { name: /^7 repeats after 1 warm-ups: median/ })).toBeVisible();
+  await expectAccessible(page, 'comparison');
+
+  // A link reopens it; the history opens it.
+  const link = page.url();
+  expect(link).toContain('design=');
+  await page.keyboard.press('6');
+  await page.getByRole('row', { name: /^Run 3, / }).click();
+  await page.keyboard.press('Enter');
+  await expect(grid(page)).toBeVisible();
+  await page.goto(link);
+  await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
+
+  // What it says of the device.
+  await page.keyboard.press('c');
+  await expect(page.getByRole('heading', { name: 'What this run says of the device' })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
+test('measuring is cancelled with Escape, keeps what it has, and goes on', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await smallStudy(page);
+  await setUp(page, 60);
+  await page
+    .getByRole('button', { name: /^Measure 60 designs/ })
+    .first()
+    .click();
+  await expect(rows(page).filter({ hasNotText: 'queued' }).nth(2)).toBeVisible({ timeout: 120_000 });
+  await page.getByRole('button', { name: 'Cancel Esc' }).click();
+  await expect(statusBar(page)).toContainText('Run 3 cancelled');
+  const bar = page.getByRole('status').filter({ hasText: 'what was measured is kept' });
+  await expect(bar).toBeVisible();
+  const kept = Number(/after (\d+) of 60/.exec((await bar.textContent())!)![1]);
+  expect(kept).toBeGreaterThan(0);
+  await page.getByRole('button', { name: 'Resume U' }).click();
+  await expect(bar).toBeHidden();
+  await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
+});
+
+test('results of another program are imported, dropped, and refused with a reason', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own, '#/measure');
+  await expect(page.getByRole('heading', { name: 'Nothing measured yet' })).toBeVisible();
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Import results… I' }).click();
+  await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
+  const kernels = page.getByRole('grid', { name: 'Imported kernels' });
+  await expect(kernels).toBeVisible();
+  await expect(kernels).toHaveAttribute('aria-rowcount', '245');
+  await expect(statusBar(page)).toContainText('Kernel Tuner cache, 245 cases');
+  await expect(page.getByText('imported kernels on NVIDIA A100-PCIE-40GB')).toBeVisible();
+  await expectAccessible(page, 'imported kernels');
+
+  await drop(page.getByRole('heading', { name: 'convolution_kernel' }), 'nonsense.json', '{"nothing": 1}');
+  await expect(page.getByRole('alert').filter({ hasText: 'nonsense.json was not imported' })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
+test('a design is handed over from the ranking and measured, by keyboard alone', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await smallStudy(page);
+  await page.keyboard.press('3');
+  await expect(rankRows(page).first()).toBeVisible();
+  await page.keyboard.press('j');
+  await page.keyboard.press('m');
+  await expect(page.getByText('1 design handed over')).toBeVisible();
+  await expect(page.getByRole('button', { name: /^Measure 1 design/ }).first()).toBeEnabled();
+  await page.keyboard.press('m');
+  await expect(rows(page)).toHaveCount(1);
+  await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+ ms/, { timeout: 120_000 });
+});
