@@ -87,8 +87,10 @@ export function openSession(
 
   async function save(found: readonly CaseResult[]): Promise<Result<null>> {
     if (found.length === 0) return ok(null);
-    sourceRunId ??=
-      sourceRunId === undefined && (await store.getRun(request.sourceRunId!)).ok ? request.sourceRunId : null;
+    if (sourceRunId === undefined) {
+      const source = await store.getRun(request.sourceRunId!);
+      sourceRunId = source.ok ? source.value.id : null;
+    }
     const origin = {
       sourceRunId,
       deviceId: request.deviceId ?? device?.name ?? request.target,

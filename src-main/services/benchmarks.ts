@@ -278,7 +278,11 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
       if (session.remaining().cases.length === 0) return session.finish('complete');
     }
   };
-  return { runId: session.run.id, finished: measure(), cancel: () => controller.abort() };
+  const finished = measure().catch((error: unknown) =>
+    // A bug here must neither leave the run open nor take the engine down.
+    session.finish({ code: 'internal', message: error instanceof Error ? error.message : String(error) }),
+  );
+  return { runId: session.run.id, finished, cancel: () => controller.abort() };
 }
 
 type Attempt =

@@ -65,7 +65,8 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
     const { designIndex, failure, correct } = record;
     if (designIndex === null || failure !== null || correct === false) continue;
     const time = measuredTime(record);
-    if (!time) continue;
+    // A time of 0 is less than the device's timer can tell.
+    if (!time || time.medianMs === 0) continue;
     const { medianMs: timeMs, lowMs, highMs } = time;
     const halfWidthMs = lowMs === null || highMs === null ? null : (highMs - lowMs) / 2;
     designs.set(designIndex, { designIndex, timeMs, halfWidthMs, lowMs, highMs });

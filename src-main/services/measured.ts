@@ -141,6 +141,9 @@ export function measuringWarnings(
   if (wrong.length > 0) warnings.push(`Wrong results, left out of comparisons: ${counted(wrong)}.`);
   const failed = labels((record) => record.failure !== null);
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
+  const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
+  if (instant.length > 0)
+    warnings.push(`Faster than the timer can tell, left out of comparisons: ${counted(instant)}.`);
   const noted = new Map<RepeatWarning, string[]>();
   for (const record of records) {
     if (record.failure !== null) continue;

@@ -170,6 +170,30 @@ describe('measuring designs of a sweep', () => {
     expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
   });
 
+  it('measures the rows of a matrix in their order, and goes on only with the same ones', async () => {
+    const engine = await engineOn(temporaryFile());
+    const file = join(temporaryFile(), '..', 'rows.mtx');
+    const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
+    const write = (lengths: readonly number[]): void => {
+      const entries = lengths.flatMap((length, row) => Array.from({ length }, (_, at) => `${row + 1} ${at + 1}`));
+      const size = `${lengths.length} ${lengths.length} ${entries.length}`;
+      writeFileSync(file, ['%%MatrixMarket matrix coordinate pattern general', size, ...entries, ''].join('\n'));
+    };
+    write(rows);
+    const axes = { blockThreads: [32], gridBlocks: [8] };
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: `mtx:${file}`, units: 3000 }, axes }));
+    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { target: 'webgpu-page' }));
+    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    expect(Array.from(plan.workload!.lengths)).toEqual(rows);
+    await call(engine, 'runs.cancel', { id });
+    write(rows.toReversed());
+    expect(await failure(engine, 'runs.resume', { id })).toMatch(/units of .* are not those that were measured before/);
+    expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'failed' });
+    write(rows);
+    expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
+    await call(engine, 'runs.cancel', { id });
+  });
+
   it('refuses what cannot be measured, in words', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
