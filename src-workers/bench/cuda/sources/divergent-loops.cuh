@@ -2,7 +2,6 @@
 #pragma once
 
 #include "host.cuh"
-#include "words.cuh"
 
 namespace lockstep {
 
@@ -10,16 +9,16 @@ constexpr float INNER = 1.3333f;
 constexpr float OUTER = 2.3333f;
 
 template <bool DOUBLE>
-__host__ __device__ inline float divergentLoop(float sum, int limit) {
+__device__ __forceinline__ float divergentLoop(float sum, int limit) {
   if constexpr (DOUBLE) {
-    LOCKSTEP_ROLLED
+#pragma unroll 1
     for (int i = 0; i < limit; ++i) {
-      LOCKSTEP_ROLLED
+#pragma unroll 1
       for (int j = 0; j < limit; ++j) sum += INNER;
       sum += OUTER;
     }
   } else {
-    LOCKSTEP_ROLLED
+#pragma unroll 1
     for (int i = 0; i < limit; ++i) sum += INNER;
   }
   return sum;
@@ -82,8 +81,10 @@ inline void runDivergentLoops(Case& run) {
   const std::vector<float> got = sums.read();
   for (unsigned lane = 0; lane < GROUP_WIDTH; ++lane) {
     float expected = 0;
-    for (int pass = 0; pass < 2; ++pass)
-      expected = twice ? divergentLoop<true>(expected, limits[lane]) : divergentLoop<false>(expected, limits[lane]);
+    for (int iteration = 0; iteration < 2 * limits[lane]; ++iteration) {
+      for (int inner = 0; twice && inner < limits[lane]; ++inner) expected += INNER;
+      expected += twice ? OUTER : INNER;
+    }
     comparison.compare(lane, bitsOf(got[lane]), bitsOf(expected));
   }
   comparison.report(run, GROUP_WIDTH);
