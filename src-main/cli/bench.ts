@@ -14,6 +14,7 @@ import type {
 import { parseStudy, validate } from '../contract/parse.ts';
 import { procedures, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
 import { bundleArchive } from '../services/benchmarks.ts';
+import { isDone } from '../services/measured.ts';
 import { studyWithProfile } from '../services/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { followRun, runId } from './follow.ts';
@@ -125,7 +126,8 @@ export async function reportMeasurement(
 ): Promise<number> {
   const detail = await called(engine, 'bench.detail', { id });
   if (!detail.ok) return reportFailure(terminal, detail.error);
-  const { request, device, cases, warnings } = detail.value;
+  const { request, device, warnings } = detail.value;
+  const cases = detail.value.cases.filter(isDone);
   const failed = cases.filter((one) => one.failure !== null).length;
   if (options.json)
     printJson(terminal, {
@@ -137,7 +139,7 @@ export async function reportMeasurement(
       failed,
       warnings,
     });
-  else printMeasurement(terminal, detail.value, failed);
+  else printMeasurement(terminal, { ...detail.value, cases }, failed);
   return failed < cases.length ? EXIT_OK : EXIT_FAILED;
 }
 

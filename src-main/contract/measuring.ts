@@ -64,6 +64,7 @@ export interface MeasuredTime {
 }
 
 export interface MeasuredCase {
+  /** In the plan, or of an import in the file, from 0. */
   readonly position: number;
   readonly case: BenchCase;
   /** The case in a few words: the design, or the benchmark's parameters. */
@@ -72,7 +73,7 @@ export interface MeasuredCase {
   readonly designIndex: number | null;
   readonly design: Design | null;
   readonly predictedMs: number | null;
-  /** Null where the case failed. */
+  /** Null where the case failed, has values alone, or waits for being measured. */
   readonly measured: MeasuredTime | null;
   /** Against the CPU's result; null where it was not checked. */
   readonly correct: boolean | null;
@@ -86,6 +87,7 @@ export interface MeasuringDetail {
   readonly runId: number;
   readonly request: MeasuringRequest;
   readonly device: MeasuringDevice | null;
+  /** All of the plan, in its order. One with neither time, values nor failure waits. */
   readonly cases: readonly MeasuredCase[];
   /** Things a reader must know before using the numbers: another device than predicted for, drift, wrong results, … */
   readonly warnings: readonly string[];

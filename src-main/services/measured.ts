@@ -1,5 +1,5 @@
 import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
-import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { REPEAT_WARNINGS, summariseRepeats, type RepeatWarning } from '../../src-workers/models/calibration/repeats.ts';
@@ -116,6 +116,35 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
+/** The cases that a run of kind `bench` was made for; null where a run only has what it has. */
+function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
+  const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
+  return (line as PlanLine | null)?.plan.cases ?? null;
+}
+
+function waitingCase(one: BenchCase, position: number, deviceId: string | null): MeasuredCase {
+  const ofSweep = one.benchmark === 'unit-loop' ? one.parameters : null;
+  return {
+    position,
+    case: one,
+    label: caseLabel(one),
+    deviceId: ofSweep && deviceId,
+    designIndex: ofSweep?.designIndex ?? null,
+    design: ofSweep?.design ?? null,
+    predictedMs: ofSweep?.predictedMs ?? null,
+    measured: null,
+    correct: null,
+    failure: null,
+    registersPerThread: null,
+    values: {},
+  };
+}
+
+/** Whether a case has been measured, found something, or failed. */
+export function isDone({ measured, failure, values }: MeasuredCase): boolean {
+  return measured !== null || failure !== null || Object.keys(values).length > 0;
+}
+
 /** Of several cases the number, of one its label. */
 function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0]! : `${cases.length} cases`;
@@ -164,11 +193,20 @@ export async function measuringDetail(context: Context, run: RunRecord): Promise
   const records = await context.store.listMeasurements(run.id);
   if (!records.ok) return records;
   const { request, warnings } = study.value;
+  const ofSweep = request.sourceRunId !== null;
+  const planned = plannedCases(run);
+  const byCase = new Map(records.value.map((record) => [(record.detail as MeasuredCaseDetail).case.id, record]));
+  const cases = planned
+    ? planned.map((one, at) => {
+        const record = byCase.get(one.id);
+        return record ? measuredCase(record, at, ofSweep) : waitingCase(one, at, request.deviceId);
+      })
+    : records.value.map((record, at) => measuredCase(record, at, ofSweep));
   return ok({
     runId: run.id,
     request,
     device: run.measuringDevice as MeasuringDevice | null,
-    cases: records.value.map((record, at) => measuredCase(record, at, request.sourceRunId !== null)),
+    cases,
     warnings: measuringWarnings(run, request.deviceId, records.value, warnings),
   });
 }

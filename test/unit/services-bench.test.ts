@@ -5,9 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuringComparison, MeasuringDetail, SavedProfile } from '../../src-main/contract/measuring.ts';
+import type {
+  MeasuredCase,
+  MeasuringComparison,
+  MeasuringDetail,
+  SavedProfile,
+} from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { isDone } from '../../src-main/services/measured.ts';
 import { isSameDevice } from '../../src-main/services/measured-device.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
@@ -91,7 +97,11 @@ const ask = (runId: number, more: object = {}) => ({
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
 const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
-const caseIds = (found: MeasuringDetail): string[] => found.cases.map(({ case: { id } }) => id);
+/** What was measured so far, in the order of the plan. */
+async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredCase[]> {
+  return (await detail(engine, id)).cases.filter(isDone);
+}
+const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case: { id } }) => id);
 
 /** The case of the run's ranking at a place, from 0. */
 async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
@@ -328,16 +338,20 @@ describe('a measurement that is stopped', () => {
     await call(engine, 'runs.cancel', { id });
     const stopped = await call<RunDetail>(engine, 'runs.get', { id });
     expect(stopped.state).toBe('cancelled');
-    const before = await detail(engine, id);
-    expect(before.cases.length).toBeGreaterThanOrEqual(2);
-    expect(before.cases.length).toBeLessThan(12);
+    const before = await doneCases(engine, id);
+    expect(before.length).toBeGreaterThanOrEqual(2);
+    expect(before.length).toBeLessThan(12);
+    const waiting = (await detail(engine, id)).cases.slice(before.length);
+    expect(waiting).toHaveLength(12 - before.length);
+    for (const one of waiting)
+      expect(one).toMatchObject({ measured: null, failure: null, values: {}, deviceId: DEVICE });
 
     fake({});
     const resumed = await ended(engine, 'runs.resume', { id });
     expect(resumed).toMatchObject({ id, state: 'complete', valid: 12 });
     expect(resumed.elapsedMs).toBeGreaterThan(stopped.elapsedMs);
-    const after = await detail(engine, id);
-    expect(after.cases.slice(0, before.cases.length)).toEqual(before.cases);
+    const after = await doneCases(engine, id);
+    expect(after.slice(0, before.length)).toEqual(before);
     expect(new Set(caseIds(after)).size).toBe(12);
   });
 
@@ -441,7 +455,7 @@ describe('a measurement that is stopped', () => {
     expect(run.state).toBe('failed');
     expect(run.error).toMatch(/the disk is full/);
     Object.assign(store, { saveMeasurements: save });
-    expect((await detail(engine, run.id)).cases).toHaveLength(2);
+    expect(await doneCases(engine, run.id)).toHaveLength(2);
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
 
@@ -471,12 +485,12 @@ describe('a measurement that is stopped', () => {
     const engine = await engineOn(file);
     const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
     expect(run).toMatchObject({ kind: 'bench', state: 'interrupted' });
-    const before = await detail(engine, run!.id);
-    expect(before.cases.length).toBeGreaterThanOrEqual(told);
-    expect(before.cases.length).toBeLessThan(12);
+    const before = await doneCases(engine, run!.id);
+    expect(before.length).toBeGreaterThanOrEqual(told);
+    expect(before.length).toBeLessThan(12);
     fake({});
     expect(await ended(engine, 'runs.resume', { id: run!.id })).toMatchObject({ state: 'complete', valid: 12 });
-    expect((await detail(engine, run!.id)).cases.slice(0, before.cases.length)).toEqual(before.cases);
+    expect((await doneCases(engine, run!.id)).slice(0, before.length)).toEqual(before);
   });
 });
 
@@ -537,9 +551,9 @@ describe('a page that measures', () => {
     );
     await send([device, ...samples(first!, 7)]);
     await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second!, 3)]);
-    expect(caseIds(await detail(engine, id))).toEqual([first]);
+    expect(caseIds(await doneCases(engine, id))).toEqual([first]);
     await call(engine, 'runs.cancel', { id });
-    expect(caseIds(await detail(engine, id))).toEqual([first]);
+    expect(caseIds(await doneCases(engine, id))).toEqual([first]);
     expect(await failure(engine, 'bench.plan', { id })).toMatch(/not being measured by a page/);
 
     await call(engine, 'runs.resume', { id });
@@ -548,9 +562,9 @@ describe('a page that measures', () => {
     expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
     await send([device, ...samples(second!, 7), ...samples(third!, 7), { type: 'done', elapsedMs: 5 }]);
     expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
-    const found = await detail(engine, id);
+    const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);
-    expect(found.cases[0]!.correct).toBe(true);
+    expect(found[0]!.correct).toBe(true);
   });
 });
 
