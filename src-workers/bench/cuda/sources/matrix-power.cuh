@@ -223,10 +223,10 @@ inline void runMatrixPower(Case& run) {
     toldDepth.push_back(depth[group]);
     toldWork.push_back(work[group]);
   }
-  run.values()
-      .numbers("meanLoss", meanLoss)
-      .numbers("aggregateLoss", aggregateLoss)
-      .numbers("lockstepCycles", lockstepTotal)
+  Record values = run.values();
+  // Units on their own wait for nobody: there is no loss to tell.
+  if (together > 1 || n == 1) values.numbers("meanLoss", meanLoss).numbers("aggregateLoss", aggregateLoss);
+  values.numbers("lockstepCycles", lockstepTotal)
       .numbers("ownCycles", ownTotal)
       .number("meanLossOfLengths", expectedMeanLoss / static_cast<double>(groups))
       .number("aggregateLossOfLengths", iterations > 0 ? lockstepIterations / iterations : 1)

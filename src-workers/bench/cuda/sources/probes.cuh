@@ -193,7 +193,7 @@ class ResidencyProbe {
 };
 
 inline void probeResidentBlocks(Case& run) {
-  const unsigned threads = static_cast<unsigned>(run.settings.whole("blockThreads", 1, 4096));
+  const unsigned threads = static_cast<unsigned>(run.settings.wholeOr("blockThreads", GROUP_WIDTH, 1, 4096));
   const size_t shared = run.settings.wholeOr("sharedBytes", 0, 0, 1u << 20);
   if (shared > 0)
     check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
