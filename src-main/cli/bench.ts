@@ -14,7 +14,9 @@ import type {
 import { parseStudy, validate } from '../contract/parse.ts';
 import { procedures, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
 import { bundleArchive } from '../services/benchmarks.ts';
+import { PAGE_TARGET } from '../services/bench-targets.ts';
 import { isDone } from '../services/measured.ts';
+import { measuredRunStudy } from '../services/measured-records.ts';
 import { studyWithProfile } from '../services/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { followRun, runId } from './follow.ts';
@@ -92,12 +94,26 @@ export async function benchCommand(
   const input = measuringInput(run, options);
   if (!input.ok) return reportFailure(terminal, input.error, true);
   if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
-  if (options.target === undefined)
-    return reportFailure(terminal, usage('bench: got no --target, expected cuda:0, webgpu or cpu'), true);
+  if (options.target === undefined || options.target === PAGE_TARGET)
+    return reportFailure(
+      terminal,
+      usage(`bench: got ${options.target ? `--target ${PAGE_TARGET}` : 'no --target'}, expected cuda:0, webgpu or cpu`),
+      true,
+    );
   const start = validate(procedures['bench.start'].input, { target: options.target, ...input.value }, 'bench');
   if (!start.ok) return reportFailure(terminal, start.error, true);
   const done = await followRun(engine, terminal, 'Measuring', () => engine.measure(start.value));
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
+}
+
+/** A run that a page measures cannot go on without one. */
+export async function checkResumable(engine: Engine, id: number): Promise<Result<null>> {
+  const run = await engine.context.store.getRun(id);
+  if (!run.ok || run.value.kind !== 'bench') return ok(null);
+  const asked = measuredRunStudy(run.value);
+  return asked.ok && asked.value.request.target === PAGE_TARGET
+    ? fail('unsupported', `run ${id} is measured by the GPU of a page: resume it in the app, under Measure`)
+    : ok(null);
 }
 
 function plainCase({ case: one, label, designIndex, predictedMs, measured, correct, failure, values }: MeasuredCase) {

@@ -9,7 +9,7 @@ import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
-import { reportMeasurement } from './bench.ts';
+import { checkResumable, reportMeasurement } from './bench.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
@@ -115,6 +115,8 @@ export async function resumeCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
+  const resumable = await checkResumable(engine, id.value);
+  if (!resumable.ok) return reportFailure(terminal, resumable.error);
   const start = performance.now();
   const done = await followRun(engine, terminal, 'Going on', () => engine.resumeRun(id.value));
   if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);

@@ -176,6 +176,7 @@ it('refuses what makes no sense in one line', async () => {
     [['bench'], 2, /neither a run nor --suite/],
     [['bench', 'one', '--target', 'cpu'], 2, /got "one", expected the number of a run/],
     [['bench', '1'], 2, /no --target, expected cuda:0, webgpu or cpu/],
+    [['bench', '1', '--target', 'webgpu-page'], 2, /--target webgpu-page, expected cuda:0/],
     [['bench', '1', '--target', 'tpu'], 1, /got "tpu"/],
     [['bench', '1', '--target', 'cpu', '--top', '3', '--random', '4'], 2, /--top and --random/],
     [['bench', '1', '--suite', 'probes', '--target', 'cpu'], 2, /neither a run nor designs/],
