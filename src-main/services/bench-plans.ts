@@ -53,6 +53,8 @@ export function chosenDesigns(view: RunView, deviceId: string, input: MeasuringI
         return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
       const { invalid } = describeDesign(view.predictor, design);
       if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+      if (Number.isNaN(view.ranking.columns.timeMs[design]!))
+        return fail('conflict', `design ${design} of run ${runId} is not predicted yet; expected one that is`);
       const of = view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.id;
       if (of !== deviceId)
         return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);

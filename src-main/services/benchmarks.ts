@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { cpus, hostname, platform, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunRecord } from '../../db/records.ts';
 import type { BenchPlan, BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
@@ -23,6 +23,7 @@ import { openSession, type MeasuringSession } from './bench-session.ts';
 import { suiteCases } from './bench-suites.ts';
 import { PAGE_TARGET, prepareProgram, targetBackend } from './bench-targets.ts';
 import type { Context } from './context.ts';
+import { thisMachine } from './machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
 import { runStudy, type RunView } from './run-view.ts';
 import type { RunStudy, SweepHandle } from './sweeps.ts';
@@ -220,13 +221,7 @@ export function openBenchmarks(
           appVersion: APP_VERSION,
           modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
           seed: wanted.seed,
-          machine: {
-            host: hostname(),
-            platform: `${platform()} ${release()}`,
-            cpu: cpus()[0]?.model ?? 'unknown',
-            cores: cpus().length,
-            node: process.version,
-          },
+          machine: thisMachine(),
           enumeratedCount: wanted.cases.length,
           devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
           axes: null,

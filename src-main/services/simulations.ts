@@ -1,5 +1,4 @@
 import { spearman } from '../../src-workers/numeric/statistics.ts';
-import { cpus, hostname, platform, release } from 'node:os';
 import type { BestDesign, RunRecord, RunSummary as StoredRun, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
@@ -9,6 +8,7 @@ import type { SimulatedDistribution, SimulationOptions } from '../../src-workers
 import type { RunSummary, SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
+import { thisMachine } from './machine.ts';
 import { designText } from './design-text.ts';
 import { intervalsOverlap, simulatedDesigns, type SimulatedDesigns, type SimulationDetail } from './fidelity.ts';
 import { measuredRunStudy } from './measured-records.ts';
@@ -120,13 +120,7 @@ export async function simulateBest(
     appVersion: APP_VERSION,
     modelVersions: { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION, simulation: SIMULATOR_VERSION },
     seed: view.run.seed,
-    machine: {
-      host: hostname(),
-      platform: `${platform()} ${release()}`,
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      node: process.version,
-    },
+    machine: thisMachine(),
     enumeratedCount: designs.value.length,
     devices: view.run.devices,
     axes: null,

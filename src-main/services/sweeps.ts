@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { cpus, hostname, platform, release } from 'node:os';
 import type { BestDesign, RunEnd, RunRecord } from '../../db/records.ts';
 import type { PredictionChunk } from '../../src-workers/domain/columns.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
@@ -11,6 +10,7 @@ import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import type { Study } from '../contract/study.ts';
 import type { Context } from './context.ts';
+import { thisMachine } from './machine.ts';
 import { createPredictor, describeDesign } from '../../src-workers/sweep/predict.ts';
 import { designText } from './design-text.ts';
 import { storedAxes, studyAxes, sweepPlan } from './plan.ts';
@@ -143,13 +143,7 @@ export async function startSweep(
     appVersion: APP_VERSION,
     modelVersions: { prediction: MODEL_VERSION },
     seed: prepared.study.seed,
-    machine: {
-      host: hostname(),
-      platform: `${platform()} ${release()}`,
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      node: process.version,
-    },
+    machine: thisMachine(),
     enumeratedCount: spaceSize(prepared.axes),
     devices: prepared.devices,
     axes: storedAxes(prepared.axes),
