@@ -14,7 +14,7 @@ const rows = (page: Page) => grid(page).getByRole('row');
 
 /** Opens the set-up with the page's own GPU chosen. */
 async function setUp(page: Page, count: number): Promise<void> {
-  await page.keyboard.press('5');
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Measure', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();
   await page.getByRole('radio', { name: /WebGPU in this window/ }).click();
   await fill(page, 'Designs to measure', count);
@@ -30,9 +30,11 @@ async function fill(page: Page, name: string, value: number): Promise<void> {
 /** The example is made for a real GPU: fewer units, so that a software one is done in seconds. */
 async function smallStudy(page: Page): Promise<void> {
   await expect(page.getByText('Designs to predict')).toBeVisible();
-  await fill(page, 'Units', 4096);
+  await fill(page, 'Number of units', 4096);
   await page.keyboard.press('Control+Enter');
   await predicted(page, 2);
+  // Out of the field, so that keys are commands.
+  await page.getByRole('heading', { level: 1 }).click();
 }
 
 async function expectAccessible(page: Page, where: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
-import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import type { BenchPlan, BenchRecord, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
@@ -7,30 +8,51 @@ import { PAGE_TARGET } from './setup.ts';
 /** What a browser says of an adapter, in the words of the WebGPU specification. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
-/** Measures a plan on a device, record by record. Ends after the last record, or soon after the signal. */
-export type Measure = (
-  device: GPUDevice,
-  info: GPUAdapterInfo,
-  plan: BenchPlan,
-  onRecord: (record: BenchRecord) => void,
-  signal: AbortSignal,
-) => Promise<void>;
+/** What measures in a page: the WebGPU backend, which is the same under Node. */
+export interface PageBackend {
+  /** Says what a device is, as every record of it is held against. */
+  describe(adapter: GPUAdapter, device: GPUDevice): Promise<MeasuringDevice> | MeasuringDevice;
+  /** Measures a plan on a device, record by record. Ends after the last record, or soon after the signal. */
+  measure(
+    device: GPUDevice,
+    info: MeasuringDevice,
+    plan: BenchPlan,
+    onRecord: (record: BenchRecord) => void,
+    signal: AbortSignal,
+    lengthLaw: (text: string) => Promise<Result<LengthLaw>>,
+  ): Promise<void>;
+}
 
 /** A readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
 export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
+/** What is known of an adapter before a device of it is asked for: enough to say which designs it can run. */
+function adapterDevice({ info, limits }: GPUAdapter): MeasuringDevice {
+  return {
+    type: 'device',
+    backend: 'webgpu',
+    name: adapterName(info),
+    fingerprint: '',
+    driver: '',
+    versions: {},
+    threadGroupWidth: info.subgroupMaxSize || null,
+    multiprocessors: null,
+    clockMhz: null,
+    timer: 'host',
+    properties: { maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup },
+  };
+}
+
 /** The page's own GPU as a target; asks the browser. */
 export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
-  const target = (available: boolean, label: string, advice: string): MeasuringTarget => ({
-    id: PAGE_TARGET,
-    backend: 'webgpu',
-    available,
-    label,
-    device: null,
-    advice,
-  });
+  const target = (
+    available: boolean,
+    label: string,
+    advice: string,
+    device: MeasuringDevice | null = null,
+  ): MeasuringTarget => ({ id: PAGE_TARGET, backend: 'webgpu', available, label, device, advice });
   if (!gpu)
     return target(
       false,
@@ -40,7 +62,7 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
   try {
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
     return adapter
-      ? target(true, adapterName(adapter.info), '')
+      ? target(true, adapterName(adapter.info), '', adapterDevice(adapter))
       : target(
           false,
           'WebGPU finds no adapter in this window',
@@ -68,7 +90,7 @@ const WANTED_LIMITS = [
 
 export async function openPageDevice(
   gpu: GPU | undefined,
-): Promise<Result<{ readonly device: GPUDevice; readonly info: GPUAdapterInfo }>> {
+): Promise<Result<{ readonly adapter: GPUAdapter; readonly device: GPUDevice }>> {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter) return fail('unsupported', 'this window has no WebGPU adapter any more; expected the one it offered');
   try {
@@ -76,7 +98,7 @@ export async function openPageDevice(
       requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
       requiredLimits: Object.fromEntries(WANTED_LIMITS.map((limit) => [limit, adapter.limits[limit]])),
     });
-    return ok({ device, info: adapter.info });
+    return ok({ adapter, device });
   } catch (error) {
     return fail(
       'unsupported',
@@ -96,7 +118,7 @@ export async function measureInPage(
   engine: Pick<Api, 'call'>,
   runId: number,
   gpu: GPU | undefined,
-  measure: Measure,
+  backend: PageBackend,
   signal: AbortSignal,
 ): Promise<Result<null>> {
   const plan = await engine.call('bench.plan', { id: runId });
@@ -107,7 +129,7 @@ export async function measureInPage(
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }
-  const { device, info } = opened.value;
+  const { adapter, device } = opened.value;
   const stop = new AbortController();
   const onAbort = () => stop.abort();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -122,7 +144,20 @@ export async function measureInPage(
     stop.abort();
   });
   try {
-    await measure(device, info, plan.value, (record) => records.push(record), stop.signal);
+    const info = await backend.describe(adapter, device);
+    await backend.measure(
+      device,
+      info,
+      plan.value,
+      (record) => records.push(record),
+      stop.signal,
+      async (lengths) => {
+        const resolved = await engine.call('workload.resolve', { workload: { lengths, units: 1 } });
+        if (!resolved.ok) return resolved;
+        const { label, support, probability, truncatedMass } = resolved.value;
+        return ok({ label, support, probability, truncatedMass });
+      },
+    );
   } catch (error) {
     // A lost device makes any call throw; what is told then is the loss.
     if (lost === null && !signal.aborted)

@@ -1,10 +1,12 @@
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
-import type { Measure } from './page-gpu.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
-import { measureInPage, pageTarget } from './page-gpu.ts';
+import { measureInPage, pageTarget, type PageBackend } from './page-gpu.ts';
 
-const absent: Measure = () => Promise.reject(new Error('not in this version yet'));
+const backend: PageBackend = {
+  describe: () => Promise.reject(new Error('not in this version yet')),
+  measure: () => Promise.reject(new Error('not in this version yet')),
+};
 
 /** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
 class PageSession {
@@ -33,7 +35,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    const result = await measureInPage(engine, runId, navigator.gpu, absent, abort.signal);
+    const result = await measureInPage(engine, runId, navigator.gpu, backend, abort.signal);
     off();
     this.#abort = null;
     this.#runId = null;
