@@ -94,6 +94,7 @@ export function designCases(view: RunView, designs: readonly number[]): readonly
       design: describeDesign(view.predictor, designIndex).design,
       designIndex,
       predictedMs: view.ranking.columns.timeMs[designIndex]!,
+      residentBlocks: view.ranking.columns.residentBlocks[designIndex]! || null,
     },
   }));
 }

@@ -46,6 +46,11 @@ export interface BenchParameters {
     /** The design's index in the sweep it was taken from. */
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
+    /**
+     * Blocks that the prediction has resident on a multiprocessor. The loop needs fewer registers than the kernel it stands in
+     * for; where a backend can, it holds its launch to this many. null: as many as fit.
+     */
+    readonly residentBlocks: number | null;
   };
   /** Powers of a small matrix, one power per unit; cycles per work group (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {

@@ -54,7 +54,15 @@ const caseOf = <Id extends BenchCase['benchmark'], Parameters extends v.GenericS
 const benchCase = v.variant(
   'benchmark',
   [
-    caseOf('unit-loop', v.object({ design, designIndex: v.nullable(whole(0)), predictedMs: v.nullable(number(0)) })),
+    caseOf(
+      'unit-loop',
+      v.object({
+        design,
+        designIndex: v.nullable(whole(0)),
+        predictedMs: v.nullable(number(0)),
+        residentBlocks: v.nullable(whole(1)),
+      }),
+    ),
     caseOf(
       'matrix-power',
       v.object({

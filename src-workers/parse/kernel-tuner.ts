@@ -236,7 +236,11 @@ function lockstepCase(
   return {
     device: read('device', 'the id of a device', text),
     result: {
-      case: { id: `c${position}`, benchmark: 'unit-loop', parameters: { design, designIndex: null, predictedMs } },
+      case: {
+        id: `c${position}`,
+        benchmark: 'unit-loop',
+        parameters: { design, designIndex: null, predictedMs, residentBlocks: null },
+      },
       timesMs: [],
       failure: null,
       correct: null,

@@ -108,6 +108,9 @@ const LOOPS: readonly BenchCase[] = [
   ),
   // More slots than units.
   unitLoop('wide', { blockThreads: 128, gridBlocks: 9 }),
+  // Fewer blocks at a time than would fit, and more.
+  unitLoop('held', { blockThreads: 64, gridBlocks: 9 }, 3),
+  unitLoop('not-held', { blockThreads: 64, gridBlocks: 9 }, 1000),
 ];
 
 const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
@@ -178,6 +181,15 @@ describe('measuring with the emulation', () => {
         { type: 'check', case: id, correct: true, message: '150 of 150 results compared' },
       ]);
     }
+  });
+
+  it('holds a launch to the blocks that are to be resident, where more would fit', () => {
+    const held = ofType(ofCase('held'), 'compiled')[0]!;
+    const free = ofType(ofCase('not-held'), 'compiled')[0]!;
+    expect(held.residentBlocks).toBe(3);
+    expect(held.sharedMemoryBytes).toBeGreaterThan(0);
+    expect(free.residentBlocks).toBeGreaterThan(3);
+    expect(free.sharedMemoryBytes).toBe(0);
   });
 
   it('records what was compiled, every warm-up and every repeat, and the check last', () => {

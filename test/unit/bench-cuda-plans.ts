@@ -44,11 +44,11 @@ export function designOf(change: Partial<Design>): Design {
   };
 }
 
-export function unitLoop(id: string, change: Partial<Design>): BenchCase {
+export function unitLoop(id: string, change: Partial<Design>, residentBlocks: number | null = null): BenchCase {
   return {
     id,
     benchmark: 'unit-loop',
-    parameters: { design: designOf(change), designIndex: null, predictedMs: null },
+    parameters: { design: designOf(change), designIndex: null, predictedMs: null, residentBlocks },
   };
 }
 

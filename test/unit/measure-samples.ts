@@ -71,7 +71,7 @@ export function sampleCase(position: number, change: Partial<MeasuredCase> = {})
     case: {
       id: `design-${position}`,
       benchmark: 'unit-loop',
-      parameters: { design: design ?? sampleDesign(), designIndex: 1000 + position, predictedMs },
+      parameters: { design: design ?? sampleDesign(), designIndex: 1000 + position, predictedMs, residentBlocks: 2 },
     },
     label: `design ${1000 + position}`,
     deviceId: 'nvidia-a100-sxm4-40gb',

@@ -158,7 +158,9 @@ class PlanWriter {
   private unitLoop(one: CaseOf<'unit-loop'>): Result<Settings> {
     const { workload } = this.plan;
     if (!workload) return fail('bad-input', 'a unit loop without a workload; expected one in the plan');
-    const { design } = one.parameters;
+    const { design, residentBlocks } = one.parameters;
+    if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
+      return fail('bad-input', `${residentBlocks} resident blocks; expected a whole number of at least 1, or none`);
     const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
     const layout = slotLayout(design, GROUP_WIDTH, workload.lengths.length);
     if (!layout.ok) return layout;
@@ -177,6 +179,7 @@ class PlanWriter {
       block: blockThreads,
       grid: gridBlocks,
       cap: registerCap ?? 0,
+      resident: residentBlocks ?? 0,
       order: order.value,
       blocks: this.blocksFile(balancing.value, gridBlocks),
     });

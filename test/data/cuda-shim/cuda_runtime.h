@@ -439,6 +439,10 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
   *count = static_cast<int>(cuda_shim::setting("CUDA_SHIM_DEVICES", 1));
   return cuda_shim::answer(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cuda_shim::answer(cudaSuccess);
+}
 inline cudaError_t cudaSetDevice(int) { return cuda_shim::answer(cudaSuccess); }
 inline cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   std::snprintf(id, static_cast<size_t>(length), "emulated:%d", device);

@@ -284,6 +284,33 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
+/// Dynamic shared memory that leaves room for at most `resident` blocks of the kernel on a multiprocessor, none where no more
+/// fit anyway: what a kernel with more registers would have resident. 0: as many as fit.
+template <class Kernel>
+size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
+  constexpr size_t STEP = 256;
+  const auto fitting = [&](size_t bytes) {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(block), bytes),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    return static_cast<unsigned>(blocks);
+  };
+  if (resident == 0 || fitting(0) <= resident) return 0;
+  int device = 0;
+  int limit = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
+  // More memory never leaves room for more blocks: the least that is enough, by halving.
+  size_t enough = static_cast<size_t>(limit) / STEP;
+  if (fitting(enough * STEP) > resident) return enough * STEP;
+  for (size_t short_of = 0; enough - short_of > 1;) {
+    const size_t middle = (enough + short_of) / 2;
+    (fitting(middle * STEP) > resident ? short_of : enough) = middle;
+  }
+  return enough * STEP;
+}
+
 /// Time on the device between two events around a launch.
 class Stopwatch {
  public:
@@ -410,16 +437,16 @@ class Case {
 
   /// What the compiler made of the kernel. `spills`: whether its local memory can only be spilled registers.
   template <class Kernel>
-  cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills) const {
+  cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
     int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(blockThreads), 0),
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(blockThreads), sharedBytes),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     Record("compiled")
         .text("case", settings.id)
         .number("registersPerThread", attributes.numRegs)
-        .number("sharedMemoryBytes", static_cast<double>(attributes.sharedSizeBytes))
+        .number("sharedMemoryBytes", static_cast<double>(attributes.sharedSizeBytes + sharedBytes))
         .numberOrNull("spillBytes",
                       spills ? std::optional<double>(static_cast<double>(attributes.localSizeBytes)) : std::nullopt)
         .number("residentBlocks", blocks)

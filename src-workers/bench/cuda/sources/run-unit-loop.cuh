@@ -69,7 +69,9 @@ inline void runUnitLoop(Case& run) {
   launch(fillTable, std::min(256u, (compiled->tableWords + 255) / 256), 256, table.data(), compiled->tableWords);
   check(cudaDeviceSynchronize(), "filling the table");
 
-  const int registers = run.compiled(kernel, block, true).numRegs;
+  const size_t sharedBytes =
+      reserveShared(kernel, block, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
+  const int registers = run.compiled(kernel, block, true, sharedBytes).numRegs;
   // The assembler has a least number of its own, and raises a lower cap to it.
   if (cap > 0 && registers > static_cast<int>(cap))
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
@@ -80,8 +82,10 @@ inline void runUnitLoop(Case& run) {
         results.fill(0xa5);
       },
       [&] {
-        launch(kernel, grid, block, orderOnDevice.data(), lengths.data(), blocks.data(), table.data(), next.data(),
-               results.data(), units, static_cast<uint32_t>(std::min<uint64_t>(slots, units)));
+        check(tryLaunch(kernel, dim3(grid), dim3(block), sharedBytes, orderOnDevice.data(), lengths.data(), blocks.data(),
+                        table.data(), next.data(), results.data(), units,
+                        static_cast<uint32_t>(std::min<uint64_t>(slots, units))),
+              "launch");
       },
       [](bool, double) {});
 
