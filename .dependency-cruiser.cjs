@@ -12,7 +12,7 @@ module.exports = {
       name: 'no-unresolvable',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^(electron|virtual:|\\$)' },
+      to: { couldNotResolve: true, pathNot: '^(electron|virtual:|@webgpu/types|\\$)' },
     },
     only('domain imports nothing', '^src-workers/domain', []),
     only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
