@@ -1,0 +1,151 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { BenchPlan, BenchRecord, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { measureInPage, pageTarget, type PageBackend } from '../../src-renderer/views/measure/page-gpu.ts';
+import { SAMPLE_DEVICE } from './measure-samples.ts';
+
+const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [] } as unknown as BenchPlan;
+const INFO: MeasuringDevice = { ...SAMPLE_DEVICE, backend: 'webgpu' };
+const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
+const DONE: BenchRecord = { type: 'done', elapsedMs: 5 };
+
+/** An engine that keeps what it is sent; refuses from the batch named. */
+function fakeEngine(refuseFrom = Infinity) {
+  const batches: BenchRecord[][] = [];
+  const call = vi.fn(async (name: string, input: { records?: BenchRecord[] }): Promise<Result<unknown>> => {
+    if (name === 'bench.plan') return ok(PLAN);
+    if (name === 'workload.resolve') return ok({ label: 'constant(3)', support: [3], probability: [1], truncatedMass: 0 });
+    if (batches.length >= refuseFrom) return fail('conflict', 'run 3 has ended');
+    batches.push(input.records!);
+    return ok(null);
+  }); // prettier-ignore
+  return { engine: { call } as never, batches, all: () => batches.flat() };
+}
+
+function fakeGpu() {
+  let lose: (info: { message: string; reason: string }) => void = () => undefined;
+  const destroy = vi.fn(() => lose({ message: '', reason: 'destroyed' }));
+  const device = { lost: new Promise((resolve) => (lose = resolve)), destroy };
+  const adapter = {
+    info: { vendor: 'google', architecture: 'swiftshader', device: '', description: '', subgroupMaxSize: 4 },
+    features: new Set(['timestamp-query']),
+    limits: { maxBufferSize: 1, maxComputeInvocationsPerWorkgroup: 256 },
+    requestDevice: vi.fn(async () => device),
+  };
+  return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
+}
+
+const backend = (measure: PageBackend['measure']): PageBackend => ({ describe: () => INFO, measure });
+
+describe('the GPU of the page', () => {
+  it('hands records over in order, and the device back', async () => {
+    const { engine, all } = fakeEngine();
+    const { gpu, destroy, adapter } = fakeGpu();
+    const result = await measureInPage(
+      engine,
+      3,
+      gpu,
+      backend(async (_device, info, _plan, onRecord) => {
+        onRecord(info);
+        for (let i = 0; i < 900; i += 1) onRecord(sample(i));
+        onRecord(DONE);
+      }),
+      new AbortController().signal,
+    );
+    expect(result).toEqual(ok(null));
+    expect(all()).toEqual([INFO, ...Array.from({ length: 900 }, (_, i) => sample(i)), DONE]);
+    expect(destroy).toHaveBeenCalledOnce();
+    expect(adapter.requestDevice).toHaveBeenCalledWith(expect.objectContaining({ requiredFeatures: ['timestamp-query'] }));
+  }); // prettier-ignore
+
+  it('tells of a lost device once, and of nothing after it', async () => {
+    const { engine, all } = fakeEngine();
+    const { gpu, lose } = fakeGpu();
+    await measureInPage(
+      engine,
+      3,
+      gpu,
+      backend(async (_device, _info, _plan, onRecord, signal) => {
+        onRecord(sample(0));
+        lose('the driver stopped');
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        onRecord(sample(1));
+        throw new Error('a call on a lost device');
+      }),
+      new AbortController().signal,
+    );
+    expect(all().filter(({ type }) => type === 'lost')).toEqual([{ type: 'lost', message: 'the driver stopped' }]);
+    expect(all().at(-1)!.type).toBe('lost');
+  });
+
+  it('stops at the first refusal: the run has ended without it', async () => {
+    const { engine } = fakeEngine(0);
+    const { gpu } = fakeGpu();
+    const result = await measureInPage(
+      engine,
+      3,
+      gpu,
+      backend(async (_device, _info, _plan, onRecord, signal) => {
+        for (let i = 0; i < 400; i += 1) onRecord(sample(i));
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }),
+      new AbortController().signal,
+    );
+    expect(result).toMatchObject({ ok: false, error: { message: 'run 3 has ended' } });
+  });
+
+  it('heeds a cancellation, and keeps what was measured before it', async () => {
+    const { engine, all } = fakeEngine();
+    const { gpu } = fakeGpu();
+    const abort = new AbortController();
+    const running = measureInPage(
+      engine,
+      3,
+      gpu,
+      backend(async (_device, _info, _plan, onRecord, signal) => {
+        onRecord(sample(0));
+        abort.abort();
+        if (!signal.aborted) onRecord(DONE);
+      }),
+      abort.signal,
+    );
+    expect(await running).toEqual(ok(null));
+    expect(all()).toEqual([sample(0)]);
+  });
+
+  it('says what broke it, so that the run does not wait', async () => {
+    const { engine, all } = fakeEngine();
+    await measureInPage(engine, 3, fakeGpu().gpu, backend(() => Promise.reject(new Error('no shader'))), new AbortController().signal); // prettier-ignore
+    expect(all()).toEqual([{ type: 'lost', message: 'measuring stopped: no shader' }]);
+    const none = fakeEngine();
+    const result = await measureInPage(none.engine, 3, undefined, backend(async () => undefined), new AbortController().signal); // prettier-ignore
+    expect(result.ok).toBe(false);
+    expect(none.all()[0]).toMatchObject({ type: 'lost' });
+  });
+
+  it('finds laws of lengths through the engine', async () => {
+    const { engine } = fakeEngine();
+    let label = '';
+    await measureInPage(
+      engine,
+      3,
+      fakeGpu().gpu,
+      backend(async (_device, _info, _plan, _onRecord, _signal, lengthLaw) => {
+        const law = await lengthLaw('constant(3)');
+        if (law.ok) label = law.value.label;
+      }),
+      new AbortController().signal,
+    );
+    expect(label).toBe('constant(3)');
+  });
+
+  it('is a target, or says what is missing', async () => {
+    expect(await pageTarget(fakeGpu().gpu)).toMatchObject({ available: true, label: 'google swiftshader', device: { threadGroupWidth: 4 } }); // prettier-ignore
+    expect(await pageTarget(undefined)).toMatchObject({ available: false, label: 'This window has no WebGPU' });
+    const empty = { requestAdapter: async () => null } as unknown as GPU;
+    expect(await pageTarget(empty)).toMatchObject({
+      available: false,
+      advice: expect.stringContaining('chrome://gpu'),
+    });
+  });
+});
