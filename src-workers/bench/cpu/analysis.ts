@@ -1,0 +1,230 @@
+import type { BenchCase, CaseResult, MeasuringDevice } from '../../domain/benchmark.ts';
+import type { CpuDevice } from '../../domain/device.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { calibrateBandwidth, type BandwidthCalibration } from '../../models/calibration/bandwidth.ts';
+import type { BandwidthCurve, MemorySystem } from '../../models/contention/bandwidth.ts';
+import { CONTENTION_MODELS, contentionMs, staircaseMs, type ContentionModel } from '../../models/contention/time.ts';
+import { median, medianInterval } from '../../numeric/statistics.ts';
+import { caseShares } from './shares.ts';
+
+/** What measured contention says: bandwidth by active cores, and every model beside measured unbalanced work. */
+
+/** A measured case; cases of other benchmarks, and cases without a time, are left out of every analysis. */
+export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
+
+/** A median of repeats with its interval of at least 95 %, by order statistics; `null` with fewer than 6 repeats. */
+export interface MedianOf {
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export interface MeasuredBandwidths extends BandwidthCalibration {
+  /** Ascending; the columns below go with it. */
+  readonly cores: readonly number[];
+  /** BW_i, GB/s (10⁹ bytes), bytes as STREAM counts them. */
+  readonly bandwidth: readonly MedianOf[];
+  /** K = ⌈ρ/β⌉ at the ends of the intervals of ρ and β that make it least and most; `null` without intervals. */
+  readonly saturatingCoresRange: readonly [number, number] | null;
+}
+
+/** Prediction of one model: `error` is predicted over measured time, less 1. (The slides print that of bandwidths.) */
+export interface ModelledTime {
+  readonly model: ContentionModel;
+  readonly timeMs: number;
+  readonly error: number;
+}
+
+export interface ComparedContention {
+  readonly id: string;
+  readonly workload: 'triangular' | 'amdahl';
+  readonly cores: number;
+  readonly measuredMs: number;
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+  /** All bytes over the measured time, GB/s: how the slides print a result. */
+  readonly bandwidthGbS: number;
+  readonly models: readonly ModelledTime[];
+  /** Bytes of each core, and when it ended: the median of the repeats, `null` where it was not recorded. */
+  readonly loadBytes: readonly number[];
+  readonly coreEndMs: readonly number[] | null;
+  /** When each core ends by the staircase over the measured curve. */
+  readonly staircaseEndMs: readonly number[];
+}
+
+/**
+ * BW_i, β, ρ and K from the STREAM cases.
+ *
+ * @returns `bad-input` without a STREAM case of one core that has a time
+ */
+export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
+  const measured = cases
+    .flatMap((each) => {
+      if (each.case.benchmark !== 'stream' || each.timesMs.length === 0) return [];
+      const loads = loadsOf(each.case);
+      if (!loads) return [];
+      const bytes = sum(loads);
+      const bandwidth = medianOf(each.timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
+      return [{ cores: each.case.parameters.cores, bandwidth }];
+    })
+    .sort((a, b) => a.cores - b.cores);
+  const calibrated = calibrateBandwidth(
+    measured.map(({ cores, bandwidth }) => ({ cores, bandwidthGbS: bandwidth.value })),
+  );
+  if (!calibrated.ok) return calibrated;
+  const single = measured[0].bandwidth;
+  const { fullBandwidthGbS } = calibrated.value.memory;
+  const full = measured.find(({ bandwidth }) => bandwidth.value === fullBandwidthGbS)?.bandwidth ?? single;
+  const range =
+    single.low === null || single.high === null || full.low === null || full.high === null
+      ? null
+      : ([Math.ceil(full.low / single.high), Math.ceil(full.high / single.low)] as const);
+  return ok({
+    ...calibrated.value,
+    cores: measured.map(({ cores }) => cores),
+    bandwidth: measured.map(({ bandwidth }) => bandwidth),
+    // A core alone is one core: where ρ is β itself, the ends of one interval say nothing of a ratio.
+    saturatingCoresRange: full === single ? [1, 1] : range,
+  });
+}
+
+/**
+ * Every model beside every unbalanced case. A case on P cores is held against the machine as if it had these P only: β, and for ρ
+ * the highest bandwidth of up to P cores, as measured. The staircase runs over the measured curve, both two-phase forms with
+ * K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
+ */
+export function compareContention(
+  { curve }: Pick<MeasuredBandwidths, 'curve'>,
+  cases: readonly MeasuredContentionCase[],
+): readonly ComparedContention[] {
+  return cases.flatMap((each) => {
+    const { id, benchmark } = each.case;
+    if ((benchmark !== 'triangular' && benchmark !== 'imbalanced-stream') || each.timesMs.length === 0) return [];
+    const loads = loadsOf(each.case);
+    if (!loads || loads.length >= curve.length) return [];
+    const cores = loads.length;
+    const reached = curve.subarray(0, cores + 1);
+    const memory = memoryOf(reached);
+    const measured = medianOf(each.timesMs);
+    return [
+      {
+        id,
+        workload: benchmark === 'triangular' ? ('triangular' as const) : ('amdahl' as const),
+        cores,
+        measuredMs: measured.value,
+        lowMs: measured.low,
+        highMs: measured.high,
+        bandwidthGbS: sum(loads) / (measured.value * 1e6),
+        models: CONTENTION_MODELS.map(({ id: model }) => {
+          const timeMs = contentionMs(model, memory, loads, reached);
+          return { model, timeMs, error: timeMs / measured.value - 1 };
+        }),
+        loadBytes: Array.from(loads),
+        coreEndMs: coreEnds(each.values.threadEndNs, cores),
+        staircaseEndMs: Array.from(loads, (own) =>
+          staircaseMs(
+            reached,
+            loads.map((load) => Math.min(load, own)),
+          ),
+        ),
+      },
+    ];
+  });
+}
+
+/** Both, as the view of a contention run shows them. */
+export interface ContentionAnalysis {
+  readonly cores: readonly number[];
+  readonly bandwidthGbS: readonly number[];
+  readonly lowGbS: readonly (number | null)[];
+  readonly highGbS: readonly (number | null)[];
+  readonly singleCoreGbS: number;
+  readonly fullGbS: number;
+  readonly kneeCores: number;
+  readonly workloads: readonly ComparedContention[];
+}
+
+/** As `contentionFromStream` and `compareContention`, in columns; K is ⌈ρ/β⌉. */
+export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Result<ContentionAnalysis> {
+  const found = contentionFromStream(cases);
+  if (!found.ok) return found;
+  const { cores, bandwidth, memory } = found.value;
+  return ok({
+    cores,
+    bandwidthGbS: bandwidth.map(({ value }) => value),
+    lowGbS: bandwidth.map(({ low }) => low),
+    highGbS: bandwidth.map(({ high }) => high),
+    singleCoreGbS: memory.singleCoreBandwidthGbS,
+    fullGbS: memory.fullBandwidthGbS,
+    kneeCores: found.value.saturatingCores,
+    workloads: compareContention(found.value, cases),
+  });
+}
+
+const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
+
+/**
+ * The measured machine as an entry of the device catalogue, in whole hundredths of a GB/s.
+ *
+ * @returns `bad-input` where not all of the machine's cores were measured: its full bandwidth is not known then
+ */
+export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
+  const cores = measured.cores.at(-1)!;
+  if (device.multiprocessors !== null && cores < device.multiprocessors)
+    return fail('bad-input', `got bandwidths on up to ${cores} cores, expected up to all ${device.multiprocessors}`);
+  const slug = device.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, ''); // prettier-ignore
+  const source = `Measured on ${device.properties.startedAt ?? 'an unknown day'}: STREAM triad, ${device.driver}`;
+  const rounded = (value: number): number => Math.round(value * 100) / 100;
+  return ok({
+    kind: 'cpu',
+    id: `measured-${slug.slice(0, 50).replace(/-+$/, '') || 'cpu'}-${cores}`,
+    name: device.name.slice(0, 200),
+    vendor: VENDORS.find((vendor) => device.name.toLowerCase().includes(vendor.toLowerCase())) ?? 'Other',
+    cores,
+    singleCoreBandwidthGbS: rounded(measured.memory.singleCoreBandwidthGbS),
+    fullBandwidthGbS: rounded(measured.memory.fullBandwidthGbS),
+    kneeCores: Math.min(measured.saturatingCores, cores),
+    sources: { singleCoreBandwidthGbS: source, fullBandwidthGbS: source, kneeCores: '⌈ρ/β⌉, at most all cores' },
+  });
+}
+
+function memoryOf(curve: BandwidthCurve): MemorySystem {
+  return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
+}
+
+/** Bytes of each core; `null` where it is no benchmark of contention, or its numbers make no sense. */
+function loadsOf(each: BenchCase): Float64Array | null {
+  switch (each.benchmark) {
+    case 'stream':
+    case 'triangular':
+    case 'imbalanced-stream': {
+      const shares = caseShares(each.benchmark, each.parameters);
+      return shares.ok ? Float64Array.from(shares.value.loadBytes) : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function coreEnds(threadEndNs: number | readonly number[] | undefined, cores: number): readonly number[] | null {
+  if (!Array.isArray(threadEndNs) || threadEndNs.length === 0 || threadEndNs.length % cores !== 0) return null;
+  const ends = threadEndNs as readonly number[];
+  return Array.from(
+    { length: cores },
+    (_, w) => median(Float64Array.from(ends.filter((_end, i) => i % cores === w))) / 1e6,
+  );
+}
+
+function medianOf(values: readonly number[]): MedianOf {
+  const sorted = Float64Array.from(values).sort();
+  const bounds = medianInterval(sorted.length, 0.95);
+  return {
+    value: median(sorted),
+    low: bounds ? sorted[bounds.low] : null,
+    high: bounds ? sorted[bounds.high] : null,
+  };
+}
+
+function sum(values: Float64Array): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,78 @@
+import { writeSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { parseArgs } from 'node:util';
+import type { BenchRecord } from '../../domain/benchmark.ts';
+import { readPlanFolder } from '../plan-files.ts';
+import { cpuDevice } from './device.ts';
+import { measureCpu } from './measure.ts';
+import { cpuPlan, standardBytes } from './plan.ts';
+import { runThread, type ThreadTask } from './thread.ts';
+
+/**
+ * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 where the plan cannot be
+ * read, with one line on standard error, and 2 on bad usage. Whoever wants it to stop ends the process.
+ *
+ *     node child.ts FOLDER          a plan as `writePlanFolder` leaves it; also --plan FOLDER
+ *     node child.ts --standard      the contention suite of this machine, the line of its plan first: a result file
+ *     node child.ts --list          the device alone
+ *
+ * Its threads start in this file too, so that it stays one file when it is bundled.
+ */
+const USAGE = 'usage: child.ts FOLDER | --plan FOLDER | --standard | --list';
+
+function print(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (error) {
+      // A full pipe that does not block: whoever reads will make room.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
+function leave(code: number, message: string): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = code;
+}
+
+async function main(): Promise<void> {
+  const options = { plan: { type: 'string' }, list: { type: 'boolean' }, standard: { type: 'boolean' } } as const;
+  let given;
+  try {
+    given = parseArgs({ options, allowPositionals: true });
+  } catch (error) {
+    return leave(2, `${error instanceof Error ? error.message : String(error)}; ${USAGE}`);
+  }
+  const { plan: named, list, standard } = given.values;
+  const device = cpuDevice();
+  if (list) return print(device);
+  const measure = (plan: Parameters<typeof measureCpu>[0]): Promise<void> => {
+    print(device);
+    return measureCpu(plan, new URL(import.meta.url), (record: BenchRecord) => print(record));
+  };
+  if (standard) {
+    const cache = Number(device.properties.lastLevelCacheBytes);
+    const plan = cpuPlan({ cores: device.multiprocessors!, totalBytes: standardBytes(cache, freemem()) });
+    print({ type: 'plan', plan, lengthsDigest: null, source: null });
+    return measure(plan);
+  }
+  const folder = named ?? given.positionals[0];
+  if (folder === undefined) return leave(2, USAGE);
+  const plan = await readPlanFolder(folder);
+  if (!plan.ok) return leave(1, plan.error.message);
+  if (plan.value.backend !== 'cpu')
+    return leave(1, `${folder}: got a plan for ${plan.value.backend}, expected one for cpu`);
+  return measure(plan.value);
+}
+
+if (isMainThread) {
+  // Loops of the first tier are never replaced while they run: only code of the last tier is worth measuring.
+  setFlagsFromString('--no-liftoff');
+  await main();
+} else {
+  await runThread(workerData as ThreadTask, (message) => parentPort!.postMessage(message));
+}

@@ -1,0 +1,106 @@
+import {
+  assemble,
+  block,
+  branch,
+  branchIf,
+  F64,
+  f64,
+  f64x2,
+  I32,
+  i32,
+  local,
+  loop,
+  V128,
+  v128,
+  type AssembledFunction,
+  type Bytes,
+} from './assembler.ts';
+
+/** Bytes that one pass of an unrolled loop moves of each array: four vectors. */
+export const UNROLLED_BYTES = 64;
+const VECTORS = [0, 16, 32, 48];
+
+/** Adds a constant to a local. */
+const advance = (index: number, bytes: number): Bytes => [
+  ...local(index).get,
+  ...i32.constant(bytes),
+  ...i32.add,
+  ...local(index).set,
+];
+
+/** STREAM's triad over f64: a[i] = b[i] + s·c[i]; addresses in bytes, `bytes` of each array, a multiple of 64 and not 0. */
+function triad(): AssembledFunction {
+  const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
+  return {
+    name: 'triad',
+    parameters: [I32, I32, I32, I32, F64],
+    result: null,
+    locals: [V128, I32],
+    body: [
+      ...[s.get, f64x2.splat, scale.set],
+      ...[a.get, bytes.get, i32.add, end.set],
+      loop(
+        ...VECTORS.flatMap((at) => [
+          ...[a.get, b.get, v128.load(at)],
+          ...[scale.get, c.get, v128.load(at), f64x2.multiply, f64x2.add, v128.store(at)],
+        ]),
+        ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(2, UNROLLED_BYTES)],
+        // Addresses go up to 2³²: the end may be 0 there, so they are compared for having met, not for their order.
+        ...[a.get, end.get, i32.subtract, branchIf(0)],
+      ),
+    ],
+  };
+}
+
+/**
+ * One row of a packed matrix times a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of two lanes, so
+ * that additions do not wait for one another; the order of additions is not that of a plain loop.
+ */
+function dot(): AssembledFunction {
+  const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
+  const sums = [4, 5, 6, 7].map(local);
+  const sum = local(8);
+  const left = local(9);
+  return {
+    name: 'dot',
+    parameters: [I32, I32, I32],
+    result: F64,
+    locals: [I32, V128, V128, V128, V128, F64, I32],
+    body: [
+      ...[bytes.get, i32.constant(-UNROLLED_BYTES), i32.and, bulk.set],
+      ...[bytes.get, bulk.get, i32.subtract, left.set],
+      block(
+        loop(
+          ...[bulk.get, i32.constant(1), i32.lessUnsigned, branchIf(1)],
+          ...VECTORS.flatMap((at, k) => [
+            ...[sums[k].get, row.get, v128.load(at), x.get, v128.load(at), f64x2.multiply, f64x2.add, sums[k].set],
+          ]),
+          ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(3, -UNROLLED_BYTES)],
+          branch(0),
+        ),
+      ),
+      ...[sums[0].get, sums[1].get, f64x2.add, sums[2].get, f64x2.add, sums[3].get, f64x2.add, sums[0].set],
+      ...[sums[0].get, f64x2.extractLane(0), sums[0].get, f64x2.extractLane(1), f64.add, sum.set],
+      block(
+        loop(
+          ...[left.get, i32.constant(1), i32.lessUnsigned, branchIf(1)],
+          ...[sum.get, row.get, f64.load(0), x.get, f64.load(0), f64.multiply, f64.add, sum.set],
+          ...[advance(0, 8), advance(1, 8), advance(9, -8)],
+          branch(0),
+        ),
+      ),
+      sum.get,
+    ],
+  };
+}
+
+/** Addresses are bytes in the memory that the module is given. */
+export interface Kernels {
+  readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
+  readonly dot: (row: number, x: number, bytes: number) => number;
+}
+
+/** The module's bytes. */
+export function kernelBytes(): Uint8Array<ArrayBuffer> {
+  return assemble([triad(), dot()]);
+}

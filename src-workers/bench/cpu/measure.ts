@@ -1,0 +1,119 @@
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import type { BenchCase, BenchPlan, BenchRecord } from '../../domain/benchmark.ts';
+import { fail, type Result } from '../../domain/result.ts';
+import { BARRIER_WORDS } from './barrier.ts';
+import { kernelBytes } from './kernels.ts';
+import { caseShares, type CaseShares } from './shares.ts';
+import type { ThreadMessage, ThreadTask } from './thread.ts';
+
+/**
+ * Measures the cases of a plan on threads of this process, one after another, and hands over what each finds as it comes. A case
+ * that fails is told as such and the next one begins; its threads and its memory are gone before.
+ *
+ * @param threadModule a module that hands its `workerData`, a `ThreadTask`, to `runThread`
+ */
+export async function measureCpu(
+  plan: BenchPlan,
+  threadModule: URL,
+  take: (record: BenchRecord) => void,
+): Promise<void> {
+  const started = performance.now();
+  const module = new WebAssembly.Module(kernelBytes());
+  for (const each of plan.cases) {
+    const shares = sharesOf(each);
+    if (!shares.ok) take({ type: 'failed', case: each.id, message: shares.error.message });
+    else await measureCase(plan, each, shares.value, module, threadModule, take);
+  }
+  take({ type: 'done', elapsedMs: performance.now() - started });
+}
+
+function sharesOf(each: BenchCase): Result<CaseShares> {
+  switch (each.benchmark) {
+    case 'stream':
+      return caseShares('stream', each.parameters);
+    case 'triangular':
+      return caseShares('triangular', each.parameters);
+    case 'imbalanced-stream':
+      return caseShares('imbalanced-stream', each.parameters);
+    case 'unit-loop':
+      return fail(
+        'unsupported',
+        'unit-loop on a CPU: a prediction there counts bytes, and the plan does not say how many an iteration moves',
+      );
+    case 'matrix-power':
+    case 'divergent-loops':
+    case 'launch-grid':
+    case 'probe':
+    case 'external':
+      return fail('unsupported', `${each.benchmark}: got a CPU, expected a GPU`);
+  }
+}
+
+async function measureCase(
+  plan: BenchPlan,
+  { id }: BenchCase,
+  shares: CaseShares,
+  module: WebAssembly.Module,
+  threadModule: URL,
+  take: (record: BenchRecord) => void,
+): Promise<void> {
+  const threads = shares.loadBytes.length;
+  const launches = plan.warmUps + plan.repeats;
+  const ends: (readonly number[])[] = [];
+  const times: number[] = [];
+  const wrong: string[] = [];
+  let checked = 0;
+  const workers: Worker[] = [];
+  const failure = await new Promise<string | null>((settle) => {
+    const timer = setTimeout(
+      () => settle(`took longer than ${plan.caseTimeLimitMs} ms; given up`),
+      plan.caseTimeLimitMs,
+    );
+    const leave = (message: string | null): void => {
+      clearTimeout(timer);
+      settle(message);
+    };
+    const hear = (message: ThreadMessage): void => {
+      if (message.kind === 'launch') {
+        const { launch, timeNs, endNs } = message;
+        const warmUp = launch < plan.warmUps;
+        take({ type: 'sample', case: id, repeat: Math.max(0, launch - plan.warmUps), warmUp, timeNs, clockMhz: null });
+        if (warmUp) return;
+        times.push(timeNs);
+        ends.push(endNs);
+      } else {
+        checked += 1;
+        if (message.message !== '') wrong.push(message.message);
+        if (checked === threads) leave(null);
+      }
+    };
+    const barrier = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
+    const clock = new BigInt64Array(new SharedArrayBuffer(8 * launches * (threads + 1)));
+    const channels = Array.from({ length: threads - 1 }, () => new MessageChannel());
+    for (let rank = 0; rank < threads; rank += 1) {
+      const ports: MessagePort[] = rank === 0 ? channels.map(({ port1 }) => port1) : [channels[rank - 1].port2];
+      const task: ThreadTask = { rank, threads, shares, module, barrier, clock, launches, seed: plan.seed, ports };
+      const worker = new Worker(threadModule, { workerData: task, transferList: ports });
+      worker.on('message', hear);
+      worker.on('error', (error) => leave(error instanceof Error ? error.message : String(error)));
+      workers.push(worker);
+    }
+  });
+  // Two cases never hold their memory at once.
+  await Promise.all(workers.map((worker) => worker.terminate()));
+  if (failure !== null) return take({ type: 'failed', case: id, message: failure });
+  take({ type: 'check', case: id, correct: wrong.length === 0, message: wrong.join('; ') });
+  const bytes = shares.loadBytes.reduce((sum, load) => sum + load, 0);
+  take({
+    type: 'values',
+    case: id,
+    values: {
+      cores: threads,
+      loadBytes: shares.loadBytes,
+      /** Of every launch that counts, GB/s (10⁹ bytes). */
+      bandwidthGbS: times.map((timeNs) => bytes / timeNs),
+      /** When each thread ended, from the common start: all threads of the first launch that counts, then of the next. */
+      threadEndNs: ends.flat(),
+    },
+  });
+}

@@ -1,0 +1,74 @@
+import type { BenchCase, BenchPlan } from '../../domain/benchmark.ts';
+import { MAX_MEMORY_BYTES } from './shares.ts';
+
+/** A cache of unknown size is taken for this one. */
+export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
+/** STREAM's own rule: arrays of at least four times the last cache. */
+const CACHES = 4;
+/** Below this the start of the threads is no longer small beside the time. */
+const LEAST_BYTES = 256 * 2 ** 20;
+/** Of the one memory, and of what is free: some is for everything else. */
+const MEMORY_FRACTION = 0.9;
+const FREE_FRACTION = 0.5;
+
+/** Bytes that one pass of a case should move: beyond every cache where the memory allows. */
+export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
+  const wanted = Math.max(CACHES * lastLevelCacheBytes, LEAST_BYTES);
+  return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));
+}
+
+export interface CpuPlanOptions {
+  /** Cores of the machine: the suite goes up to all of them. */
+  readonly cores: number;
+  /** Bytes of one pass of each case, whatever its cores: see `standardBytes`. */
+  readonly totalBytes: number;
+  readonly warmUps?: number;
+  readonly repeats?: number;
+  readonly seed?: number;
+  readonly caseTimeLimitMs?: number;
+}
+
+/**
+ * The contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work and Amdahl's on
+ * 2 … `cores`. Every case moves the same bytes.
+ */
+export function contentionCases({
+  cores,
+  totalBytes,
+}: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
+  const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
+  // The most rows whose packed triangle, rows·(rows + 1)/2 numbers of 8 bytes, fits; the same for all cores.
+  const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
+  return [
+    ...Array.from({ length: cores }, (_, i): BenchCase => {
+      const bytesPerCore = Math.floor(totalBytes / (i + 1));
+      return { id: `stream-${i + 1}`, benchmark: 'stream', parameters: { cores: i + 1, bytesPerCore } };
+    }),
+    ...unbalanced.map((active): BenchCase => {
+      return { id: `triangular-${active}`, benchmark: 'triangular', parameters: { cores: active, rows } };
+    }),
+    ...unbalanced.map((active): BenchCase => {
+      const bytesPerShare = Math.floor(totalBytes / (2 * active));
+      return {
+        id: `imbalanced-stream-${active}`,
+        benchmark: 'imbalanced-stream',
+        parameters: { cores: active, bytesPerShare },
+      };
+    }),
+  ];
+}
+
+/** `contentionCases` as a plan, with enough repeats for a confidence interval. */
+export function cpuPlan(options: CpuPlanOptions): BenchPlan {
+  return {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'cpu',
+    cases: contentionCases(options),
+    warmUps: options.warmUps ?? 2,
+    repeats: options.repeats ?? 15,
+    seed: options.seed ?? 1,
+    caseTimeLimitMs: options.caseTimeLimitMs ?? 120_000,
+    workload: null,
+  };
+}

@@ -1,0 +1,114 @@
+import type { BenchParameters } from '../../domain/benchmark.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { evenRows } from '../../models/balancing/partition.ts';
+
+/** Contiguous shares of one case, one per core, and where its arrays lie in the shared memory. */
+export type CaseShares =
+  | {
+      readonly kind: 'triad';
+      /** Elements of each core: entry w is the first of core w, the last entry their number. */
+      readonly firstElement: readonly number[];
+      /** Where a, b and c start, bytes. */
+      readonly arrays: readonly [number, number, number];
+      readonly memoryBytes: number;
+      /** Bytes that each core moves. */
+      readonly loadBytes: readonly number[];
+    }
+  | {
+      readonly kind: 'triangular';
+      readonly firstRow: readonly number[];
+      /** Where the packed matrix, x and y start, bytes. */
+      readonly arrays: readonly [number, number, number];
+      readonly memoryBytes: number;
+      readonly loadBytes: readonly number[];
+    };
+
+/** The benchmarks of a CPU. */
+export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
+
+/** 2³² bytes less one page, so that every address, the end of the last array included, is a 32-bit number. */
+export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
+/** More threads than any machine has, fewer than would exhaust one. */
+export const MAX_CORES = 1024;
+/** Elements of a share come in whole passes of the unrolled loop. */
+const PASS_ELEMENTS = 8;
+const ELEMENT_BYTES = 8;
+/** As STREAM counts: b and c read, a written; a line that is read because it is written to is not counted. */
+export const TRIAD_BYTES_PER_ELEMENT = 24;
+/** Between arrays: equal offsets within a page would make loads wait for stores to other arrays. */
+const GAP_BYTES = 1024 + 64;
+
+/** The shares of a case. Fails with `bad-input` where its numbers make no sense, `unsupported` where it needs too much memory. */
+export function caseShares<Id extends ContentionBenchmark>(
+  benchmark: Id,
+  parameters: BenchParameters[Id],
+): Result<CaseShares>;
+export function caseShares(
+  benchmark: ContentionBenchmark,
+  parameters: BenchParameters[ContentionBenchmark],
+): Result<CaseShares> {
+  const { cores } = parameters;
+  if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
+    return fail('bad-input', `got ${cores} cores, expected 1 to ${MAX_CORES}`);
+  if (benchmark === 'triangular') return triangularShares(cores, (parameters as BenchParameters['triangular']).rows);
+  if (benchmark === 'stream') {
+    const { bytesPerCore } = parameters as BenchParameters['stream'];
+    return triadShares(bytesPerCore, new Array<number>(cores).fill(1));
+  }
+  const { bytesPerShare } = parameters as BenchParameters['imbalanced-stream'];
+  // Langguth, Cai, Trotter: M₁ = (P + 1)·S, M_i = S.
+  return triadShares(
+    bytesPerShare,
+    Array.from({ length: cores }, (_, w) => (w === 0 ? cores + 1 : 1)),
+  );
+}
+
+function triadShares(bytesPerShare: number, shares: readonly number[]): Result<CaseShares> {
+  const elements = Math.floor(bytesPerShare / (TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS)) * PASS_ELEMENTS;
+  if (!(elements >= PASS_ELEMENTS))
+    return fail(
+      'bad-input',
+      `got a share of ${bytesPerShare} bytes, expected at least ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS}`,
+    );
+  const firstElement = [0];
+  for (const share of shares) firstElement.push(firstElement.at(-1)! + share * elements);
+  const stride = firstElement.at(-1)! * ELEMENT_BYTES + GAP_BYTES;
+  return withinMemory({
+    kind: 'triad',
+    firstElement,
+    arrays: [0, stride, 2 * stride],
+    memoryBytes: 3 * stride,
+    loadBytes: shares.map((share) => share * elements * TRIAD_BYTES_PER_ELEMENT),
+  });
+}
+
+/** Where row i of the packed lower triangle starts, in elements: row i has i + 1 of them. */
+export function packedStart(row: number): number {
+  return (row * (row + 1)) / 2;
+}
+
+function triangularShares(cores: number, rows: number): Result<CaseShares> {
+  if (!(Number.isSafeInteger(rows) && rows >= cores && rows <= 2 ** 16))
+    return fail('bad-input', `got ${rows} rows, expected ${cores} to ${2 ** 16}: at least one per core`);
+  const { rows: rowsOf, nonZeros } = evenRows(
+    Float64Array.from({ length: rows }, (_, row) => row + 1),
+    cores,
+  );
+  const firstRow = [0];
+  for (const own of rowsOf) firstRow.push(firstRow.at(-1)! + own);
+  const x = packedStart(rows) * ELEMENT_BYTES + GAP_BYTES;
+  const y = x + rows * ELEMENT_BYTES + GAP_BYTES;
+  return withinMemory({
+    kind: 'triangular',
+    firstRow,
+    arrays: [0, x, y],
+    memoryBytes: y + rows * ELEMENT_BYTES,
+    // The vectors stay in cache: rows times less than the matrix.
+    loadBytes: Array.from(nonZeros, (entries) => entries * ELEMENT_BYTES),
+  });
+}
+
+function withinMemory(shares: CaseShares): Result<CaseShares> {
+  if (shares.memoryBytes <= MAX_MEMORY_BYTES) return ok(shares);
+  return fail('unsupported', `needs ${shares.memoryBytes} bytes, and one memory has at most ${MAX_MEMORY_BYTES}`);
+}

@@ -1,0 +1,167 @@
+import type { MessagePort } from 'node:worker_threads';
+import { mersenneTwister } from '../../numeric/random.ts';
+import { arriveAndWait } from './barrier.ts';
+import { PAGE_BYTES } from './assembler.ts';
+import type { Kernels } from './kernels.ts';
+import { packedStart, type CaseShares } from './shares.ts';
+
+/** What one thread of a case is told: its `workerData`. */
+export interface ThreadTask {
+  readonly rank: number;
+  readonly threads: number;
+  readonly shares: CaseShares;
+  readonly module: WebAssembly.Module;
+  /** `BARRIER_WORDS` words. */
+  readonly barrier: Int32Array;
+  /** Of each launch: when all threads were let go, then the end of each thread; ns of the system's steady clock. */
+  readonly clock: BigInt64Array;
+  readonly launches: number;
+  readonly seed: number;
+  /** Of thread 0: to the others. Of another: to thread 0. */
+  readonly ports: readonly MessagePort[];
+}
+
+export type ThreadMessage =
+  | { readonly kind: 'launch'; readonly launch: number; readonly timeNs: number; readonly endNs: readonly number[] }
+  /** `message` is empty where the thread's share of the result is right. */
+  | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
+
+/** Long enough to leave together, too short to be noticed where there are more threads than cores. */
+const START_SPINS = 20_000;
+const SCALE = 3;
+/** Rows of each share that are computed again. */
+const CHECKED_ROWS = 32;
+
+// Small whole numbers: every sum of their products is exact in double precision, in whatever order it is formed.
+const tripleB = (i: number): number => 1 + (i & 1023);
+const tripleC = (i: number): number => 2 + (i % 509);
+const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
+const vectorAt = (j: number): number => 1 + (j % 7);
+
+/**
+ * Works off one thread's share of a case: fills it, so that its pages are near the core that will use them, launches with all
+ * others, and holds the result against the same computed here without the kernel.
+ *
+ * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone with them.
+ */
+export async function runThread(task: ThreadTask, tell: (message: ThreadMessage) => void): Promise<void> {
+  const { rank, threads, shares, barrier, clock, launches } = task;
+  const memory = await sharedMemory(task);
+  const instance = new WebAssembly.Instance(task.module, { host: { memory } });
+  const share = shareOf(shares, rank, memory.buffer, instance.exports as unknown as Kernels, task.seed);
+  share.fill();
+  for (let launch = 0; launch < launches; launch += 1) {
+    const at = launch * (threads + 1);
+    arriveAndWait(barrier, threads, START_SPINS, () => (clock[at] = process.hrtime.bigint()));
+    share.launch();
+    clock[at + 1 + rank] = process.hrtime.bigint();
+    // Asleep, since who waits here must not take from those that still work.
+    arriveAndWait(barrier, threads, 0);
+    if (rank === 0) {
+      const endNs = Array.from({ length: threads }, (_, w) => Number(clock[at + 1 + w] - clock[at]));
+      tell({ kind: 'launch', launch, timeNs: Math.max(...endNs), endNs });
+    }
+  }
+  tell({ kind: 'checked', rank, message: share.check() });
+}
+
+async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAssembly.Memory> {
+  if (rank === 0) {
+    const initial = Math.ceil(shares.memoryBytes / PAGE_BYTES);
+    const memory = new WebAssembly.Memory({ initial, maximum: 65536, shared: true });
+    for (const port of ports) port.postMessage(memory);
+    for (const port of ports) port.close();
+    return memory;
+  }
+  return new Promise((resolve) => ports[0].once('message', (memory: WebAssembly.Memory) => resolve(memory)));
+}
+
+interface Share {
+  readonly fill: () => void;
+  readonly launch: () => void;
+  /** Empty, or what was got and what was expected. */
+  readonly check: () => string;
+}
+
+function shareOf(shares: CaseShares, rank: number, buffer: ArrayBufferLike, kernels: Kernels, seed: number): Share {
+  switch (shares.kind) {
+    case 'triad':
+      return triadShare(shares, rank, buffer, kernels);
+    case 'triangular':
+      return triangularShare(shares, rank, buffer, kernels, seed);
+  }
+}
+
+function triadShare(
+  shares: Extract<CaseShares, { kind: 'triad' }>,
+  rank: number,
+  buffer: ArrayBufferLike,
+  kernels: Kernels,
+): Share {
+  const first = shares.firstElement[rank];
+  const count = shares.firstElement[rank + 1] - first;
+  const [atA, atB, atC] = shares.arrays.map((at) => at + first * 8);
+  const a = new Float64Array(buffer, atA, count);
+  const b = new Float64Array(buffer, atB, count);
+  const c = new Float64Array(buffer, atC, count);
+  return {
+    fill: () => {
+      for (let i = 0; i < count; i += 1) {
+        a[i] = -1;
+        b[i] = tripleB(first + i);
+        c[i] = tripleC(first + i);
+      }
+    },
+    launch: () => kernels.triad(atA, atB, atC, count * 8, SCALE),
+    check: () => {
+      for (let i = 0; i < count; i += 1) {
+        const expected = tripleB(first + i) + SCALE * tripleC(first + i);
+        if (a[i] !== expected) return `element ${first + i}: got ${a[i]}, expected ${expected}`;
+      }
+      return '';
+    },
+  };
+}
+
+function triangularShare(
+  shares: Extract<CaseShares, { kind: 'triangular' }>,
+  rank: number,
+  buffer: ArrayBufferLike,
+  kernels: Kernels,
+  seed: number,
+): Share {
+  const from = shares.firstRow[rank];
+  const to = shares.firstRow[rank + 1];
+  const rows = shares.firstRow.at(-1)!;
+  const [atMatrix, atX, atY] = shares.arrays;
+  const y = new Float64Array(buffer, atY, rows);
+  return {
+    fill: () => {
+      const start = packedStart(from);
+      const matrix = new Float64Array(buffer, atMatrix + start * 8, packedStart(to) - start);
+      for (let k = 0; k < matrix.length; k += 1) matrix[k] = matrixAt(start + k);
+      const x = new Float64Array(buffer, atX, rows);
+      for (let row = from; row < to; row += 1) {
+        x[row] = vectorAt(row);
+        y[row] = NaN;
+      }
+    },
+    launch: () => {
+      for (let row = from; row < to; row += 1)
+        y[row] = kernels.dot(atMatrix + packedStart(row) * 8, atX, (row + 1) * 8);
+    },
+    check: () => {
+      const missing = y.subarray(from, to).findIndex((value) => !Number.isFinite(value));
+      if (missing >= 0) return `row ${from + missing}: got ${y[from + missing]}, expected a number`;
+      const uniform = mersenneTwister(seed + rank);
+      const drawn = Array.from({ length: CHECKED_ROWS }, () => from + Math.floor(uniform() * (to - from)));
+      for (const row of [from, to - 1, ...drawn]) {
+        const start = packedStart(row);
+        let expected = 0;
+        for (let j = 0; j <= row; j += 1) expected += matrixAt(start + j) * vectorAt(j);
+        if (y[row] !== expected) return `row ${row}: got ${y[row]}, expected ${expected}`;
+      }
+      return '';
+    },
+  };
+}
