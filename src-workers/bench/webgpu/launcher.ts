@@ -1,0 +1,185 @@
+/// <reference types="@webgpu/types" />
+import { FailureError } from '../../domain/result.ts';
+
+/** Uses of buffers and maps, by the numbers of the specification: Node has no globals for them. */
+const COPY_SRC = 0x4;
+const COPY_DST = 0x8;
+const QUERY_RESOLVE = 0x200;
+const MAP_READ = 0x1;
+const MAP_MODE_READ = 0x1;
+const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
+
+/** Blocks beyond this many are laid out in rows: a dispatch may not be longer in one direction. */
+const MAX_BLOCKS_PER_ROW = 65_535;
+
+/** The device is gone, and so is everything on it. */
+export class DeviceLostError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DeviceLostError';
+  }
+}
+
+export interface Launch {
+  readonly pipeline: GPUComputePipeline;
+  readonly bindGroup: GPUBindGroup;
+  readonly blocks: number;
+}
+
+/**
+ * Compute launches on one device, one at a time. Whatever the device refuses is thrown as a `FailureError` with its
+ * message; a lost device as a `DeviceLostError`.
+ */
+export interface Launcher {
+  readonly device: GPUDevice;
+  /** Compiled once per source. Its entry point is `main`. */
+  pipeline(source: string): Promise<GPUComputePipeline>;
+  /** A storage buffer that holds `data`, or of so many bytes of zeros. */
+  storage(data: Uint32Array | Float32Array | number): Promise<GPUBuffer>;
+  /** Up to four words that a shader reads as `vec4<u32>`. */
+  uniform(): GPUBuffer;
+  bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
+  /** Time of one launch, ns: by the device's clock where it has timestamps, else by the host's around the launch. */
+  time(launch: Launch): Promise<number>;
+  read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
+  destroy(): void;
+}
+
+export function createLauncher(device: GPUDevice): Launcher {
+  const pipelines = new Map<string, Promise<GPUComputePipeline>>();
+  const own: GPUBuffer[] = [];
+  let lost: string | null = null;
+  void device.lost.then(({ reason, message }) => {
+    lost = message || reason;
+  });
+
+  /** Runs what may fail on the device, and says why it failed. */
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (lost !== null) throw new DeviceLostError(lost);
+    for (const filter of ['validation', 'out-of-memory', 'internal'] as const) device.pushErrorScope(filter);
+    let value: T;
+    let errors: (GPUError | null)[];
+    try {
+      // The calls are made before the scopes are popped; what they promise may come after.
+      const promised = work();
+      promised.catch(() => undefined);
+      errors = await Promise.all([device.popErrorScope(), device.popErrorScope(), device.popErrorScope()]);
+      const failed = errors.find((error) => error !== null);
+      if (failed) throw new FailureError({ code: 'unsupported', message: failed.message.trim() });
+      value = await promised;
+    } catch (error) {
+      // A lost device rejects its promises in any order.
+      const gone = await Promise.race([device.lost, new Promise<null>((done) => setTimeout(done, 200, null))]);
+      if (gone) throw new DeviceLostError(gone.message || gone.reason);
+      if (error instanceof FailureError) throw error;
+      throw new FailureError({
+        code: 'unsupported',
+        message: error instanceof Error ? error.message.trim() : String(error),
+      });
+    }
+    return value;
+  }
+
+  const buffer = (size: number, usage: number): GPUBuffer => {
+    const made = device.createBuffer({ size: Math.max(16, Math.ceil(size / 4) * 4), usage });
+    own.push(made);
+    return made;
+  };
+
+  const stamped = device.features.has('timestamp-query');
+  const querySet = stamped ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null;
+  const resolved = buffer(16, QUERY_RESOLVE | COPY_SRC);
+  const stamps = buffer(16, MAP_READ | COPY_DST);
+
+  return {
+    device,
+
+    pipeline(source) {
+      let compiled = pipelines.get(source);
+      if (!compiled) {
+        compiled = guarded(() =>
+          device.createComputePipelineAsync({
+            layout: 'auto',
+            compute: { module: device.createShaderModule({ code: source }), entryPoint: 'main' },
+          }),
+        );
+        pipelines.set(source, compiled);
+      }
+      return compiled;
+    },
+
+    storage(data) {
+      const bytes = typeof data === 'number' ? data : data.byteLength;
+      const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
+      if (bytes > most) {
+        const message = `a buffer of ${bytes} bytes is needed; this device allows ${most}`;
+        throw new FailureError({ code: 'unsupported', message });
+      }
+      return guarded(async () => {
+        const made = buffer(bytes, BUFFER_USAGE.storage);
+        if (typeof data !== 'number') device.queue.writeBuffer(made, 0, data.buffer, data.byteOffset, data.byteLength);
+        return made;
+      });
+    },
+
+    uniform: () => buffer(16, BUFFER_USAGE.uniform),
+
+    bind: (pipeline, buffers) =>
+      device.createBindGroup({
+        layout: pipeline.getBindGroupLayout(0),
+        entries: buffers.map((bound, binding) => ({ binding, resource: { buffer: bound } })),
+      }),
+
+    time: ({ pipeline, bindGroup, blocks }) =>
+      guarded(async () => {
+        const encoder = device.createCommandEncoder();
+        const pass = encoder.beginComputePass(
+          querySet ? { timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } } : {},
+        );
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, bindGroup);
+        const rows = Math.ceil(blocks / MAX_BLOCKS_PER_ROW);
+        pass.dispatchWorkgroups(Math.ceil(blocks / rows), rows);
+        pass.end();
+        if (querySet) {
+          encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
+          encoder.copyBufferToBuffer(resolved, 0, stamps, 0, 16);
+        }
+        const commands = encoder.finish();
+        const before = performance.now();
+        device.queue.submit([commands]);
+        if (!querySet) {
+          await device.queue.onSubmittedWorkDone();
+          return (performance.now() - before) * 1e6;
+        }
+        await stamps.mapAsync(MAP_MODE_READ);
+        const [begin, end] = new BigUint64Array(stamps.getMappedRange());
+        const timeNs = Number(end - begin);
+        stamps.unmap();
+        if (timeNs > 0) return timeNs;
+        throw new FailureError({
+          code: 'unsupported',
+          message: `the device's clock shows ${timeNs} ns for a launch; expected more: too short for its clock`,
+        });
+      }),
+
+    read: (source, words) =>
+      guarded(async () => {
+        const target = device.createBuffer({ size: 4 * words, usage: MAP_READ | COPY_DST });
+        try {
+          const encoder = device.createCommandEncoder();
+          encoder.copyBufferToBuffer(source, 0, target, 0, 4 * words);
+          device.queue.submit([encoder.finish()]);
+          await target.mapAsync(MAP_MODE_READ);
+          return new Uint32Array(target.getMappedRange()).slice();
+        } finally {
+          target.destroy();
+        }
+      }),
+
+    destroy() {
+      querySet?.destroy();
+      for (const made of own) made.destroy();
+    },
+  };
+}

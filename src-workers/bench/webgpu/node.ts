@@ -1,0 +1,78 @@
+/// <reference types="@webgpu/types" />
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import type { MeasuringDevice } from '../../domain/benchmark.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
+
+/** WebGPU under Node: Dawn, by the optional package `webgpu`. */
+export interface NodeWebGpu {
+  readonly device: GPUDevice;
+  readonly info: MeasuringDevice;
+  /** To be kept for as long as the device is used: Dawn crashes where it is collected before. */
+  readonly gpu: GPU;
+}
+
+/** Software adapters that are looked for where there is no other: Vulkan drivers (ICDs) by their description files. */
+const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
+const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
+
+/** Description file of a software Vulkan driver: the one named in LOCKSTEP_VULKAN_ICD, or that of an installed Chromium. */
+export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
+  if (env.LOCKSTEP_VULKAN_ICD) return existsSync(env.LOCKSTEP_VULKAN_ICD) ? env.LOCKSTEP_VULKAN_ICD : null;
+  return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
+}
+
+/**
+ * What has to be added to a process's environment, before it starts, to find a software adapter in it: the driver, and
+ * beside it the Vulkan loader where the system has none. `null` where there is nothing to add, or no such driver.
+ */
+export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
+  if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
+  const driver = softwareDriver(env);
+  if (driver === null) return null;
+  const added: Record<string, string> = { VK_ICD_FILENAMES: driver };
+  if (!LIBRARY_FOLDERS.some((folder) => existsSync(join(folder, 'libvulkan.so.1'))))
+    added.LD_LIBRARY_PATH = [env.LD_LIBRARY_PATH, dirname(driver)].filter(Boolean).join(delimiter);
+  return added;
+}
+
+/**
+ * Opens the fastest adapter that Dawn finds. Fails with `not-found` where there is none, `unsupported` where the package is
+ * not installed or the device cannot be had.
+ */
+export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
+  let create: (flags: string[]) => GPU;
+  try {
+    ({ create } = await import('webgpu'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail('unsupported', `the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
+  }
+  // Timestamps are rounded to 0.1 ms unless this is off.
+  const gpu = create(['disable-dawn-features=timestamp_quantization']);
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
+  if (!adapter)
+    return fail(
+      'not-found',
+      'no WebGPU adapter: expected a driver for Vulkan, Metal or Direct3D 12, or an installed Chromium for its SwiftShader',
+    );
+  try {
+    const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
+    const processor = `${cpus()[0]?.model ?? 'unknown processor'} × ${cpus().length}`;
+    const versions = { node: process.versions.node, webgpu: packageVersion() };
+    return ok({ gpu, device, info: describeWebGpu(adapter, device, { versions, processor }) });
+  } catch (error) {
+    return fail(
+      'unsupported',
+      `the adapter gives no device: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function packageVersion(): string {
+  const file = createRequire(import.meta.url).resolve('webgpu');
+  return (JSON.parse(readFileSync(join(dirname(file), 'package.json'), 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,148 @@
+import type { BenchPlan, BenchRecord, CaseOf, UnitLoopWorkload } from '../../domain/benchmark.ts';
+import { isPartition } from '../../domain/design.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { parseBalancing } from '../../models/balancing/parse.ts';
+import { mersenneTwister } from '../../numeric/random.ts';
+import { blockOrder, referenceResults, slotLayout, tableWord, unitOrder } from '../unit-loop.ts';
+import type { PreparedCase } from './cases.ts';
+import type { Launcher } from './launcher.ts';
+import { unitLoopShader } from './unit-loop-shader.ts';
+
+/** What the unit loops of a plan share on the device: units, results, the table, and the order used last. */
+export interface UnitLoopBuffers {
+  readonly workload: UnitLoopWorkload;
+  readonly lengths: GPUBuffer;
+  readonly result: GPUBuffer;
+  readonly table: GPUBuffer | null;
+  /** What the CPU finds; computed for the first case that asks. */
+  reference: Uint32Array | null;
+  order: { readonly key: string; readonly buffer: GPUBuffer } | null;
+}
+
+export async function unitLoopBuffers(launcher: Launcher, workload: UnitLoopWorkload): Promise<UnitLoopBuffers> {
+  const { lengths, profile } = workload;
+  return {
+    workload,
+    lengths: await launcher.storage(lengths),
+    result: await launcher.storage(4 * lengths.length),
+    table:
+      profile.dependentLoads > 0
+        ? await launcher.storage(Uint32Array.from({ length: profile.tableWords }, (_, i) => tableWord(i)))
+        : null,
+    reference: null,
+    order: null,
+  };
+}
+
+/** Positions of slots are 32-bit words on the device, and one round more than the last must still fit. */
+const MAX_SLOTS = 2 ** 31;
+
+/**
+ * A design as a launch. Fails with `unsupported` or `bad-input` on what this device or WebGPU cannot do.
+ *
+ * @param threadGroupWidth of the device; null where it does not tell
+ */
+export async function prepareUnitLoop(
+  launcher: Launcher,
+  buffers: UnitLoopBuffers,
+  plan: BenchPlan,
+  benchCase: CaseOf<'unit-loop'>,
+  threadGroupWidth: number | null,
+): Promise<Result<PreparedCase>> {
+  const { design } = benchCase.parameters;
+  const { threadsPerUnit: u, blockThreads } = design;
+  const { workload } = buffers;
+  const { lengths, profile } = workload;
+  const units = lengths.length;
+  if (design.registerCap !== null)
+    return fail('unsupported', `a cap of ${design.registerCap} registers per thread; WebGPU cannot cap registers`);
+  const balancing = parseBalancing(design.balancing);
+  if (!balancing.ok) return balancing;
+  if (isPartition(balancing.value))
+    return fail('unsupported', `balancing ${design.balancing}; expected one of a device whose lanes run in lockstep`);
+  if (u > 1 && !launcher.device.features.has('subgroups'))
+    return fail('unsupported', `${u} threads per unit; this device has no subgroup operations for their exchange`);
+  if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
+    return fail('unsupported', `${design.balancing}; this device does not tell the width its best buckets depend on`);
+  const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
+  if (!laidOut.ok) return laidOut;
+  const layout = laidOut.value;
+  if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots; expected at most ${MAX_SLOTS}`);
+  const mostThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
+  if (blockThreads > mostThreads)
+    return fail('unsupported', `block of ${blockThreads} threads; this device allows ${mostThreads}`);
+
+  const { kind } = balancing.value;
+  const key = kind === 'best-buckets' ? `${design.balancing} ${layout.unitsPerGroup}` : design.balancing;
+  if (buffers.order?.key !== key) {
+    const order = unitOrder(lengths, balancing.value, layout.unitsPerGroup);
+    if (!order.ok) return order;
+    buffers.order?.buffer.destroy();
+    buffers.order = { key, buffer: await launcher.storage(order.value) };
+  }
+  const fetching = kind === 'dynamic-fetch';
+  const pipeline = await launcher.pipeline(
+    unitLoopShader({
+      profile,
+      threadsPerUnit: u,
+      blockThreads,
+      form: fetching ? 'fetching' : design.loop,
+    }),
+  );
+  const dealing = fetching
+    ? await launcher.storage(4)
+    : await launcher.storage(blockOrder(balancing.value, design.gridBlocks, mersenneTwister(plan.seed)));
+  const launchWords = launcher.uniform();
+  const bindGroup = launcher.bind(pipeline, [
+    launchWords,
+    buffers.lengths,
+    buffers.order.buffer,
+    buffers.result,
+    ...(buffers.table ? [buffers.table] : []),
+    dealing,
+  ]);
+  const { queue } = launcher.device;
+  return ok({
+    launch(share) {
+      // Blocks that fetch do all the work however few they are, so a part of it starts later in the order.
+      const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
+      if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
+      queue.writeBuffer(launchWords, 0, Uint32Array.of(layout.slots, layout.rounds, blocks, units));
+      return { pipeline, bindGroup, blocks };
+    },
+    begin() {
+      // What an earlier design left there would pass for this one's.
+      const encoder = launcher.device.createCommandEncoder();
+      encoder.clearBuffer(buffers.result);
+      queue.submit([encoder.finish()]);
+    },
+    async finish() {
+      buffers.reference ??= referenceResults(workload);
+      const found = await launcher.read(buffers.result, units);
+      return [checkRecord(benchCase.id, found, buffers.reference)];
+    },
+    release() {
+      dealing.destroy();
+      launchWords.destroy();
+    },
+  });
+}
+
+function checkRecord(id: string, found: Uint32Array, expected: Uint32Array): BenchRecord {
+  let wrong = 0;
+  let first = -1;
+  for (let unit = 0; unit < expected.length; unit++) {
+    if (found[unit] === expected[unit]) continue;
+    if (wrong === 0) first = unit;
+    wrong++;
+  }
+  return {
+    type: 'check',
+    case: id,
+    correct: wrong === 0,
+    message:
+      wrong === 0
+        ? ''
+        : `${wrong} of ${expected.length} units differ; unit ${first}: got ${found[first]}, expected ${expected[first]}`,
+  };
+}
