@@ -1,11 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { BenchPlan, BenchRecord, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { measureInPage, pageTarget, type PageBackend } from '../../src-renderer/views/measure/page-gpu.ts';
-import { SAMPLE_DEVICE } from './measure-samples.ts';
 
 const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [] } as unknown as BenchPlan;
-const INFO: MeasuringDevice = { ...SAMPLE_DEVICE, backend: 'webgpu' };
 const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
 const DONE: BenchRecord = { type: 'done', elapsedMs: 5 };
 
@@ -25,17 +23,28 @@ function fakeEngine(refuseFrom = Infinity) {
 function fakeGpu() {
   let lose: (info: { message: string; reason: string }) => void = () => undefined;
   const destroy = vi.fn(() => lose({ message: '', reason: 'destroyed' }));
-  const device = { lost: new Promise((resolve) => (lose = resolve)), destroy };
-  const adapter = {
-    info: { vendor: 'google', architecture: 'swiftshader', device: '', description: '', subgroupMaxSize: 4 },
-    features: new Set(['timestamp-query']),
+  const ability = {
+    features: new Set(['timestamp-query', 'subgroups']),
     limits: { maxBufferSize: 1, maxComputeInvocationsPerWorkgroup: 256 },
+  };
+  const device = { ...ability, lost: new Promise((resolve) => (lose = resolve)), destroy };
+  const adapter = {
+    info: {
+      vendor: 'google',
+      architecture: 'swiftshader',
+      device: '',
+      description: '',
+      subgroupMinSize: 4,
+      subgroupMaxSize: 4,
+    },
+    ...ability,
     requestDevice: vi.fn(async () => device),
   };
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
 }
 
-const backend = (measure: PageBackend['measure']): PageBackend => ({ describe: () => INFO, measure });
+/** A backend that does what a test wants of it. */
+const backend = (measure: PageBackend) => measure;
 
 describe('the GPU of the page', () => {
   it('hands records over in order, and the device back', async () => {
@@ -53,9 +62,10 @@ describe('the GPU of the page', () => {
       new AbortController().signal,
     );
     expect(result).toEqual(ok(null));
-    expect(all()).toEqual([INFO, ...Array.from({ length: 900 }, (_, i) => sample(i)), DONE]);
+    expect(all()[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4 });
+    expect(all().slice(1)).toEqual([...Array.from({ length: 900 }, (_, i) => sample(i)), DONE]);
     expect(destroy).toHaveBeenCalledOnce();
-    expect(adapter.requestDevice).toHaveBeenCalledWith(expect.objectContaining({ requiredFeatures: ['timestamp-query'] }));
+    expect(adapter.requestDevice).toHaveBeenCalledWith(expect.objectContaining({ requiredFeatures: ['timestamp-query', 'subgroups'] }));
   }); // prettier-ignore
 
   it('tells of a lost device once, and of nothing after it', async () => {

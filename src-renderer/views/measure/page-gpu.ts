@@ -1,6 +1,10 @@
+import {
+  describeWebGpu,
+  measuringDeviceDescriptor,
+  type measureWebGpu,
+} from '../../../src-workers/bench/webgpu/measure.ts';
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
-import type { BenchPlan, BenchRecord, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import type { BenchRecord, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
@@ -9,19 +13,7 @@ import { PAGE_TARGET } from './setup.ts';
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
 /** What measures in a page: the WebGPU backend, which is the same under Node. */
-export interface PageBackend {
-  /** Says what a device is, as every record of it is held against. */
-  describe(adapter: GPUAdapter, device: GPUDevice): Promise<MeasuringDevice> | MeasuringDevice;
-  /** Measures a plan on a device, record by record. Ends after the last record, or soon after the signal. */
-  measure(
-    device: GPUDevice,
-    info: MeasuringDevice,
-    plan: BenchPlan,
-    onRecord: (record: BenchRecord) => void,
-    signal: AbortSignal,
-    lengthLaw: (text: string) => Promise<Result<LengthLaw>>,
-  ): Promise<void>;
-}
+export type PageBackend = typeof measureWebGpu;
 
 /** A readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
 export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
@@ -37,7 +29,7 @@ function adapterDevice({ info, limits }: GPUAdapter): MeasuringDevice {
     fingerprint: '',
     driver: '',
     versions: {},
-    threadGroupWidth: info.subgroupMaxSize || null,
+    threadGroupWidth: info.subgroupMinSize === info.subgroupMaxSize ? info.subgroupMaxSize || null : null,
     multiprocessors: null,
     clockMhz: null,
     timer: 'host',
@@ -77,27 +69,13 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
   }
 }
 
-/** Features that make times finer or kernels faster where an adapter has them. */
-const WANTED_FEATURES = ['timestamp-query', 'subgroups'] as const;
-/** Limits raised to what the adapter allows: lengths and results of large workloads need them. */
-const WANTED_LIMITS = [
-  'maxBufferSize',
-  'maxStorageBufferBindingSize',
-  'maxComputeWorkgroupSizeX',
-  'maxComputeInvocationsPerWorkgroup',
-  'maxComputeWorkgroupStorageSize',
-] as const;
-
 export async function openPageDevice(
   gpu: GPU | undefined,
 ): Promise<Result<{ readonly adapter: GPUAdapter; readonly device: GPUDevice }>> {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter) return fail('unsupported', 'this window has no WebGPU adapter any more; expected the one it offered');
   try {
-    const device = await adapter.requestDevice({
-      requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
-      requiredLimits: Object.fromEntries(WANTED_LIMITS.map((limit) => [limit, adapter.limits[limit]])),
-    });
+    const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
     return ok({ adapter, device });
   } catch (error) {
     return fail(
@@ -105,6 +83,12 @@ export async function openPageDevice(
       `the adapter gives no device: ${String(error instanceof Error ? error.message : error)}`,
     );
   }
+}
+
+/** The browser and its version, as it tells them: a driver's behaviour changes with it. */
+function browserVersions(): Readonly<Record<string, string>> {
+  const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
+  return found ? { [found[1] === 'Version' ? 'Safari' : found[1]!]: found[2]! } : { browser: navigator.userAgent };
 }
 
 const BATCH_RECORDS = 400;
@@ -118,7 +102,7 @@ export async function measureInPage(
   engine: Pick<Api, 'call'>,
   runId: number,
   gpu: GPU | undefined,
-  backend: PageBackend,
+  measure: PageBackend,
   signal: AbortSignal,
 ): Promise<Result<null>> {
   const plan = await engine.call('bench.plan', { id: runId });
@@ -144,10 +128,9 @@ export async function measureInPage(
     stop.abort();
   });
   try {
-    const info = await backend.describe(adapter, device);
-    await backend.measure(
+    await measure(
       device,
-      info,
+      describeWebGpu(adapter, device, { versions: browserVersions(), processor: null }),
       plan.value,
       (record) => records.push(record),
       stop.signal,

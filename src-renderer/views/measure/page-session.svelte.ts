@@ -1,12 +1,8 @@
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import { measureWebGpu } from '../../../src-workers/bench/webgpu/measure.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
-import { measureInPage, pageTarget, type PageBackend } from './page-gpu.ts';
-
-const backend: PageBackend = {
-  describe: () => Promise.reject(new Error('not in this version yet')),
-  measure: () => Promise.reject(new Error('not in this version yet')),
-};
+import { measureInPage, pageTarget } from './page-gpu.ts';
 
 /** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
 class PageSession {
@@ -35,7 +31,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    const result = await measureInPage(engine, runId, navigator.gpu, backend, abort.signal);
+    const result = await measureInPage(engine, runId, navigator.gpu, measureWebGpu, abort.signal);
     off();
     this.#abort = null;
     this.#runId = null;
