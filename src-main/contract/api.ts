@@ -177,8 +177,8 @@ export interface RankRow {
   readonly rank: number;
   /**
    * True where the time cannot be told from the best of the list. Where both this design and the list's best of the same
-   * fidelity were measured or simulated: their intervals overlap. Otherwise: the prediction is within the model's own error
-   * of the best.
+   * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
+   * the prediction is within the model's own error of the best.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -208,11 +208,13 @@ export interface RankRow {
 
 /**
  * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated designs
- * first, by their simulated mean, and then all others by their prediction; descending turns both parts round.
+ * first, by their simulated mean, and then all others by their prediction; descending turns both parts round. `measuredMs` does
+ * so with those measured on their device, by their median.
  */
 export const RANK_COLUMNS = [
   'timeMs',
   'simulatedMs',
+  'measuredMs',
   'device',
   'threadsPerUnit',
   'unitsPerThread',
@@ -237,6 +239,10 @@ export interface RankPage {
   readonly simulated: number;
   /** Rows of the filter that were measured on their device. */
   readonly measured: number;
+  /** Number of the order of simulated and measured times that the list stands by: give it to get further pages of this list. */
+  readonly order: number;
+  /** Times have come that would change the order of the list. */
+  readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
   /** Number of leading designs (by time, within the filter) that the model cannot tell apart, and the relative width of that band. */

@@ -168,6 +168,8 @@ export const procedures = {
       offset: v.optional(index, 0),
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 100),
       baseline: v.optional(index),
+      /** The `order` of an earlier page. One that is no longer known is as none: the page then has another `order`. */
+      order: v.optional(index),
       /** A design whose place in the list is wanted (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),

@@ -49,7 +49,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
         ? {
             ...rankRow(view, shown, rank, rank <= ties),
             simulated: view.simulated.times.get(shown) ?? null,
-            measured: view.measured.get(shown) ?? null,
+            measured: view.measured.times.get(shown) ?? null,
           }
         : null,
       valid: list.length,

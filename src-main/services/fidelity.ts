@@ -56,8 +56,12 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
   return records.ok ? ok(simulatedDesigns(records.value)) : records;
 }
 
-/** Times of a sweep's designs measured on the very device of their rows, by design index. */
-export type MeasuredDesigns = ReadonlyMap<number, MeasuredDesignTime>;
+/** Times of a sweep's designs measured on the very device of their rows. */
+export interface MeasuredDesigns {
+  readonly times: ReadonlyMap<number, MeasuredDesignTime>;
+  /** Design indices by measured median; of equal medians in the order of the designs. */
+  readonly order: readonly number[];
+}
 
 /**
  * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long it
@@ -81,7 +85,8 @@ export function measuredDesigns(
     const { medianMs, lowMs, highMs, repeats } = time;
     times.set(designIndex, { runId, medianMs, lowMs, highMs, repeats, measuredOn: measuring.name });
   }
-  return times;
+  const order = [...times.keys()].sort((a, b) => times.get(a)!.medianMs - times.get(b)!.medianMs || a - b);
+  return { times, order };
 }
 
 export async function loadMeasuredDesigns(
@@ -126,27 +131,36 @@ export interface FastestFound {
 
 /** @param isListed whether a design is in the list */
 export function fastestFound({ simulated, measured }: Findings, isListed: (design: number) => boolean): FastestFound {
-  const first = simulated.order.find(isListed);
-  let fastest: MeasuredDesignTime | null = null;
-  for (const [design, time] of measured)
-    if (isListed(design) && (fastest === null || time.medianMs < fastest.medianMs)) fastest = time;
-  return { simulated: first === undefined ? null : simulated.times.get(first)!, measured: fastest };
+  const firstOf = <T>({ times, order }: { times: ReadonlyMap<number, T>; order: readonly number[] }): T | null => {
+    const first = order.find(isListed);
+    return first === undefined ? null : times.get(first)!;
+  };
+  return { simulated: firstOf(simulated), measured: firstOf(measured) };
 }
 
-/** A predicted row with what was simulated and measured of its design: the one place where fidelities meet. */
-export function atBestFidelity(row: RankRow, findings: Findings, fastest: FastestFound): RankRow {
+/**
+ * A predicted row with what was simulated and measured of its design: the one place where fidelities meet.
+ * @param tiesBy in a list by simulated times, ties among them are by these even where a design was measured too
+ */
+export function atBestFidelity(
+  row: RankRow,
+  findings: Findings,
+  fastest: FastestFound,
+  tiesBy: 'best' | 'simulated' = 'best',
+): RankRow {
   if (row.invalid !== null) return row;
   const simulated = findings.simulated.times.get(row.designIndex) ?? null;
-  const measured = findings.measured.get(row.designIndex) ?? null;
-  if (measured) {
-    const tied = fastest.measured
-      ? measured === fastest.measured || intervalsOverlap(measured, fastest.measured)
-      : row.tied;
-    return { ...row, timeMs: measured.medianMs, fidelity: 'measured', simulated, measured, tied };
-  }
-  if (!simulated) return row;
-  const tied = fastest.simulated ? intervalsOverlap(simulated, fastest.simulated) : row.tied;
-  return { ...row, timeMs: simulated.meanMs, fidelity: 'simulated', simulated, tied };
+  const measured = findings.measured.times.get(row.designIndex) ?? null;
+  if (!simulated && !measured) return row;
+  const isTied = <T extends Interval>(time: T, best: T | null): boolean =>
+    best ? time === best || intervalsOverlap(time, best) : row.tied;
+  const tied =
+    measured && (!simulated || tiesBy === 'best')
+      ? isTied(measured, fastest.measured)
+      : isTied(simulated!, fastest.simulated);
+  return measured
+    ? { ...row, timeMs: measured.medianMs, fidelity: 'measured', simulated, measured, tied }
+    : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
 /**
@@ -159,12 +173,50 @@ export function rowsAtBestFidelity(rows: readonly RankRow[], findings: Findings)
   return rows.map((row) => atBestFidelity(row, findings, fastest));
 }
 
+/** Columns of a ranking whose order changes as times come. */
+export type FoundColumn = 'simulatedMs' | 'measuredMs';
+
+/** The order of what was found when a list was opened. */
+export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
+
+/** Orders that lists on screen still stand by, by their number: whoever scrolls on sees the list that was opened. */
+export interface FoundOrders {
+  /** The number of the order that goes by all that is known. */
+  readonly newest: number;
+  at(number: number): FoundOrder | undefined;
+}
+
+/** Orders kept, those not asked for longest going first: more than there are windows with a list. */
+const MAX_ORDERS = 8;
+
+/** Keeps the orders of one run. */
+export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
+  const orders = new Map<number, FoundOrder>();
+  let last = 0;
+  const at = (number: number): FoundOrder | undefined => {
+    const order = orders.get(number);
+    if (order) {
+      orders.delete(number);
+      orders.set(number, order);
+    }
+    return order;
+  };
+  return {
+    add({ simulated, measured }) {
+      const newest = ++last;
+      orders.set(newest, { simulatedMs: simulated.order, measuredMs: measured.order });
+      if (orders.size > MAX_ORDERS) orders.delete(orders.keys().next().value!);
+      return { newest, at };
+    },
+  };
+}
+
 /**
- * A ranked list with the simulated designs put first, by their simulated mean. A descending list is read from its end, so
- * for one they are put last.
- * @param within the simulated designs that are in the list, by their simulated mean
+ * A ranked list with the designs that were simulated (or measured) put first, in their order. A descending list is read from
+ * its end, so for one they are put last.
+ * @param within those designs that are in the list
  */
-export function simulatedFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
+export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
   const chosen = new Set(within);
   const out = new Uint32Array(list.length);
   let at = descending ? 0 : within.length;

@@ -4,7 +4,7 @@ import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
-import { atBestFidelity, fastestFound, simulatedFirst } from './fidelity.ts';
+import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
 
 /** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
@@ -42,19 +42,25 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
   const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
   const rankOf = ranker(view, byTime);
-  const simulated = view.simulated.order.filter((design) => rankOf(design) > 0);
+  const isListed = (design: number): boolean => rankOf(design) > 0;
+  const now = { simulatedMs: view.simulated.order.filter(isListed), measuredMs: view.measured.order.filter(isListed) };
   const { column, descending } = input.sort;
-  const list =
-    column === 'simulatedMs'
-      ? simulatedFirst(byTime, simulated, descending)
-      : rankedDesigns(view.ranking, filter.value, column);
-  const fastest = fastestFound(view, (design) => rankOf(design) > 0);
+  const kept = input.order === undefined ? undefined : view.orders.at(input.order);
+  let list: Uint32Array;
+  let outdated = false;
+  if (column === 'simulatedMs' || column === 'measuredMs') {
+    const standing = kept?.[column].filter(isListed) ?? now[column];
+    outdated = !isSame(standing, now[column]);
+    list = foundFirst(byTime, standing, descending);
+  } else list = rankedDesigns(view.ranking, filter.value, column);
+  const fastest = fastestFound(view, isListed);
+  const tiesBy = column === 'simulatedMs' ? 'simulated' : 'best';
   const rows: RankRow[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
     const design = list[descending ? list.length - 1 - at : at]!;
     const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
-    const row = atBestFidelity(predicted, view, fastest);
+    const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
   }
   let baseline: RankRow | null = null;
@@ -63,19 +69,25 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     if (!known.ok) return known;
     baseline = designRow(view, input.baseline, byTime, limitMs);
   }
-  const found = input.find === undefined ? -1 : list.indexOf(input.find);
+  const place = input.find === undefined ? -1 : list.indexOf(input.find);
   return ok({
     matching: list.length,
     total: view.ranking.columns.timeMs.length,
-    simulated: simulated.length,
-    measured: [...view.measured.keys()].filter((design) => rankOf(design) > 0).length,
+    simulated: now.simulatedMs.length,
+    measured: now.measuredMs.length,
+    order: kept ? input.order! : view.orders.newest,
+    outdated,
     offset: input.offset,
     rows,
     ties,
     tieFraction: TIE_FRACTION,
     baseline,
-    foundAt: found < 0 ? null : descending ? list.length - 1 - found : found,
+    foundAt: place < 0 ? null : descending ? list.length - 1 - place : place,
   });
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
 /** Rank of a design by time in a list ascending in time, from 1; 0 where it is not in the list. */

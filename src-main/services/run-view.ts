@@ -16,19 +16,29 @@ import {
 import type { RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
-import { loadMeasuredDesigns, loadSimulatedDesigns, type Findings } from './fidelity.ts';
+import {
+  createFoundOrders,
+  loadMeasuredDesigns,
+  loadSimulatedDesigns,
+  type Findings,
+  type FoundOrders,
+} from './fidelity.ts';
 import { studyAxes, sweepPlan } from './plan.ts';
 import { locatedStudy } from './studies.ts';
 import type { RunStudy } from './sweeps.ts';
 import { planLengths, sharedLaw, unpackLengths } from './workloads.ts';
 
 /** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
-export interface RunView extends Findings {
+export interface RunView extends Found {
   readonly run: RunRecord;
   readonly study: RunStudy;
   readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
+}
+
+interface Found extends Findings {
+  readonly orders: FoundOrders;
 }
 
 /**
@@ -51,7 +61,8 @@ export interface RunViews {
 
 export function createRunViews(): RunViews {
   const open = new Map<number, Promise<Result<Predictions>>>();
-  const findings = new Map<number, Promise<Result<Findings>>>();
+  const findings = new Map<number, Promise<Result<Found>>>();
+  const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
   const predictionsOf = (context: Context, runId: number): Promise<Result<Predictions>> => {
     const known = open.get(runId);
     if (known) {
@@ -73,7 +84,14 @@ export function createRunViews(): RunViews {
       const predictions = await predictionsOf(context, runId);
       if (!predictions.ok) return predictions;
       let known = findings.get(runId);
-      if (!known) findings.set(runId, (known = loadFindings(context, runId, predictions.value.devices)));
+      if (!known) {
+        let kept = orders.get(runId);
+        if (!kept) orders.set(runId, (kept = createFoundOrders()));
+        known = loadFindings(context, runId, predictions.value.devices).then((found) =>
+          found.ok ? ok({ ...found.value, orders: kept.add(found.value) }) : found,
+        );
+        findings.set(runId, known);
+      }
       const found = await known;
       if (!found.ok) findings.delete(runId);
       return found.ok ? ok({ ...predictions.value, ...found.value }) : found;
@@ -120,7 +138,7 @@ async function loadFindings(context: Context, runId: number, devices: readonly D
   return measured.ok ? ok({ simulated: simulated.value, measured: measured.value }) : measured;
 }
 
-type Predictions = Omit<RunView, keyof Findings>;
+type Predictions = Omit<RunView, keyof Found>;
 
 async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
   const run = await context.store.getRun(runId);

@@ -4,6 +4,7 @@ import { predicted, rankRows } from './fixtures/page.ts';
 // The second fidelity, from the ranking: simulate what the model likes best, and look at one launch in time.
 
 test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
+  test.slow();
   await open(page, own);
   await predicted(page, 1);
   await page.keyboard.press('3');
@@ -23,6 +24,19 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   // The baseline was simulated with them, and stands where its simulated time puts it.
   await expect(rows.nth(20)).not.toContainText('not run');
   await expect(rows.nth(21)).toContainText('not run');
+
+  // What comes later fills rows where they stand, until one sorts again.
+  const names = () => rows.getByRole('gridcell').and(page.locator('[aria-colindex="1"]')).allTextContents();
+  const before = (await names()).slice(0, 20);
+  await page.keyboard.press('s');
+  const again = page.getByRole('button', { name: /^Sort again/ });
+  await expect(again).toBeVisible({ timeout: 45_000 });
+  await expect(rows.nth(21)).not.toContainText('not run', { timeout: 45_000 });
+  expect((await names()).slice(0, 20)).toEqual(before);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('button', { name: 'Cancel Esc' })).toBeHidden();
+  await page.keyboard.press('r');
+  await expect(again).toBeHidden();
 });
 
 test('T shows one launch in time, another replication, and Escape goes back', async ({ page, own }) => {

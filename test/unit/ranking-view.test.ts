@@ -81,6 +81,7 @@ describe('columns', () => {
     term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
     validity: 'valid' as const,
     replications: null,
+    measured: false,
   };
 
   it('leave out axes that do not vary', () => {
@@ -94,7 +95,7 @@ describe('columns', () => {
     const all = availableColumns({ ...world, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 2400 }), (px) => {
-        const placed = placeColumns(all, 'both', px);
+        const placed = placeColumns(all, 'both', px, 'timeMs');
         const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
         const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
         expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
@@ -106,7 +107,7 @@ describe('columns', () => {
   it('drop the sparkline first, then the occupancy difference, then occupancy', () => {
     const all = availableColumns({ ...world, varies: new Set(['blockThreads']) });
     const gone = (px: number) => {
-      const kept = new Set(placeColumns(all, 'both', px).map(({ column }) => column.id));
+      const kept = new Set(placeColumns(all, 'both', px, 'timeMs').map(({ column }) => column.id));
       return all.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
     };
     const full = all.reduce((sum, { width }) => sum + width, 0);
@@ -116,7 +117,8 @@ describe('columns', () => {
 
   it('show differences instead of values, or values without them', () => {
     const all = availableColumns({ ...world, varies: new Set() });
-    const ids = (mode: 'values' | 'differences') => placeColumns(all, mode, 5000).map(({ column }) => column.id);
+    const ids = (mode: 'values' | 'differences') =>
+      placeColumns(all, mode, 5000, 'timeMs').map(({ column }) => column.id);
     expect(ids('values')).not.toContain('timeChange');
     expect(ids('differences')).not.toContain('timeMs');
     expect(ids('differences')).toContain('timeChange');
@@ -146,6 +148,38 @@ describe('columns', () => {
     expect(difference!.text(row(3), context)).toBe('');
     // Without a simulated baseline there is nothing to compare with.
     expect(difference!.text(row(1), { ...context, baseline: row(3) })).toBe('–');
+  });
+});
+
+describe('measured times', () => {
+  const world = {
+    term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
+    validity: 'valid' as const,
+    replications: '9 seeds',
+    measured: true,
+    varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']),
+  };
+  const row = (designIndex: number, medianMs: number | null) =>
+    ({ designIndex, invalid: null, measured: medianMs === null ? null : { medianMs } }) as RankRow;
+
+  it('have a column of their own once there are any, with the difference to the baseline’s', () => {
+    const all = availableColumns(world);
+    expect(availableColumns({ ...world, measured: false }).map(({ id }) => id)).not.toContain('measuredMs');
+    const [value, difference] = (['measuredMs', 'measuredChange'] as const).map((id) =>
+      all.find((column) => column.id === id)!,
+    );
+    const context = { baseline: row(1, 8), decimals: 2, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    expect([value!.text(row(2, 6), context), difference!.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
+    expect([value!.text(row(3, null), context), difference!.text(row(3, null), context)]).toEqual(['not run', '']);
+    expect(difference!.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');
+  });
+
+  it('stay in sight, however narrow the table, while it is sorted by them', () => {
+    const all = availableColumns(world);
+    const has = (sorted: 'timeMs' | 'measuredMs') =>
+      placeColumns(all, 'both', 620, sorted).some(({ column }) => column.id === 'measuredMs');
+    expect(has('timeMs')).toBe(false);
+    expect(has('measuredMs')).toBe(true);
   });
 });
 

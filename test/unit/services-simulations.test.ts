@@ -135,6 +135,36 @@ describe('simulating the best of a sweep', () => {
     expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0]!.simulated.meanMs });
   });
 
+  it('lets a list that is on screen stand as it was opened, and says when its order is outdated', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy());
+    const predicted = (await page(engine, { runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
+    await simulate(engine, { runId, designs: predicted.slice(4, 8), maxReplications: 5 });
+    const sort = { column: 'simulatedMs', descending: false };
+    const ask = (more: object) => page(engine, { runId, sort, limit: 6, ...more });
+    const designs = ({ rows }: RankPage) => rows.map(({ designIndex }) => designIndex);
+    const first = await ask({});
+    const rest = await ask({ offset: 6, order: first.order });
+    expect(first.outdated).toBe(false);
+
+    await simulate(engine, { runId, designs: predicted.slice(8, 12), maxReplications: 5 });
+    const again = await ask({ order: first.order });
+    expect(designs(again)).toEqual(designs(first));
+    expect(designs(await ask({ offset: 6, order: first.order }))).toEqual(designs(rest));
+    expect(again).toMatchObject({ order: first.order, outdated: true, simulated: 8 });
+    // The rows themselves are as new as can be.
+    expect((await ask({ offset: 6, order: first.order })).rows.some(({ simulated }) => simulated !== null)).toBe(true);
+    // Other orders change with nothing that is found.
+    const byPrediction = await page(engine, { runId, limit: 6, order: first.order });
+    expect(byPrediction.outdated).toBe(false);
+
+    const sorted = await ask({});
+    expect(sorted.outdated).toBe(false);
+    expect(sorted.rows.every(({ simulated }) => simulated !== null)).toBe(true);
+    // An order that is not known gives the newest, and says so.
+    expect(await ask({ order: 12345 })).toMatchObject({ order: sorted.order, outdated: false });
+  });
+
   it('keeps of a design simulated twice the newest, and forgets a deleted run until it is restored', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy());

@@ -10,7 +10,8 @@ import type { SimulatedTimes, StripScale } from './simulated.ts';
 export type ColumnId =
   | 'rank' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
-  | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications'; // prettier-ignore
+  | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
+  | 'measuredChange'; // prettier-ignore
 
 /** What a cell's text may depend on beside its row. */
 export interface CellContext {
@@ -47,10 +48,15 @@ export interface ColumnWorld {
   readonly validity: 'valid' | 'invalid' | 'all';
   /** How the replications' column is headed; null where nothing was simulated. */
   readonly replications: string | null;
+  /** Whether something was measured on its own device. */
+  readonly measured: boolean;
 }
 
 /** Shown unless a person chose otherwise. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
+
+/** Values that a difference can stand for. */
+const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const EMPTY = '';
 export const NOT_RUN = 'not run';
@@ -58,7 +64,7 @@ const number = (read: (row: RankRow) => number, write: (value: number) => string
   row.invalid === null ? write(read(row)) : '–';
 
 /** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
-export function availableColumns({ term, varies, validity, replications }: ColumnWorld): readonly Column[] {
+export function availableColumns({ term, varies, validity, replications, measured }: ColumnWorld): readonly Column[] {
   const short = `${sentenceCase(term('block', 'short'))}/${term('multiprocessor', 'short')}`;
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
@@ -73,9 +79,11 @@ export function availableColumns({ term, varies, validity, replications }: Colum
     { id: 'registerCap', head: 'Cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} the compiler is held to`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
-    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time, ms: mean of the replications', width: 78, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 0, when: replications !== null, text: (row, { decimals, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? fixed(simulated.get(row.designIndex)!.meanMs, decimals) : NOT_RUN) : EMPTY) },
+    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time, ms: mean of the replications', width: 86, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 0, when: replications !== null, text: (row, { decimals, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? fixed(simulated.get(row.designIndex)!.meanMs, decimals) : NOT_RUN) : EMPTY) },
     { id: 'simulatedChange', head: 'Δ %', title: 'Simulated time against the baseline’s, %', width: 54, sort: 'simulatedMs', kind: 'difference', align: 'right', drop: 7, when: replications !== null, text: (row, { baseline, simulated }) => { const [here, base] = [simulated.get(row.designIndex), baseline && simulated.get(baseline.designIndex)]; return here ? (base ? change(here.meanMs, base.meanMs) : '–') : EMPTY; } },
     { id: 'replications', head: replications ?? EMPTY, title: 'Times of the replications, each with a seed of its own; bar: median, triangle: prediction; one scale in the column', width: 84, sort: 'simulatedMs', kind: 'mark', align: 'left', drop: 13, when: replications !== null, text: () => EMPTY },
+    { id: 'measuredMs', head: 'Measured', title: 'Measured time, ms: median of the repeats on the device of the row', width: 86, sort: 'measuredMs', kind: 'value', align: 'right', drop: 9, when: measured, text: (row, { decimals }) => (row.invalid === null ? (row.measured ? fixed(row.measured.medianMs, decimals) : NOT_RUN) : EMPTY) },
+    { id: 'measuredChange', head: 'Δ %', title: 'Measured time against the baseline’s, %', width: 54, sort: 'measuredMs', kind: 'difference', align: 'right', drop: 9, when: measured, text: (row, { baseline }) => (row.measured ? (baseline?.measured ? change(row.measured.medianMs, baseline.measured.medianMs) : '–') : EMPTY) },
     { id: 'aggregateLoss', head: 'Agg. loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
     { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
     { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} over those resident at once`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: number((row) => row.waves, (value) => fixed(value, 2)) },
@@ -87,7 +95,7 @@ export function availableColumns({ term, varies, validity, replications }: Colum
   ]; // prettier-ignore
   const empty: ReadonlySet<ColumnId> =
     validity === 'invalid'
-      ? new Set(['rank', 'timeMs', 'timeChange', 'aggregateLoss', 'meanLoss', 'waves', 'occupancyFraction', 'occupancyChange', 'split', 'alongBlock', 'simulatedMs', 'simulatedChange', 'replications']) // prettier-ignore
+      ? new Set(['rank', 'timeMs', 'timeChange', 'aggregateLoss', 'meanLoss', 'waves', 'occupancyFraction', 'occupancyChange', 'split', 'alongBlock', 'simulatedMs', 'simulatedChange', 'replications', 'measuredMs', 'measuredChange']) // prettier-ignore
       : validity === 'all'
         ? new Set(['alongBlock', 'occupancyChange'])
         : new Set();
@@ -110,19 +118,25 @@ export interface Placed {
 }
 
 /**
- * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, and what is
- * left over is spread over the rest.
+ * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, but for the one
+ * the list is sorted by, and what is left over is spread over the rest.
  */
-export function placeColumns(columns: readonly Column[], mode: Mode, availablePx: number): readonly Placed[] {
+export function placeColumns(
+  columns: readonly Column[],
+  mode: Mode,
+  availablePx: number,
+  sorted: RankColumn,
+): readonly Placed[] {
   let kept = columns.filter(({ id, kind }) => {
     if (kind === 'difference') return mode !== 'values';
-    return mode !== 'differences' || (id !== 'timeMs' && id !== 'occupancyFraction' && id !== 'simulatedMs');
+    return mode !== 'differences' || !WITH_DIFFERENCE.has(id);
   });
   const total = () => kept.reduce((sum, { width }) => sum + width, 0);
+  const dropOf = ({ sort, kind, drop }: Column): number => (sort === sorted && kind === 'value' ? 0 : drop);
   while (total() > availablePx) {
-    const most = Math.max(...kept.map(({ drop }) => drop));
+    const most = Math.max(...kept.map(dropOf));
     if (most === 0) break;
-    const at = kept.findLastIndex(({ drop }) => drop === most);
+    const at = kept.findLastIndex((column) => dropOf(column) === most);
     kept = kept.filter((_, i) => i !== at);
   }
   const spare = Math.max(0, availablePx - total());

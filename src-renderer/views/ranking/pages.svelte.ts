@@ -27,11 +27,17 @@ interface Summary {
   readonly matching: number;
   readonly total: number;
   readonly simulated: number;
+  readonly measured: number;
+  /** Times have come that would change the order. */
+  readonly outdated: boolean;
   readonly ties: number;
   readonly tieFraction: number;
 }
 
-/** Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. */
+/**
+ * Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. All of them are of the order the
+ * list had when it was opened, whatever is simulated or measured meanwhile.
+ */
 export class RankPages {
   #engine: Engine;
   #pages = new Map<number, readonly RankRow[]>();
@@ -39,7 +45,10 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
+  /** Number of the order of simulated and measured times that the list stands by. */
+  #order: number | null = null;
   #generation = 0;
+  #readings = 0;
   #viewport = { first: 0, last: 0, down: true };
   #withDetail: () => boolean;
   #find: () => number | null;
@@ -91,6 +100,10 @@ export class RankPages {
   get shown(): number {
     return this.#shown;
   }
+  /** What of a request makes its answer a part of this very list. */
+  get standing(): { readonly order?: number } {
+    return this.#order === null ? {} : { order: this.#order };
+  }
 
   /** A row by its place in the list, with its breakdown where that has come; null while it is on its way. */
   row(place: number): RankRow | null {
@@ -109,14 +122,14 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pump(true), SETTLED_AFTER_MS);
   }
 
-  /** Makes the list anew: after a failure, or because what changed of its rows changes their order. */
+  /** Makes the list anew: after a failure, or to sort by what has come. */
   async again(): Promise<void> {
     if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
   }
 
   /**
-   * Reads again what is on screen without moving it: for what changes of rows while their order stays. What was fetched
-   * before stays on screen until its successor is there.
+   * Reads again what is on screen without moving it: the order stays. What was fetched before stays on screen until its
+   * successor is there.
    */
   async refresh(): Promise<void> {
     const list = this.#list;
@@ -128,23 +141,29 @@ export class RankPages {
     const from = Math.floor(first / size);
     const to = Math.floor(Math.max(first, last - 1) / size);
     const fresh: [page: number, rows: readonly RankRow[]][] = [];
-    let simulated = this.#summary?.simulated ?? 0;
+    let summary = this.#summary;
     for (let page = from; page <= to; page += 1) {
       const result = await this.#engine.call('ranking.page', {
         ...list,
+        ...this.standing,
         offset: page * size,
         limit: size,
         detail: this.#withDetail(),
       });
       if (mine !== this.#generation) return;
       if (!result.ok) return;
+      if (result.value.order !== this.#order) return this.again();
       fresh.push([page, result.value.rows]);
-      simulated = result.value.simulated;
+      summary = result.value;
     }
     this.#pages.clear();
     this.#details.clear();
+    // What is still on its way was read before this.
+    this.#readings += 1;
+    this.#asked.clear();
+    this.#inFlight = 0;
     for (const [page, rows] of fresh) cache.set(page, rows);
-    if (this.#summary) this.#summary = { ...this.#summary, simulated };
+    this.#summary = summary;
     this.#version += 1;
     this.#pump(true);
   }
@@ -164,15 +183,16 @@ export class RankPages {
       this.#failure = result.error;
       return;
     }
-    const { rows, matching, total, simulated, ties, tieFraction, foundAt } = result.value;
+    const { rows, order, foundAt, ...summary } = result.value;
     this.#failure = null;
     this.#list = list;
+    this.#order = order;
     this.#pages = new Map([[0, rows]]);
     this.#details = new Map();
     this.#asked = new Set();
     this.#inFlight = 0;
     this.#viewport = { first: 0, last: Math.max(1, this.#viewport.last - this.#viewport.first), down: true };
-    this.#summary = { matching, total, simulated, ties, tieFraction };
+    this.#summary = summary;
     this.#version += 1;
     this.#shown += 1;
     onlist(foundAt);
@@ -199,18 +219,26 @@ export class RankPages {
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
     this.#inFlight += 1;
-    const mine = this.#generation;
+    const [mine, reading] = [this.#generation, this.#readings];
     const rows = kind === 'page' ? PAGE_ROWS : DETAIL_ROWS;
     void this.#engine
-      .call('ranking.page', { ...this.#list!, offset: page * rows, limit: rows, detail: kind === 'detail' })
+      .call('ranking.page', {
+        ...this.#list!,
+        ...this.standing,
+        offset: page * rows,
+        limit: rows,
+        detail: kind === 'detail',
+      })
       .then((result) => {
-        if (mine !== this.#generation) return;
+        if (mine !== this.#generation || reading !== this.#readings) return;
         this.#asked.delete(key);
         this.#inFlight -= 1;
         if (!result.ok) {
           this.#failure = result.error;
           return;
         }
+        // The engine no longer knows the order, so all of the list is read anew.
+        if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
         cache.set(page, result.value.rows);
         if (cache.size > (kind === 'page' ? MAX_PAGES : MAX_DETAILS)) cache.delete(cache.keys().next().value!);

@@ -1,4 +1,5 @@
 import type {
+  MeasuredDesignTime,
   RankRow,
   RunProgress,
   RunSummary,
@@ -39,9 +40,16 @@ export function simulationCost(runs: readonly RunSummary[], designs: number): st
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
 }
 
-/** Whether progress is of a simulation, which changes what rows say. */
-export function isSimulating({ stage }: RunProgress): boolean {
-  return stage === 'simulating';
+/** Whether progress is of a run that simulates or measures designs of a sweep, which changes what their rows say. */
+export function isFindingOf(
+  sweepRunId: number | null,
+  { stage, runId }: RunProgress,
+  runs: readonly RunSummary[],
+): boolean {
+  if (stage !== 'simulating' && stage !== 'measuring') return false;
+  const run = runs.find(({ id }) => id === runId);
+  // A run that is not in the list yet may be of any sweep.
+  return run === undefined || run.sourceRunId === sweepRunId;
 }
 
 /** The head of the strip plots: `9 seeds`, `5–30 seeds`. Null where there are none. */
@@ -79,4 +87,10 @@ export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripS
 /** The 95 % confidence interval of the mean: `4.155 to 4.168`. */
 export function intervalText({ lowMs, highMs }: SimulatedTime, decimals: number): string {
   return `${fixed(lowMs, decimals)} to ${fixed(highMs, decimals)}`;
+}
+
+/** How sure a measured median is: `3.980–4.011, 21 repeats`. */
+export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, decimals: number): string {
+  const interval = lowMs === null || highMs === null ? '' : `${fixed(lowMs, decimals)}–${fixed(highMs, decimals)}, `;
+  return `${interval}${count(repeats)} repeats`;
 }
