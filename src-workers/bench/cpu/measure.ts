@@ -77,7 +77,14 @@ async function measureCase(
       if (message.kind === 'launch') {
         const { launch, timeNs, endNs } = message;
         const warmUp = launch < plan.warmUps;
-        take({ type: 'sample', case: id, repeat: Math.max(0, launch - plan.warmUps), warmUp, timeNs, clockMhz: null });
+        take({
+          type: 'sample',
+          case: id,
+          repeat: warmUp ? launch : launch - plan.warmUps,
+          warmUp,
+          timeNs,
+          clockMhz: null,
+        });
         if (warmUp) return;
         times.push(timeNs);
         ends.push(endNs);

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import {
+  compareContention,
+  contentionAnalysis,
+  contentionFromStream,
+  measuredCpu,
+  type MeasuredContentionCase,
+} from '../../src-workers/bench/cpu/analysis.ts';
+import { contentionCases } from '../../src-workers/bench/cpu/plan.ts';
+import { caseShares } from '../../src-workers/bench/cpu/shares.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { maxRateCurve, type BandwidthCurve } from '../../src-workers/models/contention/bandwidth.ts';
+import { staircaseMs } from '../../src-workers/models/contention/time.ts';
+import { validateDevice } from '../../src-workers/parse/device.ts';
+
+const CORES = 6;
+const NOISE = [1, 1.02, 0.98, 1.01, 0.99, 1, 1];
+
+/** What a machine would answer that obeys the staircase exactly, but for noise around the median. */
+function measuredBy(curve: BandwidthCurve): MeasuredContentionCase[] {
+  return contentionCases({ cores: CORES, totalBytes: 2 ** 28 }).map((each) => {
+    const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
+    const timeMs = staircaseMs(curve, Float64Array.from(loadBytes));
+    return { case: each, timesMs: NOISE.map((factor) => factor * timeMs), values: {} };
+  });
+}
+
+const SOFT = Float64Array.of(0, 10, 19, 26, 31, 33, 34);
+
+test('β, ρ, K and the curve come back from a machine that has them', () => {
+  const found = unwrap(contentionFromStream(measuredBy(SOFT)));
+  // Two divisions and a product of rounded numbers.
+  found.curve.forEach((bandwidth, cores) => expect(Math.abs(bandwidth - SOFT[cores])).toBeLessThan(1e-12 * 34));
+  expect(found.saturatingCores).toBe(4);
+  expect(found.cores).toEqual([1, 2, 3, 4, 5, 6]);
+  for (const { value, low, high } of found.bandwidth) {
+    expect(low).toBeLessThan(value);
+    expect(high).toBeGreaterThan(value);
+  }
+  // 34·(1 ± 0.02) over 10·(1 ∓ 0.02) is 3.27 to 3.54.
+  expect(found.saturatingCoresRange).toEqual([4, 4]);
+});
+
+test('the staircase explains a staircase, the crude models do not, and errors have the sign of prediction less measurement', () => {
+  const cases = measuredBy(SOFT);
+  const compared = compareContention(unwrap(contentionFromStream(cases)), cases);
+  expect(compared).toHaveLength(2 * (CORES - 1));
+  for (const { cores, models, measuredMs, lowMs, highMs, staircaseEndMs } of compared) {
+    const error = Object.fromEntries(models.map((each) => [each.model, each.error]));
+    expect(Math.abs(error.staircase)).toBeLessThan(1e-12);
+    // Sums of six rounded terms.
+    expect(Math.abs(Math.max(...staircaseEndMs) / measuredMs - 1)).toBeLessThan(1e-12);
+    expect(error['no-imbalance']).toBeLessThan(0);
+    if (cores > 2) expect(error['full-contention']).toBeGreaterThan(0);
+    expect([lowMs! < measuredMs, highMs! > measuredMs]).toEqual([true, true]);
+  }
+});
+
+test('on the max-rate curve the two-phase formula is the staircase, on as many cores as it saturates or more', () => {
+  const cases = measuredBy(maxRateCurve({ singleCoreBandwidthGbS: 10, fullBandwidthGbS: 25 }, CORES));
+  for (const { cores, models } of compareContention(unwrap(contentionFromStream(cases)), cases)) {
+    if (cores < 3) continue;
+    expect(Math.abs(models.find(({ model }) => model === 'two-phase')!.error)).toBeLessThan(1e-9);
+  }
+});
+
+test('the end of each core is the median over the repeats', () => {
+  const cases = measuredBy(SOFT);
+  const at = cases.findIndex((each) => each.case.id === 'triangular-2');
+  cases[at] = { ...cases[at], values: { threadEndNs: [1e6, 5e6, 2e6, 6e6, 9e6, 4e6] } };
+  const found = unwrap(contentionAnalysis(cases)).workloads;
+  expect(found.find(({ id }) => id === 'triangular-2')!.coreEndMs).toEqual([2, 5]);
+  expect(found.find(({ id }) => id === 'triangular-3')!.coreEndMs).toBeNull();
+});
+
+test('without one core there is no β; cases without a time or that make no sense are left out', () => {
+  const cases = measuredBy(SOFT);
+  const without = contentionFromStream(cases.filter(({ case: each }) => each.id !== 'stream-1'));
+  expect(without.ok ? '' : without.error.message).toContain('expected one on a single core');
+  const odd: MeasuredContentionCase[] = [
+    { ...cases[0], timesMs: [] },
+    { case: { id: 'odd', benchmark: 'triangular', parameters: { cores: 2, rows: 2 ** 40 } }, timesMs: [1], values: {} },
+    { case: { id: 'wide', benchmark: 'triangular', parameters: { cores: 9, rows: 90 } }, timesMs: [1], values: {} },
+  ];
+  expect(unwrap(contentionAnalysis([...odd, ...cases])).workloads).toHaveLength(2 * (CORES - 1));
+});
+
+const DEVICE: MeasuringDevice = {
+  type: 'device',
+  backend: 'cpu',
+  name: 'Intel(R) Core(TM) i7',
+  fingerprint: 'x',
+  driver: 'Linux 6.1',
+  versions: {},
+  threadGroupWidth: null,
+  multiprocessors: CORES,
+  clockMhz: null,
+  timer: 'host',
+  properties: { startedAt: '2026-11-21T00:00:00Z' },
+};
+
+test('a measured machine is a device that the catalogue takes', () => {
+  const measured = unwrap(contentionFromStream(measuredBy(SOFT)));
+  const device = unwrap(measuredCpu(DEVICE, measured));
+  expect(unwrap(validateDevice(device))).toEqual(device);
+  expect(device).toMatchObject({ id: 'measured-intel-r-core-tm-i7-6', vendor: 'Intel', cores: 6, kneeCores: 4 });
+  expect([device.singleCoreBandwidthGbS, device.fullBandwidthGbS]).toEqual([10, 34]);
+  const part = measuredCpu({ ...DEVICE, multiprocessors: 8 }, measured);
+  expect(part.ok ? '' : part.error.message).toBe('got bandwidths on up to 6 cores, expected up to all 8');
+});

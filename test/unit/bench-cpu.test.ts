@@ -1,0 +1,282 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { assemble, F64, I32, PAGE_BYTES } from '../../src-workers/bench/cpu/assembler.ts';
+import { BARRIER_WORDS } from '../../src-workers/bench/cpu/barrier.ts';
+import { cpuDevice, lastLevelCacheBytes } from '../../src-workers/bench/cpu/device.ts';
+import { kernelBytes, type Kernels } from '../../src-workers/bench/cpu/kernels.ts';
+import { measureCpu } from '../../src-workers/bench/cpu/measure.ts';
+import { contentionCases, cpuPlan, standardBytes } from '../../src-workers/bench/cpu/plan.ts';
+import { caseShares, MAX_MEMORY_BYTES, packedStart } from '../../src-workers/bench/cpu/shares.ts';
+import { runThread, type ThreadMessage } from '../../src-workers/bench/cpu/thread.ts';
+import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
+const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
+const folder = mkdtempSync(join(tmpdir(), 'bench-cpu-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Megabytes instead of gigabytes: what is tested here is not speed. */
+const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
+
+async function planFolder(name: string, plan: BenchPlan): Promise<string> {
+  const path = join(folder, name);
+  await writePlanFolder(path, plan);
+  return path;
+}
+
+const recordsOf = (output: string): BenchRecord[] =>
+  output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as BenchRecord);
+
+function kernels() {
+  const memory = new WebAssembly.Memory({ initial: 4, maximum: 65536, shared: true });
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(kernelBytes()), { host: { memory } });
+  return { memory: memory.buffer, ...(instance.exports as unknown as Kernels) };
+}
+
+test('the triad writes its share and nothing else', () => {
+  const { memory, triad } = kernels();
+  const all = new Float64Array(memory).fill(-1);
+  const [a, b, c] = [1, 2, 3].map((array) => new Float64Array(memory, array * 16384 + 64, 24));
+  for (let i = 0; i < 24; i += 1) [b[i], c[i]] = [i, 100 + i];
+  triad(a.byteOffset, b.byteOffset, c.byteOffset, 24 * 8, 3);
+  expect([...a]).toEqual(Array.from({ length: 24 }, (_, i) => i + 3 * (100 + i)));
+  // Three arrays of 24, of which b starts with the numbers 0 … 23.
+  expect(all.filter((value) => value !== -1)).toHaveLength(72);
+});
+
+test('a row of any length, wherever it starts, gives the plain sum', () => {
+  const { memory, dot } = kernels();
+  const all = new Float64Array(memory);
+  for (let i = 0; i < all.length; i += 1) all[i] = (i * 7919) % 31;
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
+      let expected = 0;
+      for (let j = 0; j < length; j += 1) expected += all[row + j] * all[1000 + x + j];
+      // Products of small whole numbers: exact, so no tolerance.
+      expect(dot(row * 8, (1000 + x) * 8, length * 8)).toBe(expected);
+    }),
+  );
+});
+
+test('core i of P has work ∝ 2i − 1 of a triangle', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
+      const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
+      // Rows are even, so that only the diagonal, one entry per row, is on top of the law.
+      const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
+      beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
+      expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));
+    }),
+  );
+});
+
+test('the first core of an imbalanced triad has P + 1 shares, each other one', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e6 }), (cores, bytesPerShare) => {
+      const { loadBytes } = unwrap(caseShares('imbalanced-stream', { cores, bytesPerShare }));
+      const share = Math.floor(bytesPerShare / 192) * 192;
+      expect(loadBytes).toEqual(Array.from({ length: cores }, (_, w) => (w === 0 ? (cores + 1) * share : share)));
+    }),
+  );
+});
+
+test('shares follow one another, in arrays that do not overlap, within one memory', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e7 }), (cores, bytesPerCore) => {
+      const shares = unwrap(caseShares('stream', { cores, bytesPerCore }));
+      if (shares.kind !== 'triad') throw new Error('expected a triad');
+      const bytes = shares.firstElement.at(-1)! * 8;
+      expect(shares.firstElement).toEqual([...shares.firstElement].sort((a, b) => a - b));
+      const [a, b, c] = shares.arrays;
+      expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
+    }),
+  );
+  const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
+  expect(wide.ok ? '' : wide.error.message).toMatch(/^needs \d+ bytes, and one memory has at most 4294901760$/);
+  const none = caseShares('triangular', { cores: 8, rows: 7 });
+  expect(none.ok ? '' : none.error.message).toBe('got 7 rows, expected 8 to 65536: at least one per core');
+  const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
+  expect(few.ok ? '' : few.error.message).toBe('got 0.5 cores, expected 1 to 1024');
+});
+
+test('the suite goes from one core to all, every case with the same bytes', () => {
+  const totalBytes = 100e6;
+  const cases = contentionCases({ cores: 4, totalBytes });
+  expect(cases.map(({ id }) => id).join(' ')).toBe(
+    'stream-1 stream-2 stream-3 stream-4 triangular-2 triangular-3 triangular-4 ' +
+      'imbalanced-stream-2 imbalanced-stream-3 imbalanced-stream-4',
+  );
+  for (const each of cases) {
+    const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
+    const bytes = loadBytes.reduce((a, b) => a + b);
+    // Shares are rounded down to whole passes, 192 bytes; a triangle to whole rows, here of up to 40 kB.
+    expect(bytes).toBeLessThanOrEqual(totalBytes);
+    expect(bytes).toBeGreaterThan(totalBytes * 0.999);
+  }
+});
+
+test('the bytes of a case outgrow the cache, but not half of what is free', () => {
+  expect(standardBytes(2 ** 25, 2 ** 35)).toBe(2 ** 28);
+  expect(standardBytes(2 ** 27, 2 ** 35)).toBe(2 ** 29);
+  expect(standardBytes(2 ** 27, 2 ** 28)).toBe(2 ** 27);
+  expect(standardBytes(2 ** 40, 2 ** 45)).toBeLessThan(MAX_MEMORY_BYTES);
+});
+
+test('nobody passes the barrier before all have come', async () => {
+  const threads = 3;
+  const rounds = 500;
+  const state = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
+  // One count per round; whoever has passed the barrier of a round must see it complete.
+  const counts = new Int32Array(new SharedArrayBuffer(4 * rounds));
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.barrier).then(({ arriveAndWait }) => {
+      let early = 0;
+      for (let round = 0; round < workerData.rounds; round += 1) {
+        Atomics.add(workerData.counts, round, 1);
+        arriveAndWait(workerData.state, workerData.threads, round % 2 ? 0 : 1000);
+        if (Atomics.load(workerData.counts, round) !== workerData.threads) early += 1;
+      }
+      parentPort.postMessage(early);
+    });`;
+  const workerData = { barrier: BARRIER.href, state, counts, rounds, threads };
+  const workers = Array.from({ length: threads }, () => new Worker(code, { eval: true, workerData }));
+  const early = await Promise.all(
+    workers.map(
+      (worker) => new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject)), // prettier-ignore
+    ),
+  );
+  expect(early).toEqual([0, 0, 0]);
+});
+
+test('the program measures a plan: every case correct, every launch told, every thread ends by the end of its launch', async () => {
+  const path = await planFolder('small', SMALL);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [fileURLToPath(CHILD), path], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+  const records = recordsOf(stdout);
+  expect(records[0]).toMatchObject({ type: 'device', backend: 'cpu', properties: { threadPinning: 'none' } });
+  expect(records.at(-1)!.type).toBe('done');
+  for (const each of SMALL.cases) {
+    const own = records.filter((record) => 'case' in record && record.case === each.id);
+    expect(own.map(({ type }) => type)).toEqual(['sample', 'sample', 'sample', 'sample', 'check', 'values']);
+    const samples = own.flatMap((record) => (record.type === 'sample' ? [record] : []));
+    expect(samples.map(({ repeat, warmUp }) => [repeat, warmUp])).toEqual([[0, true], [0, false], [1, false], [2, false]]); // prettier-ignore
+    expect(own.find(({ type }) => type === 'check')).toMatchObject({ correct: true, message: '' });
+    const found = own.at(-1)!;
+    if (found.type !== 'values') throw new Error('expected values');
+    const { cores } = each.parameters as { cores: number };
+    const ends = found.values.threadEndNs as number[];
+    expect(found.values.cores).toBe(cores);
+    expect(ends).toHaveLength(3 * cores);
+    samples.slice(1).forEach(({ timeNs }, repeat) => {
+      expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
+      // Any machine needs some time, and none more than the limit of the case.
+      expect(timeNs).toBeGreaterThan(0);
+      expect(timeNs).toBeLessThan(SMALL.caseTimeLimitMs * 1e6);
+    });
+    expect((found.values.bandwidthGbS as number[]).every((value) => value > 0 && Number.isFinite(value))).toBe(true);
+  }
+});
+
+test('the program says what it cannot do', async () => {
+  const run = (...args: readonly string[]) => spawnSync(process.execPath, [fileURLToPath(CHILD), ...args], { encoding: 'utf8' }); // prettier-ignore
+  const list = run('--list');
+  expect([list.status, recordsOf(list.stdout).map(({ type }) => type)]).toEqual([0, ['device']]);
+  expect(run().status).toBe(2);
+  expect(run('--nothing').status).toBe(2);
+  const missing = run('--plan', join(folder, 'nowhere'));
+  expect([missing.status, missing.stdout]).toEqual([1, '']);
+  const cuda = run('--plan', await planFolder('cuda', { ...SMALL, backend: 'cuda' }));
+  expect([cuda.status, cuda.stderr]).toEqual([
+    1,
+    `${join(folder, 'cuda')}: got a plan for cuda, expected one for cpu\n`,
+  ]);
+});
+
+test('a case that cannot be run does not keep the others', async () => {
+  const plan: BenchPlan = {
+    ...SMALL,
+    cases: [
+      { id: 'large', benchmark: 'stream', parameters: { cores: 2, bytesPerCore: 2 ** 33 } },
+      { id: 'gpu', benchmark: 'probe', parameters: { probe: 'limits', arguments: {} } },
+      SMALL.cases[0],
+    ],
+  };
+  const records: BenchRecord[] = [];
+  await measureCpu(plan, CHILD, (record) => records.push(record));
+  expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
+    expect.stringMatching(/^needs \d+ bytes/),
+    'probe: got a CPU, expected a GPU',
+  ]);
+  expect(records.filter(({ type }) => type === 'check')).toMatchObject([{ case: 'stream-1', correct: true }]);
+});
+
+test('a case over its time is given up, and its threads are gone', async () => {
+  const [first] = SMALL.cases;
+  const plan: BenchPlan = { ...SMALL, repeats: 1e6, caseTimeLimitMs: 1000, cases: [first] };
+  const records: BenchRecord[] = [];
+  await measureCpu(plan, CHILD, (record) => {
+    if (record.type !== 'sample') records.push(record);
+  });
+  expect(records).toMatchObject([
+    { type: 'failed', case: 'stream-1', message: 'took longer than 1000 ms; given up' },
+    { type: 'done' },
+  ]);
+});
+
+test('ending the program in the middle of a launch ends all of it', async () => {
+  const path = await planFolder('endless', { ...SMALL, repeats: 1e6, cases: [SMALL.cases[2]] });
+  const child = spawn(process.execPath, [fileURLToPath(CHILD), path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  await new Promise<void>((resolve) =>
+    child.stdout.on('data', (bytes: Buffer) => {
+      output += bytes.toString();
+      if (output.includes('"warmUp":false')) resolve();
+    }),
+  );
+  const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+  child.kill('SIGTERM');
+  expect(await ended).toBe('SIGTERM');
+  expect(output).not.toContain('"done"');
+});
+
+test('a kernel that does nothing is found out', async () => {
+  const idle = assemble([
+    { name: 'triad', parameters: [I32, I32, I32, I32, F64], result: null, locals: [], body: [] },
+    { name: 'dot', parameters: [I32, I32, I32], result: F64, locals: [F64], body: [[0x20, 3]] },
+  ]);
+  const messages: ThreadMessage[] = [];
+  for (const shares of [
+    unwrap(caseShares('stream', { cores: 1, bytesPerCore: 4800 })),
+    unwrap(caseShares('triangular', { cores: 1, rows: 50 })),
+  ]) {
+    expect(shares.memoryBytes).toBeLessThan(PAGE_BYTES);
+    const barrier = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
+    const clock = new BigInt64Array(new SharedArrayBuffer(16));
+    const module = new WebAssembly.Module(idle);
+    await runThread({ rank: 0, threads: 1, shares, module, barrier, clock, launches: 1, seed: 1, ports: [] }, (message) => messages.push(message)); // prettier-ignore
+  }
+  const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
+  expect(checks[0]).toBe('element 0: got -1, expected 7');
+  expect(checks[1]).toMatch(/^row \d+: got 0, expected \d+$/);
+});
+
+test('the device says what it is, and how its cache is known', () => {
+  const device = cpuDevice();
+  expect(device.multiprocessors).toBeGreaterThanOrEqual(1);
+  expect(device.properties.lastLevelCacheFrom).toBe(lastLevelCacheBytes() === null ? 'assumed' : 'system');
+  expect(device.properties.lastLevelCacheBytes).toBeGreaterThan(0);
+  expect(lastLevelCacheBytes(join(folder, 'no-system'))).toBeNull();
+  expect(cpuDevice().fingerprint).toBe(device.fingerprint);
+});
