@@ -33,7 +33,7 @@ async function main(folder: string | undefined): Promise<number> {
     await print({ type: 'lost', message: opened.error.message });
     return 0;
   }
-  const { gpu, device, info } = opened.value;
+  const { device, info } = opened.value;
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   await measureWebGpu(device, info, plan.value, print, stop.signal, (text) =>
@@ -43,13 +43,8 @@ async function main(folder: string | undefined): Promise<number> {
     }),
   );
   device.destroy();
-  keepAlive = gpu;
   return 0;
 }
-
-/** See `NodeWebGpu`: the last reference to it goes with the process. */
-let keepAlive: GPU | null = null;
-void keepAlive;
 
 /** The same once more, with more in its environment; ends as that does. */
 function again(env: Readonly<Record<string, string>>): Promise<number> {

@@ -11,9 +11,10 @@ import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 export interface NodeWebGpu {
   readonly device: GPUDevice;
   readonly info: MeasuringDevice;
-  /** To be kept for as long as the device is used: Dawn crashes where it is collected before. */
-  readonly gpu: GPU;
 }
+
+/** What Dawn's `create` gave: it crashes where one is collected while a device of it is used. */
+const keptAlive: GPU[] = [];
 
 /** Software adapters that are looked for where there is no other: Vulkan drivers (ICDs) by their description files. */
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
@@ -53,6 +54,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   }
   // Timestamps are rounded to 0.1 ms unless this is off.
   const gpu = create(['disable-dawn-features=timestamp_quantization']);
+  keptAlive.push(gpu);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter)
     return fail(
@@ -63,7 +65,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
     const processor = `${cpus()[0]?.model ?? 'unknown processor'} × ${cpus().length}`;
     const versions = { node: process.versions.node, webgpu: packageVersion() };
-    return ok({ gpu, device, info: describeWebGpu(adapter, device, { versions, processor }) });
+    return ok({ device, info: describeWebGpu(adapter, device, { versions, processor }) });
   } catch (error) {
     return fail(
       'unsupported',

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
+import type { BenchPlan, BenchRecord, MeasuringDevice, UnitLoopWorkload } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { quantile } from '../../src-workers/models/workload/laws.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+
+/*
+ * Measuring on SwiftShader, the software adapter of every Chromium: a true lockstep machine of 4 lanes. How it runs a
+ * launch (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp of its sources, and seen in measured times):
+ * blocks are dealt out to 16 tasks in turn, which as many threads as the machine has cores take up; the subgroups of a block
+ * run one after another, each to its end, on one thread; a branch masks lanes but is never jumped over, and a loop runs
+ * until no lane is left in it, once at least. So a block alone runs on one thread, and its time is the sum of the depths of
+ * its groups; and an empty unit costs a pass of its loop.
+ */
+
+const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
+
+/** What the child needs around it to use SwiftShader and nothing else. Throws where it is not installed. */
+export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
+  const env = { ...process.env };
+  delete env.VK_ICD_FILENAMES;
+  delete env.VK_DRIVER_FILES;
+  const added = softwareEnvironment(env);
+  if (softwareDriver(env) === null || added === null)
+    throw new Error(
+      "SwiftShader's Vulkan driver was not found; expected that of Chromium (Debian: apt-get install chromium), or its " +
+        'description file named in LOCKSTEP_VULKAN_ICD',
+    );
+  return { ...env, ...added };
+}
+
+/** Runs the child on a plan. */
+export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
+  const env = swiftShaderEnvironment();
+  const folder = await mkdtemp(join(tmpdir(), 'lockstep-measured-'));
+  try {
+    await writePlanFolder(folder, plan);
+    return await new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [CHILD, folder], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let output = '';
+      let errors = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+      child.once('error', reject);
+      child.once('close', (code, signal) => {
+        if (code !== 0) return reject(new Error(`the child ended with ${signal ?? code}: ${errors.slice(-2000)}`));
+        const lines = output.trim().split('\n');
+        resolve(lines.map((line) => JSON.parse(line) as BenchRecord));
+      });
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lengths spread evenly over a law's quantiles, in random order: a sample without the noise of one. */
+export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint32Array {
+  const lengths = Uint32Array.from({ length: units }, (_, i) => quantile(law, (i + 0.5) / units));
+  const uniform = mersenneTwister(seed);
+  for (let i = units - 1; i > 0; i--) {
+    const j = Math.floor(uniform() * (i + 1));
+    const length = lengths[i];
+    lengths[i] = lengths[j];
+    lengths[j] = length;
+  }
+  return lengths;
+}
+
+export interface Batch {
+  readonly workload: UnitLoopWorkload;
+  readonly designs: readonly Design[];
+}
+
+export interface Timed {
+  readonly device: MeasuringDevice;
+  /** By batch, then design: every sample, ns. */
+  readonly samplesNs: readonly (readonly number[])[][];
+}
+
+/** Times batches of designs again and again in turn, so that what else the machine does meets all alike. Checks all results. */
+export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
+  const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));
+  let device: MeasuringDevice | null = null;
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, { workload, designs }] of batches.entries()) {
+      const records = await measure({
+        format: 'lockstep-bench',
+        version: 1,
+        backend: 'webgpu',
+        cases: designs.map((design, i) => ({
+          id: String(i),
+          benchmark: 'unit-loop',
+          parameters: { design, designIndex: null, predictedMs: null, residentBlocks: null },
+        })),
+        warmUps: 1,
+        repeats,
+        seed: 1,
+        caseTimeLimitMs: 120_000,
+        workload,
+      });
+      for (const record of records) {
+        if (record.type === 'device') device = record;
+        else if (record.type === 'sample' && !record.warmUp) samplesNs[at][Number(record.case)].push(record.timeNs);
+        else if (record.type === 'check' && !record.correct)
+          throw new Error(`design ${record.case}: ${record.message}`);
+        else if (record.type === 'failed' || record.type === 'lost') throw new Error(JSON.stringify(record));
+      }
+    }
+  }
+  if (device?.threadGroupWidth !== 4 || !device.fingerprint.includes('swiftshader'))
+    throw new Error(`measured on ${device?.name ?? 'nothing'}; expected SwiftShader, 4 lanes wide`);
+  return { device, samplesNs };
+}

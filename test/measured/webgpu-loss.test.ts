@@ -1,0 +1,128 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Design, LockstepBalancing } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
+import { formatBalancing } from '../../src-workers/models/balancing/parse.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { fileOpener } from '../../src-main/services/workloads.ts';
+import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
+
+/*
+ * The loss of lockstep, measured against the models: units of the same serial work, n = 1, 2 or 4 side by side in a group of
+ * 4 lanes, so many groups either way. Time over that of n = 1 is then the aggregate loss.
+ */
+const ROOT = join(import.meta.dirname, '../..');
+const WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
+const BALANCINGS: readonly LockstepBalancing[] = [
+  { kind: 'none' },
+  { kind: 'window-sort', units: 64 },
+  { kind: 'full-sort' },
+];
+const UNITS_PER_GROUP = [1, 2, 4];
+/** One block of the largest size, which one thread runs: the other cores may do what they like. */
+const BLOCK_THREADS = 256;
+const LANES = 4;
+/** Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one go. */
+const ITERATIONS = 20_000;
+const STEPS = 16;
+const ROUNDS = 4;
+const REPEATS = 10;
+const TOLERANCE = 0.12;
+
+const RESULT_FILE = join(ROOT, 'test-results/measured/swiftshader-loss.json');
+
+interface Row {
+  readonly workload: string;
+  readonly balancing: string;
+  readonly unitsPerGroup: number;
+  /** Fastest launch, and that of a launch of as many empty units, ms. */
+  readonly timeMs: number;
+  readonly emptyMs: number;
+  readonly measuredLoss: number;
+  readonly modelLoss: number;
+}
+
+function modelLoss(law: LengthLaw, n: number, balancing: LockstepBalancing): number {
+  return balancing.kind === 'none'
+    ? lossMoments(law, [n])[0]!.aggregateLoss
+    : groupDepth(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
+}
+
+async function measureLoss(text: string): Promise<{ rows: Row[]; device: unknown }> {
+  const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));
+  const { mean } = moments(law);
+  const groups = Math.max(64, 64 * Math.round(ITERATIONS / mean / 64));
+  const design = (n: number, balancing: LockstepBalancing): Design => ({
+    threadsPerUnit: LANES / n,
+    unitsPerThread: (groups * LANES) / BLOCK_THREADS,
+    loop: 'nested',
+    balancing: formatBalancing(balancing),
+    blockThreads: BLOCK_THREADS,
+    gridBlocks: 1,
+    registerCap: null,
+  });
+  const profile = { parallelSteps: 0, serialSteps: STEPS, dependentLoads: 0, tableWords: 1 };
+  const batches = UNITS_PER_GROUP.flatMap((n): Batch[] => {
+    const lengths = spreadLengths(law, groups * n, 1);
+    return [
+      { workload: { label: text, lengths, profile }, designs: BALANCINGS.map((balancing) => design(n, balancing)) },
+      { workload: { label: 'empty', lengths: lengths.map(() => 0), profile }, designs: [design(n, { kind: 'none' })] },
+    ];
+  });
+  const { samplesNs, device } = await timeInTurn(batches, ROUNDS, REPEATS);
+  const fastestMs = (batch: number, at: number): number => Math.min(...samplesNs[batch][at]) / 1e6;
+  const alone = fastestMs(0, 0) - fastestMs(1, 0);
+  const rows = UNITS_PER_GROUP.flatMap((n, i) =>
+    BALANCINGS.map((balancing, j): Row => {
+      const timeMs = fastestMs(2 * i, j);
+      const emptyMs = fastestMs(2 * i + 1, 0);
+      // A group of empty units makes one pass all the same, so the difference to it is of one pass fewer per group.
+      const measuredLoss = (((timeMs - emptyMs) / alone) * (mean - 1) + 1) / mean;
+      return {
+        workload: text,
+        balancing: formatBalancing(balancing),
+        unitsPerGroup: n,
+        timeMs,
+        emptyMs,
+        measuredLoss,
+        modelLoss: modelLoss(law, n, balancing),
+      };
+    }),
+  );
+  return { rows, device };
+}
+
+describe.each(WORKLOADS)('lockstep loss of %s on SwiftShader', (text) => {
+  let rows: Row[] = [];
+  beforeAll(async () => {
+    const measured = await measureLoss(text);
+    rows = measured.rows;
+    mkdirSync(join(RESULT_FILE, '..'), { recursive: true });
+    let before: Row[] = [];
+    try {
+      before = (JSON.parse(readFileSync(RESULT_FILE, 'utf8')) as { rows: Row[] }).rows;
+    } catch {
+      // The first workload of all.
+    }
+    const others = before.filter((row) => row.workload !== text);
+    const result = { date: new Date().toISOString(), device: measured.device, rows: [...others, ...rows] };
+    writeFileSync(RESULT_FILE, JSON.stringify(result, null, 2));
+  }, 300_000);
+
+  it('is what the models say', () => {
+    for (const row of rows)
+      expect(Math.abs(row.measuredLoss / row.modelLoss - 1), JSON.stringify(row)).toBeLessThanOrEqual(TOLERANCE);
+  });
+
+  it('is in the order that they say, wherever they see a difference larger than that', () => {
+    for (const a of rows)
+      for (const b of rows)
+        if (a.modelLoss > (1 + TOLERANCE) * b.modelLoss)
+          expect(a.measuredLoss, `${JSON.stringify(a)} above ${JSON.stringify(b)}`).toBeGreaterThan(b.measuredLoss);
+  });
+});
