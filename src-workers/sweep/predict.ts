@@ -18,6 +18,7 @@ import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.t
 import { groupDepth } from '../models/balancing/depth.ts';
 import { mixedDepth } from '../models/balancing/mixed.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
+import { clearArena, createArena, type Arena } from '../models/composite/arena.ts';
 import { prepareBlockLaw, type BlockLaw } from '../models/composite/block-law.ts';
 import { predictCycles, prepareResidency, type Residency } from '../models/composite/predict.ts';
 import { smoothRate, type SmoothedRate } from '../models/composite/rate.ts';
@@ -59,34 +60,27 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  /** Laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
-  laws: LawCache;
-  olderLaws: LawCache;
+  /** Depth laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
+  depths: Map<number, DepthLaws>;
+  olderDepths: Map<number, DepthLaws>;
+  /** Where the laws of their blocks live. */
+  readonly blockLaws: Arena;
   /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
 }
 
-/** Depth laws by everything they depend on, and the laws of their blocks by W_b. */
-interface LawCache {
-  readonly depths: Map<number, DepthLaws>;
-  blockCount: number;
-}
-
+/** A depth law and the laws of its blocks, by W_b. */
 interface DepthLaws {
   readonly depth: GroupDepth;
-  readonly blocks: (BlockLaw | undefined)[];
-  blockCount: number;
+  blocks: (BlockLaw | undefined)[];
 }
 
-/** Laws in use at once, so that a large space cannot fill the memory: a block's law is some tens of kilobytes. */
-const MAX_DEPTHS = 640;
-const MAX_BLOCKS = 1536;
-
-function emptyCache(): LawCache {
-  return { depths: new Map(), blockCount: 0 };
-}
+/** What a worker keeps at once, so that a large space cannot fill the memory: depth laws, of some ten kilobytes each. */
+const MAX_DEPTHS = 768;
+/** And pieces of 256 KiB of block laws, of some ten kilobytes each. */
+const MAX_SLABS = 96;
 
 function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
   const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
@@ -164,8 +158,9 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
-    laws: emptyCache(),
-    olderLaws: emptyCache(),
+    depths: new Map(),
+    olderDepths: new Map(),
+    blockLaws: createArena(),
     residency: null,
     stackFactors: new Map(),
   };
@@ -333,12 +328,15 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 /** Laws of one work group; keyed by everything they depend on. */
 function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): DepthLaws {
   const { balancing, plan } = predictor;
-  const key =
-    ((tabulated.key * 128 + candidate.unitsPerGroup) * plan.axes.loop.length + candidate.loopAt) * balancing.length +
-    candidate.balancingAt;
-  let laws = predictor.laws.depths.get(key);
+  const { kind } = balancing[candidate.balancingAt]!;
+  // Units in order are alike in any group; loops differ where independent lanes take more than one unit.
+  const group = kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
+  const independent = kind === 'none' || kind === 'quantile-buckets' || kind === 'best-buckets';
+  const loop = independent && (tabulated.units > 1 || tabulated.share > 0) ? candidate.loopAt : 0;
+  const key = ((tabulated.key * 128 + group) * plan.axes.loop.length + loop) * balancing.length + candidate.balancingAt;
+  let laws = predictor.depths.get(key);
   if (laws) return laws;
-  laws = predictor.olderLaws.depths.get(key);
+  laws = predictor.olderDepths.get(key);
   if (!laws) {
     const depth =
       tabulated.share === 0
@@ -348,14 +346,13 @@ function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulated
             lawsOf(predictor, candidate, tabulatedUnits(tabulated.units + 1)).depth,
             tabulated.share,
           );
-    laws = { depth, blocks: [], blockCount: 0 };
+    laws = { depth, blocks: [] };
   }
-  if (predictor.laws.depths.size >= MAX_DEPTHS || predictor.laws.blockCount >= MAX_BLOCKS) {
-    predictor.olderLaws = predictor.laws;
-    predictor.laws = emptyCache();
+  if (predictor.depths.size >= MAX_DEPTHS) {
+    predictor.olderDepths = predictor.depths;
+    predictor.depths = new Map();
   }
-  predictor.laws.depths.set(key, laws);
-  predictor.laws.blockCount += laws.blockCount;
+  predictor.depths.set(key, laws);
   return laws;
 }
 
@@ -400,10 +397,9 @@ function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws
   const { shape } = candidate;
   let block = laws.blocks[shape.groupsPerBlock];
   if (!block) {
-    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock);
+    if (predictor.blockLaws.at >= MAX_SLABS) forgetBlockLaws(predictor);
+    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock, predictor.blockLaws);
     laws.blocks[shape.groupsPerBlock] = block;
-    laws.blockCount += 1;
-    predictor.laws.blockCount += 1;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const last = predictor.residency;
@@ -411,6 +407,13 @@ function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws
   const residency = prepareResidency(block, shape.residentBlocks, rate);
   predictor.residency = residency;
   return residency;
+}
+
+/** Makes room for others: their memory is used again. */
+function forgetBlockLaws(predictor: Predictor): void {
+  for (const depths of [predictor.depths, predictor.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
+  predictor.residency = null;
+  clearArena(predictor.blockLaws);
 }
 
 interface Timed {

@@ -283,14 +283,29 @@ function independentGroups(parts: readonly WeightedLaw[], draws: number): DepthM
   return {
     values,
     survivalInto(out, groupsPerBlock) {
-      const power = draws * groupsPerBlock;
-      out.fill(0);
-      for (const { weight, logCdf } of logCdfs) {
-        for (let i = 0; i < values.length; i++) out[i] -= weight * Math.expm1(power * logCdf[i]);
+      if (
+        lastSurvival.of !== logCdfs ||
+        (groupsPerBlock !== lastSurvival.groups && groupsPerBlock !== 2 * lastSurvival.groups)
+      ) {
+        const power = draws * groupsPerBlock;
+        lastSurvival.parts = logCdfs.map(({ logCdf }) => logCdf.map((log) => -Math.expm1(power * log)));
+      } else if (groupsPerBlock !== lastSurvival.groups) {
+        // Twice as many: exact in the tail too, and no exponentials.
+        for (const part of lastSurvival.parts) for (let i = 0; i < part.length; i++) part[i] *= 2 - part[i];
       }
+      lastSurvival.of = logCdfs;
+      lastSurvival.groups = groupsPerBlock;
+      out.fill(0);
+      logCdfs.forEach(({ weight }, p) => {
+        const part = lastSurvival.parts[p];
+        for (let i = 0; i < part.length; i++) out[i] += weight * part[i];
+      });
     },
   };
 }
+
+/** What `independentGroups` was asked for last: tables ask for twice as many groups each time. */
+const lastSurvival: { of: unknown; groups: number; parts: Float64Array[] } = { of: null, groups: 0, parts: [] };
 
 /** All units of a block are equally long: its depth is what one of its slots meets over its rounds. */
 function sortedModel(prepared: PreparedLaw, rounds: number): DepthModel {

@@ -1,38 +1,19 @@
 import type { GroupDepth } from '../../domain/depth.ts';
-import { depthTable, rowSurvivalInto } from './depth-table.ts';
-
-/**
- * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
- * blocks are not replaced. One record of `CELL_FIELDS` numbers per cell of virtual time, so that a profile is one
- * allocation; every probability is the mean over its cell.
- */
-export interface ActivityProfile {
-  readonly cells: number;
-  readonly data: Float64Array;
-}
-
-/** Numbers of a cell, in this order: */
-export const CELL_FIELDS = 5;
-/** Width of the cell, iterations. */
-export const WIDTH = 0;
-/** P(a slot's block is active): some group of it has iterations left. */
-export const BLOCK = 1;
-/** E[active groups] / W_b of a slot. */
-export const GROUP = 2;
-/** P(two given groups of a block are both active). */
-export const PAIR = 3;
-/** ln P(none of a slot's blocks is active), each block taken to have started for certain; at least `LOG_CERTAIN`. */
-export const LOG_IDLE = 4;
-
-/** Stands for ln 0. */
-export const LOG_CERTAIN = -50;
-
-/** ln(1 − p), at least `LOG_CERTAIN`. */
-export function logNone(p: number): number {
-  // Two terms of the series leave less than 1e-8 of it here.
-  if (p < 1e-4) return -p * (1 + 0.5 * p);
-  return p < 1 ? Math.max(LOG_CERTAIN, Math.log1p(-p)) : LOG_CERTAIN;
-}
+import { createArena, take, type Arena } from './arena.ts';
+import { depthTable, doubling, rowSurvival } from './depth-table.ts';
+import {
+  ACTIVE,
+  allocateProfile,
+  BLOCK,
+  CELL_FIELDS,
+  GROUP,
+  resizeProfile,
+  VARIANCE,
+  WIDTH,
+  writeCell,
+  type ActivityProfile,
+} from './profile.ts';
+import type { Renewal } from './renewal.ts';
 
 /**
  * Law of a block's life in virtual time (iterations).
@@ -40,14 +21,16 @@ export function logNone(p: number): number {
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
+  /** Where its arrays live, those that are asked for later too. */
+  readonly arena: Arena;
+  /** Records of `ROW_FIELDS` numbers, one per step of the laws: see `integralsInto`. */
+  readonly rows: Float64Array;
+  /** Edges of the cells on which activity is tabulated, iterations, from 0. */
+  readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Records of `ROW_FIELDS` numbers, one per step of the laws: see `integralsAt`. */
-  readonly rows: Float64Array;
   /** Where its group is in its life, for a slot that has been busy forever: records of weight, E[active groups] and their variance. */
   readonly ages: Float64Array;
-  /** Edges of the cells on which activity after the last dispatch is tabulated, iterations, from 0. */
-  readonly drainEdges: Float64Array;
   /** E[D], iterations. */
   readonly meanGroup: number;
   /** E[B], iterations. */
@@ -64,59 +47,20 @@ export interface BlockLaw {
   readonly longest: number;
   /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
+  /** Activity of a slot that has been busy forever, once asked for: see `agedProfile`. */
+  stationary: ActivityProfile | null;
   /** Its renewal process, once asked for: see `renewalOf`. */
   renewal: Renewal | null;
 }
 
-/**
- * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
- * a grid of virtual time, per slot. Grown on demand; what is computed never depends on the order of the questions.
- */
-export interface Renewal {
-  /** Spacing of the grid, iterations. */
-  readonly step: number;
-  /** Points after which the process is as good as stationary. */
-  readonly points: number;
-  /** The same in blocks per slot. */
-  readonly waves: number;
-  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
-  starts: Float64Array;
-  /**
-   * Four numbers for each point: expected starts up to and including it; and sums over the cells before it of E[active
-   * groups]/W_b, P(two given groups both active), and Σ over ages of P(age)·(E[active fraction | age])², whose excess over
-   * the first squared is the variance between ages.
-   */
-  sums: Float64Array;
-  /** Cells of nearly the same activity are one span: point after the last of each. */
-  readonly spanEnds: number[];
-  known: number;
-  /** Activity after a point where nothing starts from that point on, once asked for: where in `profileData`, without the widths. */
-  readonly profiles: Map<number, number>;
-  profileData: Float64Array;
-  /** Activity after `agedTime` iterations in the stationary state: the latest that was asked for. */
-  aged: ActivityProfile | null;
-  agedTime: number;
-  readonly law: BlockLaw;
-  /** P(B > i·step). */
-  readonly alive: Float64Array;
-  /**
-   * P(B = i·step), and the means over [i·step, (i+1)·step) of P(group active), P(two groups active), and the square of the
-   * first given that the block is active: four numbers each.
-   */
-  readonly ages: Float64Array;
-  readonly firstMass: number;
-  /** Activity of a block from its start, on the cells of the drain. */
-  readonly freshDrain: ActivityProfile;
-}
-
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
-const BULK_CELLS = 8;
+const BULK_CELLS = 4;
 const TAIL_CELLS = 1;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
-/** Widest cells of the drain: this fraction of E[B], or of the time since the last dispatch. */
-const DRAIN_FRACTION_OF_BLOCK = 0.2;
-const DRAIN_FRACTION_OF_TIME = 0.5;
+/** Widest cells: this fraction of E[B], or of the time since the last dispatch. */
+const WIDEST_OF_BLOCK = 0.2;
+const WIDEST_OF_TIME = 0.5;
 
 /** Numbers of a row: its first time; P(block, group, two groups active) up to the next row; their integrals up to its first time; the integral of the first of these. */
 const ROW_FIELDS = 8;
@@ -153,10 +97,11 @@ export function integralsInto(
   count: number,
 ): void {
   const { rows } = law;
+  const last = rows.length - ROW_FIELDS;
   let i = rowOf(rows, from);
   for (let e = 0, to = 0; e < count; e++, to += 3) {
     const y = from + edges[e];
-    i = rowFrom(rows, i, y);
+    while (i < last && rows[i + ROW_FIELDS] <= y) i += ROW_FIELDS;
     const rest = y - rows[i];
     out[to] = rows[i + 4] + rest * rows[i + 1];
     out[to + 1] = rows[i + 5] + rest * rows[i + 2];
@@ -184,31 +129,29 @@ export function blockSurvivalInto(out: Float64Array, law: BlockLaw, first: numbe
   }
 }
 
-const survivals = { block: new Float64Array(0), group: new Float64Array(0), pair: new Float64Array(0) };
+/** Scratch: survival of the blocks by row; ends of cells; integrals at edges. */
+let survival = new Float64Array(128);
+let ends = new Float64Array(256);
+let integrals = new Float64Array(3 * 256);
 
 /**
  * Tabulates the life of a block of `groupsPerBlock` consecutive work groups.
  * @param depth law of the work groups
  * @param groupsPerBlock W_b, integer ≥ 1
+ * @param arena where the law lives; it is void once that is cleared
  */
-export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
+export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number, arena = createArena()): BlockLaw {
   const W = groupsPerBlock;
   const table = depthTable(depth);
-  const { edges } = table;
-  const n = edges.length;
-  if (survivals.block.length < n) {
-    survivals.block = new Float64Array(n);
-    survivals.group = new Float64Array(n);
-    survivals.pair = new Float64Array(n);
-  }
-  const { block, group, pair } = survivals;
-  rowSurvivalInto(block, table, W);
-  if (W > 1) {
-    rowSurvivalInto(group, table, 1);
-    rowSurvivalInto(pair, table, 2);
-  }
-  // Row i holds the probabilities on [edge[i−1], edge[i]); the first starts at 0, the last has no end.
-  const rows = new Float64Array((n + 1) * ROW_FIELDS);
+  const { edges: steps } = table;
+  const n = steps.length;
+  if (survival.length < n) survival = new Float64Array(2 * n);
+  const block = rowSurvival(table, W, survival);
+  const group = doubling(table, 0);
+  // P(both) = 2 P(one) − P(either).
+  const either = W === 1 ? group : doubling(table, 1);
+  // Row i holds the probabilities on [step[i−1], step[i]); the first starts at 0, the last has no end.
+  const rows = take(arena, (n + 1) * ROW_FIELDS);
   let sumBlock = 0;
   let sumGroup = 0;
   let sumPair = 0;
@@ -216,12 +159,13 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
   let secondMoment = 0;
   let together = 0;
   let apart = 0;
-  for (let i = 0, from = 0; i <= n; i++) {
-    const b = i === 0 ? 1 : i === n ? 0 : block[i - 1];
-    const g = i === 0 || W === 1 ? b : i === n ? 0 : group[i - 1];
-    // P(both) = 2 P(one) − P(either).
-    const p = W === 1 ? 0 : i === 0 ? 1 : i === n ? 0 : Math.max(0, 2 * g - pair[i - 1]);
-    const at = i * ROW_FIELDS;
+  let from = 0;
+  for (let i = 0, at = 0; i < n; i++, at += ROW_FIELDS) {
+    const b = i === 0 ? 1 : block[i - 1];
+    const g = i === 0 ? 1 : group[i - 1];
+    const p = W === 1 ? 0 : i === 0 ? 1 : Math.max(0, 2 * g - either[i - 1]);
+    const to = steps[i];
+    const width = to - from;
     rows[at] = from;
     rows[at + 1] = b;
     rows[at + 2] = g;
@@ -230,81 +174,117 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
     rows[at + 5] = sumGroup;
     rows[at + 6] = sumPair;
     rows[at + 7] = sumSum;
-    if (i === n) break;
-    const to = edges[i];
-    const step = to - from;
-    sumSum += step * (sumBlock + 0.5 * step * b);
-    sumBlock += step * b;
-    sumGroup += step * g;
-    sumPair += step * p;
-    together += step * (p - g * g);
-    apart += step * (g - g * g);
-    secondMoment += step * (to + from) * b;
+    sumSum += width * (sumBlock + 0.5 * width * b);
+    sumBlock += width * b;
+    sumGroup += width * g;
+    sumPair += width * p;
+    together += width * (p - g * g);
+    apart += width * (g - g * g);
+    secondMoment += width * (to + from) * b;
     from = to;
   }
+  const last = n * ROW_FIELDS;
+  rows[last] = from;
+  rows[last + 1] = 0;
+  rows[last + 2] = 0;
+  rows[last + 3] = 0;
+  rows[last + 4] = sumBlock;
+  rows[last + 5] = sumGroup;
+  rows[last + 6] = sumPair;
+  rows[last + 7] = sumSum;
   const meanBlock = sumBlock;
-  const end = edges[n - 1];
-  // A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each.
-  cells.length = 0;
-  drainEnds.length = 0;
-  let mark = 0;
-  let start = 0;
-  let last = 0;
-  for (let i = 1; i <= n; i++) {
-    const at = i * ROW_FIELDS;
-    const to = rows[at];
-    if (to === 0) continue;
-    const b = rows[at + 1];
-    const here =
-      BULK_CELLS * (2 - rows[at + 2] - b) - (b < 0.5 ? TAIL_CELLS * Math.log(2 * Math.max(b, NEGLIGIBLE_TAIL)) : 0);
-    if (i < n && here - mark < 1) continue;
-    mark = here;
-    const width = to - rows[start];
-    const active = (rows[at + 4] - rows[start + 4]) / width;
-    cells.push(
-      width,
-      active,
-      (rows[at + 5] - rows[start + 5]) / width,
-      (rows[at + 6] - rows[start + 6]) / width,
-      logNone(active),
-    );
-    start = at;
-    while (last < to) {
-      const widest = Math.max(DRAIN_FRACTION_OF_BLOCK * meanBlock, DRAIN_FRACTION_OF_TIME * last);
-      const pieces = Math.ceil((to - last) / widest - 1e-9);
-      last = pieces <= 1 ? to : last + Math.min(widest, (to - last) / pieces);
-      drainEnds.push(last);
-    }
-  }
-  const drainEdges = new Float64Array(drainEnds.length + 1);
-  drainEdges.set(drainEnds, 1);
-  const fresh = { cells: cells.length / CELL_FIELDS, data: Float64Array.from(cells) };
-  return {
+  const law: BlockLaw = {
     groupsPerBlock,
-    fresh,
+    arena,
     rows,
-    ages: agesOf(fresh, W, meanBlock),
-    drainEdges,
+    edges: cellEdges(arena, rows, meanBlock),
+    fresh: NO_PROFILE,
+    ages: NO_AGES,
     meanGroup: sumGroup,
     meanBlock,
     meanPair: sumPair,
     meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
     clumping: W > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
-    longest: end,
+    longest: from,
     lattice: table.lattice,
+    stationary: null,
     renewal: null,
   };
+  const fresh = freshProfile(law);
+  return Object.assign(law, { fresh, ages: agesOf(arena, fresh, meanBlock) });
 }
 
-const cells: number[] = [];
-const drainEnds: number[] = [];
+const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0) };
+const NO_AGES = new Float64Array(0);
+
+/** A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each. */
+function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
+  const lastRow = rows.length - ROW_FIELDS;
+  let count = 1;
+  let mark = 0;
+  let last = 0;
+  ends[0] = 0;
+  for (let at = ROW_FIELDS; at <= lastRow; at += ROW_FIELDS) {
+    const to = rows[at];
+    if (to === 0) continue;
+    const b = rows[at + 1];
+    const here =
+      BULK_CELLS * (2 - rows[at + 2] - b) - (b < 0.5 ? TAIL_CELLS * Math.log(2 * Math.max(b, NEGLIGIBLE_TAIL)) : 0);
+    if (at < lastRow && here - mark < 1) continue;
+    mark = here;
+    while (last < to) {
+      const widest = Math.max(WIDEST_OF_BLOCK * meanBlock, WIDEST_OF_TIME * last);
+      const pieces = Math.ceil((to - last) / widest - 1e-9);
+      last = pieces <= 1 ? to : last + Math.min(widest, (to - last) / pieces);
+      if (count === ends.length) {
+        const more = new Float64Array(2 * count);
+        more.set(ends);
+        ends = more;
+      }
+      ends[count++] = last;
+    }
+  }
+  const edges = take(arena, count);
+  for (let i = 0; i < count; i++) edges[i] = ends[i];
+  return edges;
+}
+
+/** Integrals at the edges of the cells of a block of some age: scratch, valid until the next call. */
+export function integralsFrom(law: BlockLaw, age: number): Float64Array {
+  const { edges } = law;
+  if (integrals.length < 3 * edges.length) integrals = new Float64Array(6 * edges.length);
+  integralsInto(integrals, law, age, edges, edges.length);
+  return integrals;
+}
+
+function freshProfile(law: BlockLaw): ActivityProfile {
+  const { edges, groupsPerBlock: W } = law;
+  const lived = integralsFrom(law, 0);
+  const profile = allocateProfile(law.arena, edges.length - 1);
+  for (let c = 0, i = 0; c < profile.cells; c++, i += 3) {
+    const width = edges[c + 1] - edges[c];
+    writeCell(
+      profile.data,
+      c * CELL_FIELDS,
+      W,
+      width,
+      (lived[i + 3] - lived[i]) / width,
+      (lived[i + 4] - lived[i + 1]) / width,
+      (lived[i + 5] - lived[i + 2]) / width,
+    );
+  }
+  return profile;
+}
 
 /** Ages are told apart where the share of active groups differs by more than this. */
-const AGE_STEP = 0.015;
+const AGE_STEP = 0.1;
 
-function agesOf({ cells, data }: ActivityProfile, W: number, meanBlock: number): Float64Array {
-  const ages: number[] = [];
+let records = new Float64Array(3 * 128);
+
+function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
+  if (records.length < 3 * cells) records = new Float64Array(6 * cells);
+  let count = 0;
   for (let c = 0; c < cells;) {
     let weight = 0;
     let sum = 0;
@@ -318,17 +298,66 @@ function agesOf({ cells, data }: ActivityProfile, W: number, meanBlock: number):
       if (weight === 0) first = share;
       else if (Math.abs(share - first) > AGE_STEP) break;
       const lived = data[at + WIDTH] / meanBlock;
+      const active = data[at + ACTIVE];
       weight += lived * b;
-      sum += lived * W * data[at + GROUP];
-      squares += lived * W * (data[at + GROUP] + (W - 1) * data[at + PAIR]);
+      sum += lived * active;
+      squares += lived * (data[at + VARIANCE] + active * active);
     }
     if (weight === 0) break;
     const mean = sum / weight;
-    ages.push(weight, mean, Math.max(0, squares / weight - mean * mean));
+    records[count] = weight;
+    records[count + 1] = mean;
+    records[count + 2] = Math.max(0, squares / weight - mean * mean);
+    count += 3;
   }
-  return Float64Array.from(ages);
+  const ages = take(arena, count);
+  for (let i = 0; i < count; i++) ages[i] = records[i];
+  return ages;
 }
 
-export function allocateProfile(cells: number): ActivityProfile {
-  return { cells, data: new Float64Array(cells * CELL_FIELDS) };
+let middles = new Float64Array(128);
+let later = new Float64Array(3 * 128);
+
+/**
+ * The activity from now on of a slot that has been refilled for `time` iterations, with all ages up to that alike, if its
+ * block is not replaced. What is older than the run cannot be there yet: with heavy tails that matters for long.
+ * Valid until the next call.
+ */
+export function agedProfile(law: BlockLaw, time: number): ActivityProfile {
+  const { edges } = law;
+  const cells = edges.length - 1;
+  // Beyond the longest life nothing changes any more.
+  if (time >= edges[cells]) return (law.stationary ??= writeAged(allocateProfile(law.arena, cells), law, edges[cells]));
+  resizeProfile(aged, cells);
+  return writeAged(aged, law, time);
+}
+
+const aged = { ...NO_PROFILE };
+
+function writeAged(profile: ActivityProfile, law: BlockLaw, age: number): ActivityProfile {
+  const { edges, groupsPerBlock: W } = law;
+  const { cells, data } = profile;
+  if (middles.length <= cells) {
+    middles = new Float64Array(2 * cells);
+    later = new Float64Array(6 * cells);
+  }
+  // In the middles of the cells, after a first time that is 0 itself.
+  for (let c = 1; c <= cells; c++) middles[c] = 0.5 * (edges[c - 1] + edges[c]);
+  if (integrals.length < 3 * cells + 3) integrals = new Float64Array(6 * cells + 6);
+  const now = integrals;
+  integralsInto(now, law, 0, middles, cells + 1);
+  integralsInto(later, law, age, middles, cells + 1);
+  const scale = 1 / later[0];
+  for (let c = 0, at = 0, i = 3; c < cells; c++, at += CELL_FIELDS, i += 3) {
+    writeCell(
+      data,
+      at,
+      W,
+      edges[c + 1] - edges[c],
+      (later[i] - now[i]) * scale,
+      (later[i + 1] - now[i + 1]) * scale,
+      (later[i + 2] - now[i + 2]) * scale,
+    );
+  }
+  return profile;
 }

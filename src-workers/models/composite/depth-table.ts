@@ -1,13 +1,16 @@
 import type { GroupDepth } from '../../domain/depth.ts';
+import { notAll } from '../../numeric/exponential.ts';
 
 /**
- * A depth law on few enough steps that every block size can be tabulated in microseconds.
+ * A depth law on few enough steps that every block size can be tabulated in a microsecond.
  * Row i covers virtual times `edges[i]` to `edges[i+1]`; survival is 1 before `edges[0]` and 0 after the last edge.
  */
 export interface DepthTable {
   readonly edges: Float64Array;
-  /** Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times; filled on demand. */
-  readonly doublings: (Float64Array | undefined)[];
+  /** Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times; beyond `LARGE_BLOCK` on demand. */
+  readonly doublings: Float64Array[];
+  /** ln(−ln(1 − P)) of the same, on demand. */
+  readonly logs: (Float64Array | undefined)[];
   /** Index into the depth's values of every edge. */
   readonly valueAt: Int32Array;
   /** Every edge is a whole number of iterations. */
@@ -16,7 +19,7 @@ export interface DepthTable {
 }
 
 /** A law of no more rows than this is kept as it is. */
-const MOST_ROWS = 96;
+const MOST_ROWS = 48;
 /** Largest block whose law steers where the rows are fine. */
 const LARGE_BLOCK = 32;
 /** Tail beyond which a depth no longer matters, even as the longest of a million. */
@@ -31,80 +34,105 @@ export function depthTable(depth: GroupDepth): DepthTable {
   return table;
 }
 
+/** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
+const survivals: Float64Array[] = [];
+
 function makeTable(depth: GroupDepth): DepthTable {
   const { values } = depth;
   const n = values.length;
-  let valueAt = Int32Array.from(values, (_, i) => i);
-  if (n - 1 > MOST_ROWS) {
-    const one = new Float64Array(n);
-    const many = new Float64Array(n);
-    depth.survivalInto(one, 1);
-    depth.survivalInto(many, LARGE_BLOCK);
-    // Rows of equal change in the two laws, in the logarithm of the tail, and a little in the value itself.
-    const tail = -Math.log(NEGLIGIBLE_TAIL);
-    const range = values[n - 1] - values[0];
-    const monitor = (i: number): number =>
-      2 -
-      one[i] -
-      many[i] -
-      Math.log(Math.max(many[i], NEGLIGIBLE_TAIL)) / tail +
-      (0.5 * (values[i] - values[0])) / range;
-    const first = monitor(0);
-    const step = (monitor(n - 1) - first) / (MOST_ROWS - 1);
-    const picked = [0];
-    let next = first + step;
-    for (let i = 1; i < n - 1; i++) {
-      const here = monitor(i);
-      if (here < next) continue;
-      picked.push(i);
-      next = here + step;
-    }
-    picked.push(n - 1);
-    valueAt = Int32Array.from(picked);
+  for (let j = 0; 2 ** j <= LARGE_BLOCK; j++) {
+    if (survivals[j]?.length !== n) survivals[j] = new Float64Array(n);
+    depth.survivalInto(survivals[j], 2 ** j);
   }
-  const edges = Float64Array.from(valueAt, (i) => values[i]);
-  return { edges, doublings: [], valueAt, lattice: edges.every((edge) => Number.isInteger(edge)), depth };
+  const valueAt = n - 1 > MOST_ROWS ? pickedValues(values) : Int32Array.from(values, (_, i) => i);
+  const edges = new Float64Array(valueAt.length);
+  let lattice = true;
+  for (let i = 0; i < edges.length; i++) {
+    edges[i] = values[valueAt[i]];
+    if (edges[i] !== Math.floor(edges[i])) lattice = false;
+  }
+  const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
+  return { edges, doublings, logs: [], valueAt, lattice, depth };
 }
 
-function doubling(table: DepthTable, j: number): Float64Array {
-  let rows = table.doublings[j];
-  if (rows) return rows;
-  const { depth, valueAt } = table;
-  const { values } = depth;
-  const survival = new Float64Array(values.length);
-  depth.survivalInto(survival, 2 ** j);
-  rows = new Float64Array(valueAt.length - 1);
-  for (let row = 0; row < rows.length; row++) {
-    let sum = 0;
-    for (let i = valueAt[row]; i < valueAt[row + 1]; i++) sum += (values[i + 1] - values[i]) * survival[i];
-    rows[row] = Math.min(1, Math.max(0, sum / (values[valueAt[row + 1]] - values[valueAt[row]])));
+/** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */
+function pickedValues(values: Float64Array): Int32Array {
+  const n = values.length;
+  const one = survivals[0];
+  const many = survivals[survivals.length - 1];
+  const perTail = 1 / Math.log(NEGLIGIBLE_TAIL);
+  const first = values[0];
+  const perRange = 0.5 / (values[n - 1] - first);
+  const monitor = (i: number): number =>
+    2 -
+    one[i] -
+    many[i] +
+    (many[i] < 1 ? Math.log(Math.max(many[i], NEGLIGIBLE_TAIL)) * perTail : 0) +
+    perRange * (values[i] - first);
+  const start = monitor(0);
+  const step = (monitor(n - 1) - start) / (MOST_ROWS - 1);
+  const picked = new Int32Array(MOST_ROWS + 1);
+  let count = 1;
+  let next = start + step;
+  for (let i = 1; i < n - 1; i++) {
+    const here = monitor(i);
+    if (here < next) continue;
+    picked[count++] = i;
+    next = here + step;
   }
+  picked[count++] = n - 1;
+  return picked.slice(0, count);
+}
+
+function rowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Array): Float64Array {
+  const rows = new Float64Array(valueAt.length - 1);
+  for (let row = 0; row < rows.length; row++) {
+    const from = valueAt[row];
+    const to = valueAt[row + 1];
+    let sum = 0;
+    for (let i = from; i < to; i++) sum += (values[i + 1] - values[i]) * survival[i];
+    rows[row] = Math.min(1, Math.max(0, sum / (values[to] - values[from])));
+  }
+  return rows;
+}
+
+/** P(longest of 2ʲ consecutive groups > v) of every row. */
+export function doubling(table: DepthTable, j: number): Float64Array {
+  const known = table.doublings[j];
+  if (known) return known;
+  const { depth, valueAt } = table;
+  const survival = new Float64Array(depth.values.length);
+  depth.survivalInto(survival, 2 ** j);
+  const rows = rowMeans(depth.values, valueAt, survival);
   table.doublings[j] = rows;
   return rows;
 }
 
+/** Largest and smallest logarithm that is told apart: of all but surely some left, and of nobody ever. */
+const HIGHEST_LOG = 4;
+const LOWEST_LOG = -60;
+
+function logsOf(table: DepthTable, j: number): Float64Array {
+  const known = table.logs[j];
+  if (known) return known;
+  const logs = doubling(table, j).map((p) =>
+    p <= 0 ? LOWEST_LOG : p >= 1 ? HIGHEST_LOG : Math.min(HIGHEST_LOG, Math.log(-Math.log1p(-p))),
+  );
+  table.logs[j] = logs;
+  return logs;
+}
+
 /**
- * Writes P(longest of `groups` consecutive groups > v) of every row to `out`. Exact for powers of two; in between the
- * logarithm of P(all ended) is interpolated, which is exact for independent groups.
+ * P(longest of `groups` consecutive groups > v) of every row. Exact for powers of two; in between the logarithm of
+ * P(all ended) is interpolated, which is exact for independent groups.
+ * @param scratch where they are written unless they are at hand already
  */
-export function rowSurvivalInto(out: Float64Array, table: DepthTable, groups: number): void {
-  const below = Math.floor(Math.log2(groups) + 1e-12);
-  const low = doubling(table, below);
-  if (groups === 2 ** below) {
-    out.set(low);
-    return;
-  }
-  const high = doubling(table, below + 1);
+export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
+  const below = 31 - Math.clz32(groups);
+  if (groups === 1 << below) return doubling(table, below);
+  const low = logsOf(table, below);
+  const high = logsOf(table, below + 1);
   const part = Math.log2(groups) - below;
-  for (let i = 0; i < low.length; i++) {
-    const a = low[i];
-    const b = high[i];
-    if (b <= 0 || a >= 1) out[i] = a;
-    else if (a <= 0 || b >= 1) out[i] = a + (b - a) * part;
-    else {
-      const less = -Math.log1p(-a);
-      const more = -Math.log1p(-b);
-      out[i] = -Math.expm1(-less * Math.pow(more / less, part));
-    }
-  }
+  for (let i = 0; i < low.length; i++) scratch[i] = notAll(low[i] + part * (high[i] - low[i]));
+  return scratch;
 }

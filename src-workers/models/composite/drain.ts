@@ -1,4 +1,17 @@
-import { BLOCK, CELL_FIELDS, GROUP, LOG_IDLE, PAIR, WIDTH, type ActivityProfile } from './block-law.ts';
+import { decay } from '../../numeric/exponential.ts';
+import {
+  ACTIVE,
+  BLOCK,
+  CELL_FIELDS,
+  DEVIATION,
+  GROUP,
+  LOG_IDLE,
+  OWN,
+  OWN_VARIANCE,
+  VARIANCE,
+  WIDTH,
+  type ActivityProfile,
+} from './profile.ts';
 import { meanRate, rateAt, type SmoothedRate } from './rate.ts';
 
 /** What `drainCycles` found, beside its result: written there, read at once by its caller. */
@@ -17,13 +30,11 @@ export const drainParts = {
  * independent reasons: it holds the longest block of all (the same integral over the time in which any block of the
  * device is active, for the multiprocessor that holds that block), or more work in total (the variance of the integral).
  * @param profile activity of a slot
- * @param groupsPerBlock W_b
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
  */
 export function drainCycles(
   profile: ActivityProfile,
-  groupsPerBlock: number,
   slots: number,
   multiprocessors: number,
   rate: SmoothedRate,
@@ -31,9 +42,9 @@ export function drainCycles(
 ): number {
   const { cycles } = rate;
   const { data } = profile;
-  const W = groupsPerBlock;
   const end = profile.cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
+  const rootSlots = Math.sqrt(slots);
   const top = normalMaximum(multiprocessors);
   const skewing = Math.max(0, top * top - 1) / 6;
   let meanTime = 0;
@@ -47,45 +58,43 @@ export function drainCycles(
     const b = data[c + BLOCK];
     if (b < 1e-13) continue;
     const h = data[c + WIDTH];
-    const group = data[c + GROUP];
-    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    const logIdle = data[c + LOG_IDLE];
+    const logNowhere = deviceSlots * logIdle;
+    const own = data[c + OWN];
     if (logNowhere > -NOWHERE) {
       // At most one block is active anywhere, and hardly ever: that one alone.
-      const t = rateAt(cycles, (W * group) / b, cap);
+      const t = rateAt(cycles, own, cap);
       meanTime += h * slots * b * t;
       longestTime -= h * logNowhere * t;
       topTime -= h * logNowhere * t;
       continue;
     }
     // Mean and variance of the active groups of a slot, then of all of them.
-    const active = W * group;
-    const slotSquare = active + W * (W - 1) * data[c + PAIR];
-    const slotVariance = Math.max(0, slotSquare - active * active);
+    const group = data[c + GROUP];
+    const active = data[c + ACTIVE];
+    const slotVariance = data[c + VARIANCE];
     const all = slots * active;
-    const allVariance = slots * slotVariance;
-    const deviation = Math.sqrt(allVariance);
+    const deviation = rootSlots * data[c + DEVIATION];
 
-    // (1 − b)^slots is less than the exponential of −b·slots.
-    const idle = b < 1 && b * slots < MANY ? power(1 - b, slots) : 0;
-    if (idle < 1e-9) {
+    const logIdleHere = slots * logIdle;
+    if (logIdleHere < -SURE) {
       meanTime += h * meanRate(cycles, all, deviation, cap);
     } else {
-      const alive = 1 - idle;
+      const alive = 1 - decay(logIdleHere);
       const mean = all / alive;
-      const square = (allVariance + all * all) / alive;
+      const square = (deviation * deviation + all * all) / alive;
       meanTime += h * alive * meanRate(cycles, mean, Math.sqrt(Math.max(0, square - mean * mean)), cap);
     }
 
     // The slot with the longest block is active for certain.
-    const own = active / b;
     const meanSlow = own + (all - active);
-    const varianceSlow = Math.max(0, slotSquare / b - own * own) + (slots - 1) * slotVariance;
+    const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
     // At least half a group to either side, so that the difference is a slope.
     const step = Math.max(0.5, deviationSlow);
     const above = rateAt(cycles, meanSlow + step, cap);
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
-    const aliveAnywhere = logNowhere < -MANY ? 1 : 1 - Math.exp(logNowhere);
+    const aliveAnywhere = logNowhere < -MANY ? 1 : 1 - decay(logNowhere);
     longestTime += h * t * aliveAnywhere;
     const ended = 1 - group;
     if (ended > 0) {
@@ -117,26 +126,22 @@ export function drainCycles(
   const bound = topTime - meanTime;
   if (apart >= bound) return topTime;
   const alignment = aligned > 0 ? Math.min(1, Math.sqrt(spread) / aligned) : 0;
-  return meanTime + apart + (bound - apart) * Math.pow(alignment, ALIGNMENT_POWER);
+  const squared = alignment * alignment;
+  const fourth = squared * squared;
+  // Sharply: the bound fades as the ranking of the multiprocessors changes over time.
+  return meanTime + apart + (bound - apart) * fourth * fourth;
 }
 
 /** e to minus this is nothing. */
 const MANY = 25;
+/** Logarithm of the odds from which on something is active. */
+const SURE = 20.7;
 /** Probability that any block of the device is active below which no two are. */
 const NOWHERE = 1e-4;
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
 /** Largest factor by which skewness raises the expected maximum. */
 const MOST_SKEWED = 1.25;
-/** How sharply the bound fades as the ranking of the multiprocessors changes over time. */
-const ALIGNMENT_POWER = 8;
-
-/** base to a whole power ≥ 0. */
-function power(base: number, exponent: number): number {
-  let result = 1;
-  for (let square = base, rest = exponent; rest > 0; rest >>= 1, square *= square) if (rest & 1) result *= square;
-  return result;
-}
 
 const maxima: number[] = [0, 0];
 

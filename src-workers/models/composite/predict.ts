@@ -1,8 +1,8 @@
-import { meanResidualAt, type BlockLaw, type Renewal } from './block-law.ts';
+import { agedProfile, meanResidualAt, type BlockLaw } from './block-law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
-import { agedProfile, combinedProfile, extendRenewal, renewalOf } from './renewal.ts';
+import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
 
 /** Everything about a design but its grid. */
 export interface Residency {
@@ -15,9 +15,6 @@ export interface Residency {
   ageExcess: number;
   /** Correlation of the refills of one multiprocessor's slots; NaN until asked for. */
   likeness: number;
-  /** Whole spans of the renewal before the point that was asked for last, and cycles from the start to the end of them. */
-  spans: number;
-  spansCycles: number;
 }
 
 /**
@@ -34,8 +31,6 @@ export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: 
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
-    spans: 0,
-    spansCycles: 0,
   };
 }
 
@@ -55,27 +50,28 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   const slots = multiprocessors * R;
   if (gridBlocks <= slots) return waveCycles(residency, gridBlocks, multiprocessors);
   const waves = gridBlocks / slots;
-  const renewal = renewalOf(block);
-  if (waves <= renewal.waves) {
-    const last = extendRenewal(renewal, waves);
-    const { sums } = renewal;
-    if (sums[4 * last] >= waves) {
+  if (waves <= wavesUntilStationary(block)) {
+    const renewal = renewalOf(block);
+    // The last block starts when all but half a block have: whole waves of even blocks must not wait for rounding.
+    const nearly = (gridBlocks - 0.5) / slots;
+    const last = extendRenewal(renewal, nearly);
+    const { started } = renewal;
+    if (started[last] >= nearly) {
       let low = -1;
       let point = last;
       while (point - low > 1) {
         const middle = (low + point) >> 1;
-        if (sums[4 * middle] < waves) low = middle;
+        if (started[middle] < nearly) low = middle;
         else point = middle;
       }
-      const started = waves - (point === 0 ? 0 : sums[4 * point - 4]);
-      const profile = combinedProfile(renewal, point, started);
-      const inStep = R > 1 ? stepShare(renewal, profile) : 0;
+      const { profile, phases } = dispatchAt(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
+      const inStep = R > 1 ? stepShare(block, profile) : 0;
       let drain = 0;
       if (inStep > 0) {
-        drain = inStep * refilledDrain(renewal, profile, R, multiprocessors, likeness(residency), rate);
+        drain = inStep * refilledDrain(block, profile, R, multiprocessors, likeness(residency), rate);
       }
-      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, W, R, multiprocessors, rate, R * W);
-      return mainCyclesTo(residency, renewal, point) + drain;
+      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, R, multiprocessors, rate, R * W);
+      return phasesCycles(residency, phases) + drain;
     }
   }
   // By Wald's identity the blocks of a slot take waves·E[B] iterations, the residual life at the last dispatch included.
@@ -88,8 +84,7 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
     }
     time = Math.max(time, 0.1 * total);
   }
-  const profile = agedProfile(renewal, time);
-  return time * residency.stationaryRate + drainCycles(profile, W, R, multiprocessors, rate, R * W);
+  return time * residency.stationaryRate + drainCycles(agedProfile(block, time), R, multiprocessors, rate, R * W);
 }
 
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */
@@ -102,7 +97,7 @@ const RESIDUAL_STEPS = 6;
 function likeness(residency: Residency): number {
   if (Number.isNaN(residency.likeness)) {
     const { block, residentBlocks: R, rate } = residency;
-    const wave = drainCycles(block.fresh, block.groupsPerBlock, R, 1, rate, R * block.groupsPerBlock);
+    const wave = drainCycles(block.fresh, R, 1, rate, R * block.groupsPerBlock);
     const perIteration = wave / block.meanBlock;
     const clocks = drainParts.variance / (perIteration * perIteration);
     const differences = clocks + block.blockDeviation * block.blockDeviation;
@@ -142,9 +137,9 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
   const { fresh, groupsPerBlock: W } = block;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, W, few + 1, fuller, rate, (few + 1) * W) : 0;
+  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, rate, (few + 1) * W) : 0;
   if (few === 0) return full;
-  const rest = drainCycles(fresh, W, few, multiprocessors, rate, few * W);
+  const rest = drainCycles(fresh, few, multiprocessors, rate, few * W);
   if (fuller === 0) return rest;
   // Euler's constant is the mean of a Gumbel variable.
   const scale = (rest - drainParts.meanCycles) / (0.5772 + Math.log(multiprocessors));
@@ -178,36 +173,15 @@ function makeStationary(residency: Residency): void {
     residency.ageExcess = (mean - meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W)) / ageVariance;
 }
 
-/** Cycles from the start to a grid point of the renewal with every slot refilled at once. */
-function mainCyclesTo(residency: Residency, renewal: Renewal, point: number): number {
+/** Cycles from the start to the last dispatch of a few waves. */
+function phasesCycles(residency: Residency, phases: Float64Array): number {
   makeStationary(residency);
-  const { spanEnds } = renewal;
-  if (residency.spans > 0 && spanEnds[residency.spans - 1] > point) {
-    residency.spans = 0;
-    residency.spansCycles = 0;
+  const { residentBlocks: R, rate, ageExcess, block } = residency;
+  const cap = R * block.groupsPerBlock;
+  let cycles = 0;
+  for (let i = 0; i < phases.length; i += PHASE_FIELDS) {
+    const t = meanRate(rate.cycles, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), cap);
+    cycles += phases[i] * (t + ageExcess * phases[i + 3]);
   }
-  let from = residency.spans === 0 ? 0 : spanEnds[residency.spans - 1];
-  while (spanEnds[residency.spans] <= point) {
-    const to = spanEnds[residency.spans];
-    residency.spansCycles += spanTime(residency, renewal, from, to);
-    residency.spans++;
-    from = to;
-  }
-  return residency.spansCycles + spanTime(residency, renewal, from, point);
-}
-
-/** Cycles of some grid cells with nearly the same activity. */
-function spanTime(residency: Residency, renewal: Renewal, from: number, to: number): number {
-  if (to <= from) return 0;
-  const { residentBlocks: R, rate, ageExcess } = residency;
-  const { sums } = renewal;
-  const W = renewal.law.groupsPerBlock;
-  const each = 1 / (to - from);
-  const group = Math.min(1, (sums[4 * to + 1] - sums[4 * from + 1]) * each);
-  const pair = (sums[4 * to + 2] - sums[4 * from + 2]) * each;
-  const between = Math.max(0, (sums[4 * to + 3] - sums[4 * from + 3]) * each - group * group);
-  const active = W * group;
-  const slotVariance = Math.max(0, active + W * (W - 1) * pair - active * active);
-  const t = meanRate(rate.cycles, R * active, Math.sqrt(R * slotVariance), R * W) + ageExcess * between;
-  return (to - from) * renewal.step * t;
+  return cycles;
 }

@@ -5,11 +5,13 @@ export interface SmoothedRate {
   /** t(w): cycles of one iteration of every active group, index w = 0 … groups. */
   readonly cycles: Float64Array;
   readonly groups: number;
+  /** As blocks of some number of groups see it, once asked for: see `clumpedRate`. */
+  readonly wholeBlocks: (Float64Array | undefined)[];
 }
 
 /** @param cyclesPerIteration t(w) for w = 0 … at least the most groups of a multiprocessor; t(0) is not used */
 export function smoothRate(cyclesPerIteration: Float64Array): SmoothedRate {
-  return { cycles: cyclesPerIteration, groups: cyclesPerIteration.length - 1 };
+  return { cycles: cyclesPerIteration, groups: cyclesPerIteration.length - 1, wholeBlocks: [] };
 }
 
 /** t between the integers, by linear interpolation; held at t(1) below one group and at t(cap) above `cap` groups. */
@@ -40,7 +42,7 @@ export function meanRate(cycles: Float64Array, mean: number, deviation: number, 
  * The rate as blocks see it whose groups end together: only whole blocks are ever active, so in between it is linear, and
  * the steps of the schedulers in between do not count.
  * @param clumping 0…1: share of that view
- * @param groups most groups active at once
+ * @param groups most groups active at once, a whole number of blocks
  */
 export function clumpedRate(
   rate: SmoothedRate,
@@ -48,13 +50,20 @@ export function clumpedRate(
   clumping: number,
   groups: number,
 ): SmoothedRate {
+  const whole = (rate.wholeBlocks[groupsPerBlock] ??= wholeBlockRate(rate, groupsPerBlock));
   const cycles = new Float64Array(groups + 1);
+  for (let w = 1; w <= groups; w++) cycles[w] = rate.cycles[w] + clumping * (whole[w] - rate.cycles[w]);
+  return { cycles, groups, wholeBlocks: [] };
+}
+
+/** t at whole blocks, linear in between; held below the first. */
+function wholeBlockRate({ cycles, groups }: SmoothedRate, groupsPerBlock: number): Float64Array {
+  const whole = new Float64Array(groups + 1);
   for (let w = 1; w <= groups; w++) {
     const below = w - (w % groupsPerBlock);
     const above = Math.min(groups, below + groupsPerBlock);
-    const from = below > 0 ? rate.cycles[below] : rate.cycles[above];
-    const whole = above > below ? from + ((w - below) / (above - below)) * (rate.cycles[above] - from) : from;
-    cycles[w] = rate.cycles[w] + clumping * (whole - rate.cycles[w]);
+    const from = below > 0 ? cycles[below] : cycles[above];
+    whole[w] = above > below ? from + ((w - below) / (above - below)) * (cycles[above] - from) : from;
   }
-  return { cycles, groups };
+  return whole;
 }

@@ -1,17 +1,6 @@
-import {
-  allocateProfile,
-  BLOCK,
-  CELL_FIELDS,
-  GROUP,
-  LOG_CERTAIN,
-  LOG_IDLE,
-  logNone,
-  PAIR,
-  WIDTH,
-  type ActivityProfile,
-  type Renewal,
-} from './block-law.ts';
+import type { BlockLaw } from './block-law.ts';
 import { drainCycles } from './drain.ts';
+import { BLOCK, CELL_FIELDS, GROUP, PAIR, resizeProfile, WIDTH, writeCell, type ActivityProfile } from './profile.ts';
 import type { SmoothedRate } from './rate.ts';
 
 /**
@@ -30,22 +19,20 @@ const NARROW = 0.1;
 const IN_STEP = 3;
 
 /** The cell of the drain that holds a time. */
-function cellAt(renewal: Renewal, time: number): number {
-  const edges = renewal.law.drainEdges;
+function cellAt({ edges }: BlockLaw, time: number): number {
   let c = 0;
   while (c < edges.length - 2 && edges[c + 1] <= time) c++;
   return c;
 }
 
 /** How much the waves are in step, 0…1: 1 where no block ends around the middle of the next wave. */
-export function stepShare(renewal: Renewal, profile: ActivityProfile): number {
-  const { law } = renewal;
+export function stepShare(law: BlockLaw, profile: ActivityProfile): number {
   // With more spread than this the ends of blocks overlap, and what looks like a gap is the scarcity of giants.
   const narrow = 2 - law.blockDeviation / law.meanBlock / NARROW;
   if (!(narrow > 0)) return 0;
-  const early = cellAt(renewal, (MIDDLE - WINDOW) * law.meanBlock);
-  const late = cellAt(renewal, (MIDDLE + WINDOW) * law.meanBlock);
-  const edges = law.drainEdges;
+  const early = cellAt(law, (MIDDLE - WINDOW) * law.meanBlock);
+  const late = cellAt(law, (MIDDLE + WINDOW) * law.meanBlock);
+  const { edges } = law;
   const apart = (0.5 * (edges[late] + edges[late + 1] - edges[early] - edges[early + 1])) / law.meanBlock;
   if (!(apart > 0 && profile.data[late * CELL_FIELDS + BLOCK] > 0)) return 0;
   const ended = profile.data[early * CELL_FIELDS + BLOCK] - profile.data[late * CELL_FIELDS + BLOCK];
@@ -58,20 +45,18 @@ export function stepShare(renewal: Renewal, profile: ActivityProfile): number {
  * @param likeness 0…1: how alike the slots of one multiprocessor are in whether they were refilled
  */
 export function refilledDrain(
-  renewal: Renewal,
+  law: BlockLaw,
   profile: ActivityProfile,
   residentBlocks: number,
   multiprocessors: number,
   likeness: number,
   rate: SmoothedRate,
 ): number {
-  const { law, freshDrain } = renewal;
   const R = residentBlocks;
   const W = law.groupsPerBlock;
   const { cells, data } = profile;
-  if (scratch.data.length < data.length) scratch.data = new Float64Array(2 * data.length);
-  scratch.cells = cells;
-  const middle = cellAt(renewal, MIDDLE * law.meanBlock) * CELL_FIELDS;
+  resizeProfile(scratch, cells);
+  const middle = cellAt(law, MIDDLE * law.meanBlock) * CELL_FIELDS;
   const share = data[middle + BLOCK];
 
   // Beta-binomial counts: binomial where slots are refilled independently, all or none where they are alike.
@@ -100,28 +85,23 @@ export function refilledDrain(
 
   function drainOf(k: number, alikes: number): number {
     const out = scratch.data;
-    const fresh = freshDrain.data;
+    const fresh = law.fresh.data;
     for (let c = 0; c < cells * CELL_FIELDS; c += CELL_FIELDS) {
-      out[c + WIDTH] = data[c + WIDTH];
       if (c < middle) {
         // Refilled slots as fresh ones, and what is left of the others beside them.
         const own = fresh[c + GROUP];
         const others = share < 1 ? Math.max(0, data[c + GROUP] - share * own) / (1 - share) : 0;
         const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
-        out[c + BLOCK] = 1;
-        out[c + LOG_IDLE] = LOG_CERTAIN;
-        out[c + GROUP] = active;
-        out[c + PAIR] = active * active;
+        writeCell(out, c, W, data[c + WIDTH], 1, active, active * active);
       } else {
-        out[c + BLOCK] = Math.min(1, data[c + BLOCK] / share);
-        out[c + LOG_IDLE] = logNone(out[c + BLOCK]);
-        out[c + GROUP] = Math.min(1, data[c + GROUP] / share);
-        out[c + PAIR] = Math.min(1, data[c + PAIR] / share);
+        const block = Math.min(1, data[c + BLOCK] / share);
+        const group = Math.min(1, data[c + GROUP] / share);
+        writeCell(out, c, W, data[c + WIDTH], block, group, Math.min(1, data[c + PAIR] / share));
       }
     }
-    return drainCycles(scratch, W, k, alikes, rate, R * W);
+    return drainCycles(scratch, k, alikes, rate, R * W);
   }
 }
 
 /** The profile of one number of refilled slots: scratch. */
-const scratch = { ...allocateProfile(64) };
+const scratch: ActivityProfile = { cells: 0, data: new Float64Array(0) };

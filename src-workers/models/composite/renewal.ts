@@ -1,30 +1,78 @@
-import {
-  allocateProfile,
-  BLOCK,
-  blockSurvivalInto,
-  CELL_FIELDS,
-  GROUP,
-  integralsInto,
-  LOG_IDLE,
-  logNone,
-  PAIR,
-  WIDTH,
-  type ActivityProfile,
-  type BlockLaw,
-  type Renewal,
-} from './block-law.ts';
+import { take, type Arena } from './arena.ts';
+import { blockSurvivalInto, integralsFrom, integralsInto, type BlockLaw } from './block-law.ts';
+import { allocateProfile, BLOCK, CELL_FIELDS, GROUP, PAIR, writeCell, type ActivityProfile } from './profile.ts';
+
+/**
+ * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
+ * a grid of virtual time, per slot. Grown on demand; what is computed never depends on the order of the questions.
+ */
+export interface Renewal {
+  readonly law: BlockLaw;
+  /** Spacing of the grid, iterations. */
+  readonly step: number;
+  /** Points after which the process is as good as stationary. */
+  readonly points: number;
+  /** The same in blocks per slot. */
+  readonly waves: number;
+  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
+  starts: Float64Array;
+  /** Expected starts up to and including each point. */
+  started: Float64Array;
+  known: number;
+  /** P(B > i·step). */
+  readonly alive: Float64Array;
+  /** P(B = i·step) once lives are rounded to the grid, and the first and last i for which it is anything. */
+  readonly masses: Float64Array;
+  readonly firstMass: number;
+  readonly lastMass: number;
+  /**
+   * Means over [i·step, (i+1)·step) of P(group active), P(two groups active), and the square of the first given that the
+   * block is active; and the sum of the first before i: four numbers each.
+   */
+  readonly ages: Float64Array;
+  /** Means over the slots at every so many points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  samples: Float64Array;
+  sampled: number;
+  readonly pointsPerSample: number;
+  /** Last dispatches that were asked for, by their point. */
+  readonly dispatches: Map<number, Dispatch>;
+}
+
+/** The launch up to a point of the renewal, and what is left of the blocks that started before it. */
+export interface Dispatch {
+  /** Time spent at about the same activity: records of `PHASE_FIELDS` numbers. */
+  readonly phases: Float64Array;
+  /** Mean P(block, group, two groups active) of a slot in each cell after the point: three numbers each. */
+  readonly left: Float64Array;
+  /** With the blocks that start at the point itself, `startedThere` of a block per slot. */
+  readonly profile: ActivityProfile;
+  startedThere: number;
+}
+
+/** Iterations; mean and variance of the active groups of a slot; variance of a slot's active share between ages. */
+export const PHASE_FIELDS = 4;
 
 /** Grid points per E[B], at least and at most; in between, one per standard deviation of B. */
-const POINTS_PER_BLOCK = 12;
-const MOST_POINTS_PER_BLOCK = 32;
+const POINTS_PER_BLOCK = 8;
+const MOST_POINTS_PER_BLOCK = 20;
 /** Blocks per slot after which the phase of the waves no longer matters to a relative accuracy of about 1/100. */
 const MOST_WAVES = 48;
 /** How far the waves must have smeared out: 2π²·waves·(σ_B/E[B])². */
 const SMEARED = 3;
+/** How often per E[B] activity is looked at. */
+const SAMPLES_PER_BLOCK = 4;
 
 /** The renewal process of a block law; prepared once. */
 export function renewalOf(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
+}
+
+/** Blocks per slot after which the process of a law is as good as stationary. */
+export function wavesUntilStationary(law: BlockLaw): number {
+  const variation = law.blockDeviation / law.meanBlock;
+  const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
+  const residualWaves = (3 * law.meanResidual) / law.meanBlock;
+  return Math.min(MOST_WAVES, Math.max(3, smearedWaves, residualWaves));
 }
 
 function prepareRenewal(law: BlockLaw): Renewal {
@@ -32,21 +80,24 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const perBlock = Math.min(MOST_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, 1 / variation));
   let grid = law.meanBlock / perBlock;
   if (law.lattice) grid = Math.max(1, Math.round(grid));
-  const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
-  const residualWaves = (3 * law.meanResidual) / law.meanBlock;
-  const waves = Math.min(MOST_WAVES, Math.max(3, smearedWaves, residualWaves));
+  const waves = wavesUntilStationary(law);
   const points = Math.ceil((waves * law.meanBlock) / grid);
-  const last = law.drainEdges[law.drainEdges.length - 1];
-  const span = Math.min(points, Math.floor(last / grid + 0.5) + 1);
-  const alive = new Float64Array(span + 1);
+  const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
+  const alive = take(law.arena, span + 1);
   // Just below the cell's end, so that a whole number of iterations on the edge rounds up like every other.
   blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
+  const masses = take(law.arena, span + 1);
   let mean = 0;
-  const ages = new Float64Array(4 * (span + 1));
+  let firstMass = 0;
+  let lastMass = 0;
   for (let i = 0, above = 1; i <= span; i++) {
-    ages[4 * i] = above - alive[i];
-    mean += i * ages[4 * i];
+    const mass = above - alive[i];
     above = alive[i];
+    masses[i] = mass;
+    mean += i * mass;
+    if (mass < 1e-12) continue;
+    if (lastMass === 0 && firstMass === 0) firstMass = i;
+    lastMass = i;
   }
   // Rounding to the grid must not change the mean life, or the waves drift; a tail beyond the grid leaves no say.
   const step = alive[span] < 1e-9 ? law.meanBlock / mean : grid;
@@ -55,34 +106,32 @@ function prepareRenewal(law: BlockLaw): Renewal {
   for (let i = 0; i <= span + 1; i++) times[i] = i * step;
   const lived = scratchOf(1, 3 * (span + 2));
   integralsInto(lived, law, 0, times, span + 2);
-  for (let i = 0; i <= span; i++) {
-    const block = (lived[3 * i + 3] - lived[3 * i]) / step;
-    const group = (lived[3 * i + 4] - lived[3 * i + 1]) / step;
-    ages[4 * i + 1] = group;
-    ages[4 * i + 2] = (lived[3 * i + 5] - lived[3 * i + 2]) / step;
-    ages[4 * i + 3] = block > 0 ? (group * group) / block : 0;
+  const ages = take(law.arena, 4 * (span + 1));
+  for (let i = 0, at = 0; i <= 3 * span; i += 3, at += 4) {
+    const block = (lived[i + 3] - lived[i]) / step;
+    const group = (lived[i + 4] - lived[i + 1]) / step;
+    ages[at] = group;
+    ages[at + 1] = (lived[i + 5] - lived[i + 2]) / step;
+    ages[at + 2] = block > 0 ? (group * group) / block : 0;
+    ages[at + 3] = lived[i + 1] / step;
   }
-  const freshDrain = emptyDrain(law);
-  addBlocks(freshDrain.data, law, 1, 0);
-  let firstMass = 0;
-  while (firstMass < span && ages[4 * firstMass] < 1e-12) firstMass++;
   return {
+    law,
     step,
     points,
     waves,
     starts: NONE,
-    sums: NONE,
-    spanEnds: [],
+    started: NONE,
     known: 0,
-    profiles: new Map(),
-    profileData: NONE,
-    aged: null,
-    agedTime: 0,
-    law,
     alive,
+    masses,
+    firstMass: Math.max(1, firstMass),
+    lastMass,
     ages,
-    firstMass,
-    freshDrain,
+    samples: NONE,
+    sampled: 0,
+    pointsPerSample: Math.max(1, Math.round(law.meanBlock / step / SAMPLES_PER_BLOCK)),
+    dispatches: new Map(),
   };
 }
 
@@ -96,86 +145,136 @@ function scratchOf(which: number, length: number): Float64Array {
   return scratches[which];
 }
 
-function grown(values: Float64Array, length: number): Float64Array {
-  const larger = new Float64Array(length);
+function grown(arena: Arena, values: Float64Array, length: number): Float64Array {
+  const larger = take(arena, length);
   larger.set(values);
   return larger;
 }
 
-/** A span ends where the share of active groups has moved by this, or after so many cells. */
-const SPAN_STEP = 0.02;
-const LONGEST_SPAN = 32;
-
 /** Extends the process until `waves` blocks have started per slot or it is stationary; returns the last point known. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
-  const { alive, ages, points, firstMass, spanEnds } = renewal;
-  let { starts, sums, known: k } = renewal;
-  const span = alive.length - 1;
-  const again = 1 / (1 - ages[0]);
-  while (k < points && (k === 0 || sums[4 * k - 4] < waves)) {
+  const { masses, points, firstMass, lastMass } = renewal;
+  let { starts, started, known: k } = renewal;
+  if (k > 0 && started[k - 1] >= waves) return k - 1;
+  // Lives that round to nothing are followed by another start at once.
+  const again = 1 / (1 - masses[0]);
+  let sum = k === 0 ? 0 : started[k - 1];
+  while (k < points && sum < waves) {
     if (k === starts.length) {
-      const length = Math.min(
-        points,
-        Math.max(32, 2 * k, Math.ceil((waves * renewal.law.meanBlock) / renewal.step) + 8),
-      );
-      renewal.starts = starts = grown(starts, length);
-      renewal.sums = sums = grown(sums, 4 * length + 4);
+      const wanted = Math.ceil((waves * renewal.law.meanBlock) / renewal.step) + 4;
+      const length = Math.min(points, Math.max(16, 2 * k, wanted));
+      renewal.starts = starts = grown(renewal.law.arena, starts, length);
+      renewal.started = started = grown(renewal.law.arena, started, length);
     }
-    let sum = k === 0 ? 1 : 0;
-    let group = 0;
-    let pair = 0;
-    let between = 0;
-    const to = Math.min(k, span);
-    for (let i = Math.max(1, firstMass); i <= to; i++) sum += starts[k - i] * ages[4 * i];
-    // Lives that round to nothing are followed by another start at once.
-    starts[k] = sum * again;
-    for (let i = 0, age = 1; i <= to; i++, age += 4) {
-      const started = starts[k - i];
-      group += started * ages[age];
-      pair += started * ages[age + 1];
-      between += started * ages[age + 2];
-    }
-    const at = 4 * k;
-    const first = spanEnds.length > 0 ? spanEnds[spanEnds.length - 1] : 0;
-    const moved = Math.abs(group - (sums[4 * first + 5] - sums[4 * first + 1]));
-    if (k > first && (k - first >= LONGEST_SPAN || moved > SPAN_STEP)) spanEnds.push(k);
-    sums[at] = (k === 0 ? 0 : sums[at - 4]) + starts[k];
-    sums[at + 5] = sums[at + 1] + group;
-    sums[at + 6] = sums[at + 2] + pair;
-    sums[at + 7] = sums[at + 3] + between;
+    let here = k === 0 ? 1 : 0;
+    const to = Math.min(k, lastMass);
+    for (let i = firstMass; i <= to; i++) here += starts[k - i] * masses[i];
+    starts[k] = here * again;
+    sum += starts[k];
+    started[k] = sum;
     k++;
   }
   renewal.known = k;
   return k - 1;
 }
 
-/** Share of a slot's activity that ages are lumped up to, and the widest relative span of a lump. */
-const LUMP_ACTIVITY = 0.06;
-const LUMP_SPAN = 0.2;
+/** Of a sample: mean over the slots of P(group active), P(two groups active), and variance of the first between ages. */
+const SAMPLE_FIELDS = 3;
 
-/**
- * Activity of a slot after grid point `k` where blocks started before `k` only: what drains if nothing starts from then
- * on. Blocks started at `k` itself add `starts·fresh`.
- * @returns where it is in `profileData`
- */
-function profileAfter(renewal: Renewal, k: number): number {
-  const known = renewal.profiles.get(k);
-  if (known !== undefined) return known;
+/** Writes what the slots do in the cell after grid point `k`. */
+function sampleInto(out: Float64Array, at: number, renewal: Renewal, k: number): void {
+  const { starts, ages } = renewal;
+  let group = 0;
+  let pair = 0;
+  let square = 0;
+  const to = Math.min(k, ages.length / 4 - 1);
+  for (let i = 0, age = 0; i <= to; i++, age += 4) {
+    const started = starts[k - i];
+    group += started * ages[age];
+    pair += started * ages[age + 1];
+    square += started * ages[age + 2];
+  }
+  out[at] = group;
+  out[at + 1] = pair;
+  out[at + 2] = square - group * group;
+}
+
+/** Phases are told apart by this share of active groups. */
+const PHASES = 8;
+
+const bins = new Float64Array((PHASES + 1) * PHASE_FIELDS);
+const partSample = new Float64Array(SAMPLE_FIELDS);
+
+/** The cells before grid point `k`, those of about the same activity together. */
+function phasesBefore(renewal: Renewal, k: number): Float64Array {
+  const { law, starts, ages, step, pointsPerSample } = renewal;
+  const W = law.groupsPerBlock;
+  const whole = Math.floor(k / pointsPerSample);
+  if (renewal.samples.length < SAMPLE_FIELDS * whole) {
+    renewal.samples = grown(law.arena, renewal.samples, SAMPLE_FIELDS * Math.max(whole + 8, 2 * renewal.sampled));
+  }
+  const { samples } = renewal;
+  for (; renewal.sampled < whole; renewal.sampled++) {
+    const middle = renewal.sampled * pointsPerSample + (pointsPerSample >> 1);
+    sampleInto(samples, SAMPLE_FIELDS * renewal.sampled, renewal, middle);
+  }
+  const rest = k - whole * pointsPerSample;
+  if (rest > 0) sampleInto(partSample, 0, renewal, whole * pointsPerSample + (rest >> 1));
+
+  // Samples stand for the cells around them; the total is known.
+  let total = 0;
+  const last = ages.length - 4;
+  const all = ages[last + 3] + ages[last];
+  for (let i = 1; i <= k; i++) total += starts[k - i] * (4 * i <= last ? ages[4 * i + 3] : all);
+  let counted = rest * partSample[0];
+  for (let j = 0; j < whole; j++) counted += pointsPerSample * samples[SAMPLE_FIELDS * j];
+  const scale = counted > 0 ? total / counted : 1;
+
+  bins.fill(0);
+  for (let j = 0; j <= whole; j++) {
+    const from = j < whole ? samples : partSample;
+    const at = j < whole ? SAMPLE_FIELDS * j : 0;
+    const cells = j < whole ? pointsPerSample : rest;
+    if (cells === 0) break;
+    const group = Math.min(1, from[at] * scale);
+    const active = W * group;
+    const bin = PHASE_FIELDS * Math.max(0, Math.floor((1 - group) * PHASES));
+    bins[bin] += cells;
+    bins[bin + 1] += cells * active;
+    bins[bin + 2] += cells * Math.max(0, active + W * (W - 1) * from[at + 1] * scale - active * active);
+    bins[bin + 3] += cells * Math.max(0, from[at + 2]);
+  }
+  let count = 0;
+  for (let b = 0; b < bins.length; b += PHASE_FIELDS) if (bins[b] > 0) count++;
+  const phases = take(law.arena, count * PHASE_FIELDS);
+  for (let b = 0, to = 0; b < bins.length; b += PHASE_FIELDS) {
+    const cells = bins[b];
+    if (cells === 0) continue;
+    phases[to] = cells * step;
+    for (let f = 1; f < PHASE_FIELDS; f++) phases[to + f] = bins[b + f] / cells;
+    to += PHASE_FIELDS;
+  }
+  return phases;
+}
+
+/** Share of a slot's activity that ages are lumped up to, and the widest relative span of a lump. */
+const LUMP_ACTIVITY = 0.25;
+const LUMP_SPAN = 0.4;
+
+/** Activity of a slot after grid point `k` of the blocks that started before `k`. */
+function leftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
-  const length = (law.drainEdges.length - 1) * CELL_FIELDS;
-  const at = renewal.profiles.size * length;
-  if (renewal.profileData.length <= at) renewal.profileData = grown(renewal.profileData, Math.max(4 * length, 2 * at));
-  const profile = renewal.profileData.subarray(at, at + length);
+  const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
   let weight = 0;
   let moment = 0;
   let activity = 0;
   let youngest = 1;
   for (let i = 1; i <= k && i < alive.length; i++) {
+    if (alive[i] <= 0) break;
     const started = starts[k - i];
     const active = started * alive[i];
-    if (alive[i] <= 0) break;
     if (weight > 0 && (activity + active > LUMP_ACTIVITY || i - youngest > LUMP_SPAN * i)) {
-      addBlocks(profile, law, weight, (moment / weight) * step);
+      addBlocks(left, law, weight, (moment / weight) * step);
       weight = moment = activity = 0;
     }
     if (started < 1e-12) continue;
@@ -184,96 +283,47 @@ function profileAfter(renewal: Renewal, k: number): number {
     moment += started * i;
     activity += active;
   }
-  if (weight > 0) addBlocks(profile, law, weight, (moment / weight) * step);
-  renewal.profiles.set(k, at);
-  return at;
+  if (weight > 0) addBlocks(left, law, weight, (moment / weight) * step);
+  return left;
 }
 
-function emptyDrain(law: BlockLaw): ActivityProfile {
-  const { drainEdges } = law;
-  const profile = allocateProfile(drainEdges.length - 1);
-  for (let c = 0; c < profile.cells; c++) profile.data[c * CELL_FIELDS + WIDTH] = drainEdges[c + 1] - drainEdges[c];
-  return profile;
-}
-
-/** Adds the activity of a share of the slots whose blocks are `age` iterations old to cells of the drain. */
-function addBlocks(data: Float64Array, law: BlockLaw, share: number, age: number): void {
-  const { drainEdges } = law;
-  const lived = scratchOf(0, 3 * drainEdges.length);
-  integralsInto(lived, law, age, drainEdges, drainEdges.length);
-  for (let c = 0, at = 0, i = 0; at < data.length; c++, at += CELL_FIELDS, i += 3) {
+/** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
+function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
+  const { edges } = law;
+  const lived = integralsFrom(law, age);
+  for (let c = 1, i = 0; c < edges.length; c++, i += 3) {
     const block = lived[i + 3] - lived[i];
     if (block <= 0) break;
-    const perWidth = 1 / (drainEdges[c + 1] - drainEdges[c]);
-    const scale = share * perWidth;
-    data[at + BLOCK] += scale * block;
-    data[at + GROUP] += scale * (lived[i + 4] - lived[i + 1]);
-    data[at + PAIR] += scale * (lived[i + 5] - lived[i + 2]);
-    data[at + LOG_IDLE] += share * logNone(block * perWidth);
+    const scale = share / (edges[c] - edges[c - 1]);
+    out[i] += scale * block;
+    out[i + 1] += scale * (lived[i + 4] - lived[i + 1]);
+    out[i + 2] += scale * (lived[i + 5] - lived[i + 2]);
   }
 }
 
-/**
- * Writes to `renewal.aged` the activity from now on of a slot that has been refilled for `time` iterations, with all ages
- * up to that alike, if its block is not replaced. What is older than the run cannot be there yet: with heavy tails that
- * matters for long.
- */
-export function agedProfile(renewal: Renewal, time: number): ActivityProfile {
+/** The launch whose last `startedThere` blocks per slot start at grid point `k`. */
+export function dispatchAt(renewal: Renewal, k: number, startedThere: number): Dispatch {
   const { law } = renewal;
-  const { drainEdges } = law;
-  const aged = (renewal.aged ??= emptyDrain(law));
-  const { cells, data } = aged;
-  // Beyond the longest life nothing changes any more.
-  const age = Math.min(time, drainEdges[cells]);
-  if (renewal.agedTime === age) return aged;
-  // In the middles of the cells, after a first time that is 0 itself.
-  const times = middlesOf(drainEdges);
-  const now = scratchOf(0, 3 * cells + 3);
-  const then = scratchOf(1, 3 * cells + 3);
-  integralsInto(now, law, 0, times, cells + 1);
-  integralsInto(then, law, age, times, cells + 1);
-  const scale = 1 / then[0];
-  for (let at = 0, i = 3; at < data.length; at += CELL_FIELDS, i += 3) {
-    data[at + BLOCK] = (then[i] - now[i]) * scale;
-    data[at + GROUP] = (then[i + 1] - now[i + 1]) * scale;
-    data[at + PAIR] = (then[i + 2] - now[i + 2]) * scale;
-    data[at + LOG_IDLE] = logNone(data[at + BLOCK]);
+  let dispatch = renewal.dispatches.get(k);
+  if (!dispatch) {
+    dispatch = {
+      phases: phasesBefore(renewal, k),
+      left: leftAfter(renewal, k),
+      profile: allocateProfile(law.arena, law.fresh.cells),
+      startedThere: NaN,
+    };
+    renewal.dispatches.set(k, dispatch);
   }
-  renewal.agedTime = age;
-  return aged;
-}
-
-let middles = NONE;
-
-function middlesOf(edges: Float64Array): Float64Array {
-  if (middles.length < edges.length) middles = new Float64Array(2 * edges.length);
-  for (let c = 1; c < edges.length; c++) middles[c] = 0.5 * (edges[c - 1] + edges[c]);
-  return middles;
-}
-
-/** The profile that `combinedProfile` returns: valid until it is called again. */
-const combined = { ...allocateProfile(64) };
-
-/**
- * Activity after grid point `k` where `started` blocks per slot start at that point and none later. Valid until the next
- * call.
- */
-export function combinedProfile(renewal: Renewal, k: number, started: number): ActivityProfile {
-  let from = profileAfter(renewal, k);
-  const before = renewal.profileData;
-  const { cells, data: fresh } = renewal.freshDrain;
-  if (combined.data.length < fresh.length) combined.data = new Float64Array(2 * fresh.length);
-  combined.cells = cells;
-  const { data } = combined;
-  for (let c = 0; c < fresh.length; c += CELL_FIELDS, from += CELL_FIELDS) {
+  if (dispatch.startedThere === startedThere) return dispatch;
+  dispatch.startedThere = startedThere;
+  const { left, profile } = dispatch;
+  const { data: fresh } = law.fresh;
+  for (let at = 0, i = 0; i < left.length; at += CELL_FIELDS, i += 3) {
     // The grid of starts is only so fine: a slot never holds more than one block.
-    const block = Math.min(1, before[from + BLOCK] + started * fresh[c + BLOCK]);
-    const group = Math.min(block, before[from + GROUP] + started * fresh[c + GROUP]);
-    data[c + WIDTH] = fresh[c + WIDTH];
-    data[c + BLOCK] = block;
-    data[c + GROUP] = group;
-    data[c + PAIR] = Math.min(group, before[from + PAIR] + started * fresh[c + PAIR]);
-    data[c + LOG_IDLE] = before[from + LOG_IDLE] + started * fresh[c + LOG_IDLE];
+    const block = Math.min(1, left[i] + startedThere * fresh[at + BLOCK]);
+    const group = Math.min(block, left[i + 1] + startedThere * fresh[at + GROUP]);
+    const pair = Math.min(group, left[i + 2] + startedThere * fresh[at + PAIR]);
+    writeCell(profile.data, at, law.groupsPerBlock, fresh[at], block, group, pair);
   }
-  return combined;
+  return dispatch;
 }
