@@ -111,7 +111,7 @@ test('measuring is cancelled with Escape, keeps what it has, and goes on', async
   await predicted(page, 1);
   await smallStudy(page);
   await setUp(page, 12);
-  await fill(page, 'Repeats', 300);
+  await fill(page, 'Repeats', 120);
   await page
     .getByRole('button', { name: /^Measure 12 designs/ })
     .first()

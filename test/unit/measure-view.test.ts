@@ -14,7 +14,13 @@ import {
   varyingFields,
 } from '../../src-renderer/views/measure/rows.ts';
 import { abilityOf, placesOf, restriction, runnableDesigns } from '../../src-renderer/views/measure/runnable.ts';
-import { fineTicks, lineInFrame, nearestPoint, scatterFrame } from '../../src-renderer/views/measure/scatter.ts';
+import {
+  fineTicks,
+  labelled,
+  lineInFrame,
+  nearestPoint,
+  scatterFrame,
+} from '../../src-renderer/views/measure/scatter.ts';
 import {
   chosenTarget,
   durationText,
@@ -119,13 +125,13 @@ describe('scatter', () => {
   it('shows every point, with the same ratio along both axes', () => {
     fc.assert(
       fc.property(times, (list) => {
-        const points = list.map((each) => ({ ...each, lowMs: each.medianMs * 0.99, highMs: each.medianMs * 1.01 }));
+        const points = list;
         const frame = scatterFrame(points)!;
-        for (const { predictedMs, lowMs, highMs } of points) {
+        for (const { predictedMs, medianMs } of points) {
           expect(predictedMs).toBeGreaterThan(frame.xLowMs);
           expect(predictedMs).toBeLessThan(frame.xHighMs);
-          expect(lowMs).toBeGreaterThan(frame.yLowMs);
-          expect(highMs).toBeLessThan(frame.yHighMs);
+          expect(medianMs).toBeGreaterThan(frame.yLowMs);
+          expect(medianMs).toBeLessThan(frame.yHighMs);
         }
         const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
         // Two exponentials of the same span, each rounded a few times.
@@ -138,7 +144,7 @@ describe('scatter', () => {
   it('draws lines only within the frame, at their slope', () => {
     fc.assert(
       fc.property(times, timesMs, (list, scale) => {
-        const frame = scatterFrame(list.map((each) => ({ ...each, lowMs: null, highMs: null })))!;
+        const frame = scatterFrame(list)!;
         const line = lineInFrame(frame, scale);
         if (!line) return;
         for (const [x, y] of line) {
@@ -163,6 +169,10 @@ describe('scatter', () => {
       }),
     );
   });
+
+  it('labels no two points on top of each other', () => {
+    expect(labelled([{ x: 0, y: 0 }, { x: 5, y: 5 }, { x: 5, y: 30 }], 12)).toEqual([true, false, true]);
+  }); // prettier-ignore
 
   it('finds the point under the pointer, and none far from all', () => {
     const places = [{ x: 10, y: 10 }, { x: 16, y: 10 }]; // prettier-ignore

@@ -27,12 +27,20 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
+/** Values that begin with a number by that number; others as they come. */
+function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
+  const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
+  return values.some((value) => Number.isNaN(number(value)))
+    ? values
+    : [...values].sort((a, b) => number(a) - number(b));
+}
+
 /** Axes that tell designs apart, the one that explains most first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,
     explained: axis.explained,
-    rows: axis.values.map(({ value, medianResidual, lowResidual, highResidual, count }) => ({
+    rows: inOrder(axis.values).map(({ value, medianResidual, lowResidual, highResidual, count }) => ({
       value,
       median: medianResidual,
       low: lowResidual,

@@ -17,16 +17,15 @@ const MARGIN = 0.07;
 const LEAST_RATIO = 1.06;
 
 /** Null where there is nothing to draw. */
-export function scatterFrame(
-  points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs' | 'lowMs' | 'highMs'>[],
-): ScatterFrame | null {
+export function scatterFrame(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[]): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
-  for (const { predictedMs, medianMs, lowMs, highMs } of points) {
+  // Medians alone: one interval from a disturbed series would press all points together. Bars end at the frame.
+  for (const { predictedMs, medianMs } of points) {
     xLow = Math.min(xLow, predictedMs);
     xHigh = Math.max(xHigh, predictedMs);
-    yLow = Math.min(yLow, lowMs ?? medianMs);
-    yHigh = Math.max(yHigh, highMs ?? medianMs);
+    yLow = Math.min(yLow, medianMs);
+    yHigh = Math.max(yHigh, medianMs);
   }
   const span = Math.max(Math.log(LEAST_RATIO), Math.log(xHigh / xLow), Math.log(yHigh / yLow)) * (1 + 2 * MARGIN);
   const around = (low: number, high: number) => {
@@ -85,4 +84,17 @@ export function nearestPoint(
     if (distance <= least) [found, least] = [i, distance];
   }
   return found;
+}
+
+/** Which of the places get their label: in order, those that stand `apart` px from every one labelled before. */
+export function labelled(
+  places: readonly { readonly x: number; readonly y: number }[],
+  apart: number,
+): readonly boolean[] {
+  const taken: { readonly x: number; readonly y: number }[] = [];
+  return places.map((place) => {
+    const free = taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
+    if (free) taken.push(place);
+    return free;
+  });
 }
