@@ -179,6 +179,9 @@ test('the program measures a plan: every case correct, every launch told, every 
     const ends = found.values.threadEndNs as number[];
     expect(found.values.cores).toBe(cores);
     expect(ends).toHaveLength(3 * cores);
+    const onCore = found.values.threadOnCoreFraction as number[];
+    expect(onCore).toHaveLength(3 * cores);
+    expect(onCore.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     samples.slice(1).forEach(({ timeNs }, repeat) => {
       expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
       // Any machine needs some time, and none more than the limit of the case.
@@ -264,8 +267,9 @@ test('a kernel that does nothing is found out', async () => {
     expect(shares.memoryBytes).toBeLessThan(PAGE_BYTES);
     const barrier = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
     const clock = new BigInt64Array(new SharedArrayBuffer(16));
+    const onCore = new Float64Array(new SharedArrayBuffer(8));
     const module = new WebAssembly.Module(idle);
-    await runThread({ rank: 0, threads: 1, shares, module, barrier, clock, launches: 1, seed: 1, ports: [] }, (message) => messages.push(message)); // prettier-ignore
+    await runThread({ rank: 0, threads: 1, shares, module, barrier, clock, onCore, launches: 1, seed: 1, ports: [] }, (message) => messages.push(message)); // prettier-ignore
   }
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
   expect(checks[0]).toBe('element 0: got -1, expected 7');

@@ -60,6 +60,7 @@ async function measureCase(
   const threads = shares.loadBytes.length;
   const launches = plan.warmUps + plan.repeats;
   const ends: (readonly number[])[] = [];
+  const onCore: (readonly number[])[] = [];
   const times: number[] = [];
   const wrong: string[] = [];
   let checked = 0;
@@ -75,7 +76,7 @@ async function measureCase(
     };
     const hear = (message: ThreadMessage): void => {
       if (message.kind === 'launch') {
-        const { launch, timeNs, endNs } = message;
+        const { launch, timeNs, endNs, onCoreFraction } = message;
         const warmUp = launch < plan.warmUps;
         take({
           type: 'sample',
@@ -88,6 +89,7 @@ async function measureCase(
         if (warmUp) return;
         times.push(timeNs);
         ends.push(endNs);
+        onCore.push(onCoreFraction);
       } else {
         checked += 1;
         if (message.message !== '') wrong.push(message.message);
@@ -96,10 +98,22 @@ async function measureCase(
     };
     const barrier = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
     const clock = new BigInt64Array(new SharedArrayBuffer(8 * launches * (threads + 1)));
+    const onCoreFractions = new Float64Array(new SharedArrayBuffer(8 * launches * threads));
     const channels = Array.from({ length: threads - 1 }, () => new MessageChannel());
     for (let rank = 0; rank < threads; rank += 1) {
       const ports: MessagePort[] = rank === 0 ? channels.map(({ port1 }) => port1) : [channels[rank - 1].port2];
-      const task: ThreadTask = { rank, threads, shares, module, barrier, clock, launches, seed: plan.seed, ports };
+      const task: ThreadTask = {
+        rank,
+        threads,
+        shares,
+        module,
+        barrier,
+        clock,
+        onCore: onCoreFractions,
+        launches,
+        seed: plan.seed,
+        ports,
+      };
       const worker = new Worker(threadModule, { workerData: task, transferList: ports });
       worker.on('message', hear);
       worker.on('error', (error) => leave(error instanceof Error ? error.message : String(error)));
@@ -121,6 +135,8 @@ async function measureCase(
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** When each thread ended, from the common start: all threads of the first launch that counts, then of the next. */
       threadEndNs: ends.flat(),
+      /** The part of that time that each was on a core, likewise: below 1 where other programs took it. */
+      threadOnCoreFraction: onCore.flat(),
     },
   });
 }

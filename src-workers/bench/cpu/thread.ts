@@ -15,6 +15,8 @@ export interface ThreadTask {
   readonly barrier: Int32Array;
   /** Of each launch: when all threads were let go, then the end of each thread; ns of the system's steady clock. */
   readonly clock: BigInt64Array;
+  /** Of each launch: the part of its time to its end, 0…1, that each thread was on a core. */
+  readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
   /** Of thread 0: to the others. Of another: to thread 0. */
@@ -22,7 +24,13 @@ export interface ThreadTask {
 }
 
 export type ThreadMessage =
-  | { readonly kind: 'launch'; readonly launch: number; readonly timeNs: number; readonly endNs: readonly number[] }
+  | {
+      readonly kind: 'launch';
+      readonly launch: number;
+      readonly timeNs: number;
+      readonly endNs: readonly number[];
+      readonly onCoreFraction: readonly number[];
+    }
   /** `message` is empty where the thread's share of the result is right. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
@@ -45,7 +53,7 @@ const vectorAt = (j: number): number => 1 + (j % 7);
  * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone with them.
  */
 export async function runThread(task: ThreadTask, tell: (message: ThreadMessage) => void): Promise<void> {
-  const { rank, threads, shares, barrier, clock, launches } = task;
+  const { rank, threads, shares, barrier, clock, onCore, launches } = task;
   const memory = await sharedMemory(task);
   const instance = new WebAssembly.Instance(task.module, { host: { memory } });
   const share = shareOf(shares, rank, memory.buffer, instance.exports as unknown as Kernels, task.seed);
@@ -53,13 +61,17 @@ export async function runThread(task: ThreadTask, tell: (message: ThreadMessage)
   for (let launch = 0; launch < launches; launch += 1) {
     const at = launch * (threads + 1);
     arriveAndWait(barrier, threads, START_SPINS, () => (clock[at] = process.hrtime.bigint()));
+    const before = process.threadCpuUsage();
     share.launch();
     clock[at + 1 + rank] = process.hrtime.bigint();
+    const { user, system } = process.threadCpuUsage(before);
+    onCore[launch * threads + rank] = Math.min(1, ((user + system) * 1000) / Number(clock[at + 1 + rank] - clock[at]));
     // Asleep, since who waits here must not take from those that still work.
     arriveAndWait(barrier, threads, 0);
     if (rank === 0) {
       const endNs = Array.from({ length: threads }, (_, w) => Number(clock[at + 1 + w] - clock[at]));
-      tell({ kind: 'launch', launch, timeNs: Math.max(...endNs), endNs });
+      const onCoreFraction = Array.from(onCore.subarray(launch * threads, (launch + 1) * threads));
+      tell({ kind: 'launch', launch, timeNs: Math.max(...endNs), endNs, onCoreFraction });
     }
   }
   tell({ kind: 'checked', rank, message: share.check() });
