@@ -289,7 +289,6 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     const known = lawsBySetup.get(kernel.setupIterationsPerUnit);
     if (known) {
       predictor.laws = known.laws;
-      predictor.olderLaws = known.olderLaws;
       lawsBySetup.delete(kernel.setupIterationsPerUnit);
     }
     lawsBySetup.set(kernel.setupIterationsPerUnit, predictor);

@@ -60,15 +60,21 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
+  /** May be another predictor's, of a plan with the same workload, setup, loops and balancing. */
+  laws: Laws;
+  /** `stackFactor` by device and units per group. */
+  readonly stackFactors: Map<number, number>;
+}
+
+/** Laws of everything that was predicted: what they depend on is in their key, or the same for the whole plan. */
+export interface Laws {
   /** Depth laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
   depths: Map<number, DepthLaws>;
   olderDepths: Map<number, DepthLaws>;
   /** Where the laws of their blocks live. */
-  readonly blockLaws: Arena;
+  readonly blocks: Arena;
   /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
-  /** `stackFactor` by device and units per group. */
-  readonly stackFactors: Map<number, number>;
 }
 
 /** A depth law and the laws of its blocks, by W_b. */
@@ -158,10 +164,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
-    depths: new Map(),
-    olderDepths: new Map(),
-    blockLaws: createArena(),
-    residency: null,
+    laws: { depths: new Map(), olderDepths: new Map(), blocks: createArena(), residency: null },
     stackFactors: new Map(),
   };
 }
@@ -327,16 +330,16 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 
 /** Laws of one work group; keyed by everything they depend on. */
 function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): DepthLaws {
-  const { balancing, plan } = predictor;
+  const { balancing, plan, laws: known } = predictor;
   const { kind } = balancing[candidate.balancingAt]!;
   // Units in order are alike in any group; loops differ where independent lanes take more than one unit.
   const group = kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
   const independent = kind === 'none' || kind === 'quantile-buckets' || kind === 'best-buckets';
   const loop = independent && (tabulated.units > 1 || tabulated.share > 0) ? candidate.loopAt : 0;
   const key = ((tabulated.key * 128 + group) * plan.axes.loop.length + loop) * balancing.length + candidate.balancingAt;
-  let laws = predictor.depths.get(key);
+  let laws = known.depths.get(key);
   if (laws) return laws;
-  laws = predictor.olderDepths.get(key);
+  laws = known.olderDepths.get(key);
   if (!laws) {
     const depth =
       tabulated.share === 0
@@ -348,11 +351,11 @@ function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulated
           );
     laws = { depth, blocks: [] };
   }
-  if (predictor.depths.size >= MAX_DEPTHS) {
-    predictor.olderDepths = predictor.depths;
-    predictor.depths = new Map();
+  if (known.depths.size >= MAX_DEPTHS) {
+    known.olderDepths = known.depths;
+    known.depths = new Map();
   }
-  predictor.depths.set(key, laws);
+  known.depths.set(key, laws);
   return laws;
 }
 
@@ -395,25 +398,26 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
 
 function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { shape } = candidate;
+  const { laws: known } = predictor;
   let block = laws.blocks[shape.groupsPerBlock];
   if (!block) {
-    if (predictor.blockLaws.at >= MAX_SLABS) forgetBlockLaws(predictor);
-    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock, predictor.blockLaws);
+    if (known.blocks.at >= MAX_SLABS) forgetBlockLaws(known);
+    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock, known.blocks);
     laws.blocks[shape.groupsPerBlock] = block;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
-  const last = predictor.residency;
+  const last = known.residency;
   if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.rate === rate) return last;
   const residency = prepareResidency(block, shape.residentBlocks, rate);
-  predictor.residency = residency;
+  known.residency = residency;
   return residency;
 }
 
-/** Makes room for others: their memory is used again. */
-function forgetBlockLaws(predictor: Predictor): void {
-  for (const depths of [predictor.depths, predictor.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
-  predictor.residency = null;
-  clearArena(predictor.blockLaws);
+/** Makes room for other laws of blocks: their memory is used again. */
+function forgetBlockLaws(known: Laws): void {
+  for (const depths of [known.depths, known.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
+  known.residency = null;
+  clearArena(known.blocks);
 }
 
 interface Timed {
