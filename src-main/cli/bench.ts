@@ -5,6 +5,7 @@ import { fail, ok, type Failure, type Result } from '../../src-workers/domain/re
 import { parseJson } from '../contract/json.ts';
 import type {
   BenchSuite,
+  ContentionFindings,
   MeasuredCase,
   MeasuringComparison,
   MeasuringDetail,
@@ -214,6 +215,15 @@ async function compareMeasurement(
 ): Promise<number> {
   const id = runId(run ?? '');
   if (!id.ok) return reportFailure(terminal, id.error, true);
+  const stored = await engine.context.store.getRun(id.value);
+  const asked = stored.ok ? measuredRunStudy(stored.value) : stored;
+  if (asked.ok && asked.value.request.suite === 'contention') {
+    const found = await called(engine, 'bench.contention', { id: id.value });
+    if (!found.ok) return reportFailure(terminal, found.error);
+    if (options.json) printJson(terminal, found.value);
+    else printContention(terminal, found.value);
+    return EXIT_OK;
+  }
   const profile = options.profile === undefined ? {} : { profileId: options.profile };
   const compared = await called(engine, 'bench.compare', { id: id.value, ...profile });
   if (!compared.ok) return reportFailure(terminal, compared.error);
@@ -265,6 +275,34 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     terminal.out(`Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.\n`);
   }
   for (const warning of found.warnings) terminal.out(`${warning}\n`);
+}
+
+function printContention(terminal: Terminal, found: ContentionFindings): void {
+  const gbS = (value: number | null): string => (value === null ? '–' : value.toPrecision(4));
+  printTable(
+    terminal,
+    ['cores', 'bandwidth, GB/s', 'low', 'high'],
+    found.cores.map((cores, at) => [
+      cores,
+      gbS(found.bandwidthGbS[at]!),
+      gbS(found.lowGbS[at]!),
+      gbS(found.highGbS[at]!),
+    ]),
+  );
+  terminal.out(
+    `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.\n`,
+  );
+  if (found.workloads.length === 0) return;
+  printTable(
+    terminal,
+    ['work', 'cores', 'measured, ms', ...found.workloads[0]!.models.map(({ model }) => model)],
+    found.workloads.map(({ workload, cores, measuredMs, models }) => [
+      workload,
+      cores,
+      ms(measuredMs),
+      ...models.map(({ error }) => percent(error)),
+    ]),
+  );
 }
 
 async function packBundle(

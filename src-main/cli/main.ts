@@ -272,7 +272,8 @@ With --json:
                repeats, timesMs, correct, failure, values}], failed, warnings}
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
-               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}
+               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
+               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device, workloads}
   --bundle     {path, cases, files, bytes}
 Ctrl-C stops and keeps every case that is done; lockstep runs resume goes on with the others.`,
     )

@@ -1,6 +1,7 @@
 import type { BenchBackend, BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
+import type { CpuDevice } from '../../src-workers/domain/device.ts';
 
 /** Shapes of what measuring procedures return. */
 
@@ -169,12 +170,15 @@ export interface ContentionFindings {
   readonly highGbS: readonly (number | null)[];
   readonly singleCoreGbS: number;
   readonly fullGbS: number;
+  /** ⌈ρ/β⌉. */
   readonly kneeCores: number;
+  /** The machine as a device of the catalogue, ready for `devices.save`; null where not all of its cores were measured. */
+  readonly device: CpuDevice | null;
   readonly workloads: readonly {
     readonly workload: 'triangular' | 'amdahl';
     readonly cores: number;
     readonly measuredMs: number;
-    /** Model → predicted ms. */
+    /** `error`: predicted over measured time, less 1. */
     readonly models: readonly { readonly model: string; readonly timeMs: number; readonly error: number }[];
   }[];
 }

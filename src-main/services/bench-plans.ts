@@ -1,5 +1,4 @@
 import type {
-  BenchBackend,
   BenchCase,
   BenchPlan,
   PlanLine,
@@ -23,22 +22,19 @@ import { unpackLengths } from './workloads.ts';
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target'>;
 
-/** The device of a sweep whose designs are measured: the one that is named, or the only one of the kind that the backend is. */
-export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
-  const kind = backend === 'cpu' ? 'cpu' : 'gpu';
+/** The device of a sweep whose designs are measured: the GPU that is named, or the only one. */
+export function measuredDeviceId(view: RunView, named: string | undefined): Result<string> {
   const runId = view.run.id;
-  const fitting = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
+  const gpus = view.devices.filter((device) => device.kind === 'gpu').map((device) => device.id);
   if (named !== undefined) {
     const filter = deviceFilter(view, named);
     if (!filter.ok) return filter;
-    return fitting.includes(named)
-      ? ok(named)
-      : fail('unsupported', `device "${named}" is no ${kind.toUpperCase()}; ${backend} measures designs of one`);
+    return gpus.includes(named) ? ok(named) : fail('unsupported', `device "${named}" is no GPU; expected one`);
   }
-  if (fitting.length === 1) return ok(fitting[0]!);
-  return fitting.length === 0
-    ? fail('unsupported', `run ${runId} has no design for a ${kind.toUpperCase()}, which is what ${backend} measures`)
-    : fail('bad-input', `run ${runId} has several devices; expected the one to measure for: ${fitting.join(', ')}`);
+  if (gpus.length === 1) return ok(gpus[0]!);
+  return gpus.length === 0
+    ? fail('unsupported', `run ${runId} has no design for a GPU, which is where designs are measured`)
+    : fail('bad-input', `run ${runId} has several devices; expected the one to measure for: ${gpus.join(', ')}`);
 }
 
 /** The designs that a request means, in the order in which they are measured. */

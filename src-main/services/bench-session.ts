@@ -21,6 +21,8 @@ export interface MeasuringSession {
   /** Saves the case that was under way, or would have been next, as one that cannot be measured. Its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
+    /** The device has said who it is. */
+    readonly answered: boolean;
     /** A case has been spoken of. */
     readonly begun: boolean;
     /** The program has said that it is done. */
@@ -166,7 +168,7 @@ export function openSession(
       collector = collectCases(left(), plan.repeats);
       return stored.ok ? ok(caseLabel(case_)) : stored;
     },
-    state: () => ({ begun, done, lost, saved: known.size, total }),
+    state: () => ({ answered, begun, done, lost, saved: known.size, total }),
     async finish(end) {
       const failure = typeof end === 'string' ? null : end;
       const record = await store.finishRun(run.id, {

@@ -1,4 +1,7 @@
-import type { BenchBackend, BenchCase, CaseOf } from '../../src-workers/domain/benchmark.ts';
+import { freemem } from 'node:os';
+import { cpuDevice } from '../../src-workers/bench/cpu/device.ts';
+import { contentionCases, standardBytes } from '../../src-workers/bench/cpu/plan.ts';
+import type { BenchBackend, BenchCase, CaseOf, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../src-workers/models/imbalance/published.ts';
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../src-workers/models/pipeline/hasan.ts';
@@ -6,11 +9,13 @@ import type { BenchSuite } from '../contract/measuring.ts';
 
 /** Benchmarks of the device itself: each repeats what a published model was held against, with its settings. */
 
-/** Lanes of the widest group that is asked for; a narrower device fails the cases that it cannot run. */
+/** Of a device that does not say: cases that it turns out to be too narrow for fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
-/** Elements of one launch of the binomial series; the paper does not give its own. */
+/** Terms that each thread of the binomial series sums: a launch then takes about as long as the paper's. */
 const SERIES_ELEMENTS = 2 ** 20;
+/** On a CPU that plays a GPU. */
+const SOFTWARE_SERIES_ELEMENTS = 2 ** 10;
 
 const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBackend[]>> = {
   'matrix-power': ['cuda', 'webgpu'],
@@ -20,28 +25,43 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
   contention: ['cpu'],
 };
 
-/** The cases of a suite, or why the backend has none. */
-export function suiteCases(suite: Exclude<BenchSuite, 'designs'>, backend: BenchBackend): Result<readonly BenchCase[]> {
+/**
+ * The cases of a suite, or why the backend has none.
+ * @param device where it is known beforehand: cases that it cannot run are left out
+ */
+export function suiteCases(
+  suite: Exclude<BenchSuite, 'designs'>,
+  backend: BenchBackend,
+  device: MeasuringDevice | null,
+): Result<readonly BenchCase[]> {
   if (!BACKENDS[suite].includes(backend))
     return fail('unsupported', `suite ${suite} runs on ${BACKENDS[suite].join(' or ')}; got a target of ${backend}`);
+  const width = device?.threadGroupWidth ?? WIDEST_GROUP;
   switch (suite) {
     case 'matrix-power':
-      return ok(matrixPower(backend));
+      return ok(matrixPower(backend, width));
     case 'divergent-loops':
-      return ok(divergentLoops());
+      return ok(divergentLoops(width));
     case 'launch-grid':
-      return ok(launchGrid());
+      return ok(launchGrid(device?.properties.software === 1 ? SOFTWARE_SERIES_ELEMENTS : SERIES_ELEMENTS));
     case 'probes':
-      return ok(probes());
+      return ok(probes(backend));
     case 'contention':
-      return fail('unsupported', `suite ${suite}: not in this version yet`);
+      return ok(contention());
   }
 }
 
+/** Langguth's suite on all cores of this machine, beyond its caches where the memory allows. */
+function contention(): readonly BenchCase[] {
+  const { multiprocessors, properties } = cpuDevice();
+  const totalBytes = standardBytes(Number(properties.lastLevelCacheBytes), freemem());
+  return contentionCases({ cores: multiprocessors ?? 1, totalBytes });
+}
+
 /** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026): fewer work groups than its 2¹⁸, which need 8 GB. */
-function matrixPower(backend: BenchBackend): readonly CaseOf<'matrix-power'>[] {
+function matrixPower(backend: BenchBackend, width: number): readonly CaseOf<'matrix-power'>[] {
   const workGroups = backend === 'cuda' ? 2 ** 14 : 2 ** 10;
-  return TABLE_I.flatMap(({ workload: lengths, n: unitsPerGroup }) =>
+  return TABLE_I.filter(({ n }) => n <= width).flatMap(({ workload: lengths, n: unitsPerGroup }) =>
     (['lockstep', 'independent'] as const).map((execution) => ({
       id: `${lengths.replaceAll(/[^A-Za-z0-9.]+/g, '-')}n${unitsPerGroup}-${execution}`,
       benchmark: 'matrix-power' as const,
@@ -51,9 +71,9 @@ function matrixPower(backend: BenchBackend): readonly CaseOf<'matrix-power'>[] {
 }
 
 /** Białas and Strzelecki 2015: every number of lanes that leave on their own. */
-function divergentLoops(): readonly CaseOf<'divergent-loops'>[] {
+function divergentLoops(width: number): readonly CaseOf<'divergent-loops'>[] {
   return (['single', 'double'] as const).flatMap((loops) =>
-    Array.from({ length: WIDEST_GROUP }, (_, divergentLanes) => ({
+    Array.from({ length: Math.min(width, WIDEST_GROUP) }, (_, divergentLanes) => ({
       id: `${loops}-${divergentLanes}`,
       benchmark: 'divergent-loops' as const,
       parameters: { loops, divergentLanes, iterations: DIVERGENT_ITERATIONS },
@@ -65,31 +85,31 @@ function divergentLoops(): readonly CaseOf<'divergent-loops'>[] {
 const PROBES = [
   'limits',
   'resident-blocks',
-  'state-buffers',
   'float-add',
   'float-multiply',
   'float-multiply-add',
-  'double-multiply-add',
   'integer-add',
   'integer-multiply-add',
   'special',
-  'schedulers',
   'cache-l1',
   'cache-l2',
   'bandwidth',
 ] as const;
+/** These need a clock that lanes can read, or numbers that WebGPU does not have. */
+const CUDA_PROBES = ['state-buffers', 'double-multiply-add', 'schedulers'] as const;
 
-function probes(): readonly CaseOf<'probe'>[] {
-  return PROBES.map((probe) => ({ id: probe, benchmark: 'probe' as const, parameters: { probe, arguments: {} } }));
+function probes(backend: BenchBackend): readonly CaseOf<'probe'>[] {
+  const names = backend === 'cuda' ? [...PROBES, ...CUDA_PROBES] : PROBES;
+  return names.map((probe) => ({ id: probe, benchmark: 'probe' as const, parameters: { probe, arguments: {} } }));
 }
 
 /** The launch shapes of Table 2 of Hasan 2014 (doi:10.1007/978-3-662-44917-2_65). */
-function launchGrid(): readonly CaseOf<'launch-grid'>[] {
+function launchGrid(elements: number): readonly CaseOf<'launch-grid'>[] {
   return HASAN_TABLE_2.flatMap(({ blocks }) =>
     HASAN_THREADS_PER_BLOCK.map((threads) => ({
       id: `${blocks}x${threads}`,
       benchmark: 'launch-grid' as const,
-      parameters: { blocks, threads, elements: SERIES_ELEMENTS },
+      parameters: { blocks, threads, elements },
     })),
   );
 }

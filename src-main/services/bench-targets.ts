@@ -170,6 +170,11 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
+/** The device of a target where asking is quick and tells which cases it can run. */
+export async function deviceOf({ programs }: Context, id: string): Promise<MeasuringDevice | null> {
+  return id === 'webgpu' ? (await webgpuTarget(programs)).device : null;
+}
+
 /** All targets, asked once and remembered until they are to be asked again. */
 export function openTargets({ programs, host }: Context): (again: boolean) => Promise<readonly MeasuringTarget[]> {
   let known: Promise<readonly MeasuringTarget[]> | null = null;

@@ -21,7 +21,7 @@ import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { runProgram } from './bench-runner.ts';
 import { openSession, type MeasuringSession } from './bench-session.ts';
 import { suiteCases } from './bench-suites.ts';
-import { PAGE_TARGET, prepareProgram, targetBackend } from './bench-targets.ts';
+import { deviceOf, PAGE_TARGET, prepareProgram, targetBackend } from './bench-targets.ts';
 import type { Context } from './context.ts';
 import { thisMachine } from './machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
@@ -78,14 +78,16 @@ async function planMeasurement(
   } as const;
   const asked = { target, backend: backend.value, suite, repeats, warmUps };
   if (suite !== 'designs') {
-    const cases = suiteCases(suite, backend.value);
+    const cases = suiteCases(suite, backend.value, await deviceOf(context, target));
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
+  if (backend.value === 'cpu')
+    return fail('unsupported', 'designs are measured on a GPU; on a CPU the suite contention is measured');
   if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
-  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  const deviceId = measuredDeviceId(view, input.deviceId);
   if (!deviceId.ok) return deviceId;
   const designs = chosenDesigns(view, deviceId.value, input);
   if (!designs.ok) return designs;
@@ -323,6 +325,7 @@ async function measureOnce(
     const { saved } = session.state();
     const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
     if (state.lost !== null) {
+      if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept}` });
       const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
       if (!gone.ok) return failed(gone.error);
       return failed({
@@ -406,10 +409,11 @@ function runOnPage(session: MeasuringSession): PageRun {
         return taken;
       }
     }
-    const { begun, done, lost } = session.state();
+    const { answered, begun, done, lost } = session.state();
     if (lost !== null) {
-      const at = begun ? await session.giveUp(`the device was lost: ${lost}`) : ok(null);
-      await end(at.ok ? { code: 'unsupported', message: `the device was lost: ${lost}` } : at.error);
+      const message = answered ? `the device was lost: ${lost}` : lost;
+      const at = begun ? await session.giveUp(message) : ok(null);
+      await end(at.ok ? { code: 'unsupported', message } : at.error);
     } else if (done) await end('complete');
     return ok(null);
   };

@@ -13,6 +13,7 @@ import {
   saveCalibration,
   studyWithProfile,
 } from './calibrations.ts';
+import { contentionFindings } from './contention-findings.ts';
 import { openTargets } from './bench-targets.ts';
 import type { Context, Handlers } from './context.ts';
 import { measuringDetail } from './measured.ts';
@@ -37,7 +38,6 @@ export function measuringHandlers(
   { openRun, measure, saveStudy }: MeasuringEngine,
 ): Handlers<MeasuringProcedure> {
   const targets = openTargets(context);
-  const absent = async (): Promise<Result<never>> => fail('unsupported', 'measuring: not in this version yet');
   const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
     const measured = await openMeasuredSweep(context, id, openRun);
     return measured.ok ? fitCalibration(context, measured.value) : measured;
@@ -72,7 +72,7 @@ export function measuringHandlers(
       const profile = profileId === undefined ? ok(null) : await getCalibration(context, profileId);
       return profile.ok ? compareMeasured(context, measured.value, profile.value) : profile;
     },
-    'bench.contention': absent,
+    'bench.contention': ({ id }) => contentionFindings(context, id),
     'calibration.fit': ({ id }) => fit(id),
     'calibration.save': async ({ id, name }) => {
       const profile = await fit(id);

@@ -304,6 +304,7 @@ export const SAMPLE_CONTENTION: ContentionFindings = {
   singleCoreGbS: 21.4,
   fullGbS: 124.1,
   kneeCores: 6,
+  device: null,
   workloads: (['triangular', 'amdahl'] as const).flatMap((workload) =>
     [2, 4, 8, 16].map((cores) => ({
       workload,

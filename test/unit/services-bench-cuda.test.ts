@@ -98,7 +98,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
 it('has suites that the CUDA program can run', async () => {
   for (const suite of BENCH_SUITES) {
     if (suite === 'designs' || suite === 'contention') continue;
-    const cases = unwrap(suiteCases(suite, 'cuda'));
+    const cases = unwrap(suiteCases(suite, 'cuda', null));
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
     const plan: BenchPlan = {
       format: 'lockstep-bench',
