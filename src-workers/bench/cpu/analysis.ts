@@ -142,6 +142,8 @@ export interface ContentionAnalysis {
   readonly fullGbS: number;
   readonly kneeCores: number;
   readonly workloads: readonly ComparedContention[];
+  /** Cases whose threads had to wait for a core: their times are those of a busy machine, not of its memory. */
+  readonly warnings: readonly string[];
 }
 
 /** As `contentionFromStream` and `compareContention`, in columns; K is ⌈ρ/β⌉. */
@@ -158,7 +160,19 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
     fullGbS: memory.fullBandwidthGbS,
     kneeCores: found.value.saturatingCores,
     workloads: compareContention(found.value, cases),
+    warnings: cases.flatMap((each) => disturbance(each) ?? []),
   });
+}
+
+/** A thread that is alone on its core is there all the time, but for interrupts and the start of a launch. */
+const UNDISTURBED_FRACTION = 0.95;
+
+function disturbance({ case: each, values }: MeasuredContentionCase): string | null {
+  const onCore = values.threadOnCoreFraction;
+  if (!Array.isArray(onCore) || onCore.length === 0) return null;
+  const fraction = median(Float64Array.from(onCore as readonly number[]));
+  if (fraction >= UNDISTURBED_FRACTION) return null;
+  return `${each.id}: its threads were on a core for ${(100 * fraction).toFixed(0)} % of the time; other programs had the rest.`;
 }
 
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
