@@ -280,6 +280,18 @@ export interface LandscapeGrid {
   readonly tieFraction: number;
 }
 
+/** Small maps, one for each value of an axis, in the order of its values. */
+export interface LandscapeFacets {
+  readonly columns: number;
+  readonly rows: number;
+  readonly facets: readonly {
+    /** Row-major (y, x): the best time of the cells a pixel covers, ms; NaN where none is valid. */
+    readonly timeMs: Float64Array;
+    readonly best: number;
+    readonly bestDesign: number;
+  }[];
+}
+
 export interface ParallelSample {
   readonly axes: readonly {
     readonly id: string;

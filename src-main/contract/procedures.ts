@@ -9,6 +9,7 @@ import {
   type DoctorCheck,
   type ExportDocument,
   type Histogram,
+  type LandscapeFacets,
   type LandscapeGrid,
   type ParallelSample,
   type PlayedLaunch,
@@ -286,6 +287,18 @@ export const procedures = {
       hold: v.optional(v.record(shortText, index), {}),
     }),
   ).returns<LandscapeGrid>(),
+  /** The same for every value of a third axis, each drawn with no more pixels than told. */
+  'landscape.facets': procedure(
+    v.strictObject({
+      runId: id,
+      x: shortText,
+      y: shortText,
+      facet: shortText,
+      hold: v.optional(v.record(shortText, index), {}),
+      columns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 184),
+      rows: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 124),
+    }),
+  ).returns<LandscapeFacets>(),
   'landscape.parallel': procedure(
     v.strictObject({
       runId: id,

@@ -34,6 +34,7 @@ import { openPool } from './pool.ts';
 import {
   designSlices,
   landscapeAxes,
+  landscapeFacets,
   landscapeGrid,
   parallelSample,
   plainDesign,
@@ -492,6 +493,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       return imported;
     },
     'landscape.grid': (input) => onRun(input.runId, (view) => landscapeGrid(view, input)),
+    'landscape.facets': (input) => onRun(input.runId, (view) => landscapeFacets(view, input)),
     'landscape.parallel': (input) => onRun(input.runId, (view) => parallelSample(view, input)),
     'landscape.axes': ({ runId }) => onRun(runId, (view) => ok(landscapeAxes(view))),
     'compare.devices': ({ runId, designIndex }) => onRun(runId, (view) => compareDevices(view, designIndex)),

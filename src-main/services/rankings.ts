@@ -2,7 +2,7 @@ import { AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
-import type { Histogram, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
+import type { Histogram, LandscapeFacets, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
@@ -243,29 +243,39 @@ export function landscapeAxes(view: RunView): readonly {
   });
 }
 
-/** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
-export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
-  const { ranking } = view;
-  const { counts, strides, columns, waves } = ranking;
+/** Where the cells of a map are: its first design, the strides of its axes, and what is minimised over. */
+interface MapFrame {
+  readonly x: number;
+  readonly y: number;
+  readonly base: number;
+  /** Offsets of every combination of the free axes, relative to a cell's first design. */
+  readonly offsets: Float64Array;
+}
+
+function mapFrame(
+  { ranking: { counts, strides } }: RunView,
+  xName: string,
+  yName: string,
+  hold: Readonly<Record<string, number>>,
+): Result<MapFrame> {
   const find = (name: string): number => AXIS_ORDER.findIndex((axis) => axis === name);
-  const x = find(input.x);
-  const y = find(input.y);
+  const x = find(xName);
+  const y = find(yName);
   if (x < 0 || y < 0 || x === y)
     return fail(
       'bad-input',
-      `axes: got "${input.x}" and "${input.y}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
+      `axes: got "${xName}" and "${yName}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
     );
   const free: number[] = [];
   let base = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
     if (axis === x || axis === y) continue;
-    const held = input.hold[AXIS_ORDER[axis]!];
+    const held = hold[AXIS_ORDER[axis]!];
     if (held === undefined) free.push(axis);
     else if (held >= counts[axis]!)
       return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
     else base += held * strides[axis]!;
   }
-  // Offsets of every combination of the free axes, relative to a cell's first design.
   let offsets = Float64Array.of(0);
   for (const axis of free) {
     const next = new Float64Array(offsets.length * counts[axis]!);
@@ -273,34 +283,49 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
       for (let p = 0; p < counts[axis]!; p += 1) next[i * counts[axis]! + p] = offsets[i]! + p * strides[axis]!;
     offsets = next;
   }
+  return ok({ x, y, base, offsets });
+}
+
+/** The best design of a cell: the first of the fastest, or where none is valid the first of all. */
+function bestOfCell(timeMs: Float64Array, first: number, offsets: Float64Array): number {
+  let best = Infinity;
+  let design = first + offsets[0]!;
+  for (let at = 0; at < offsets.length; at += 1) {
+    const time = timeMs[first + offsets[at]!]!;
+    if (time < best) {
+      best = time;
+      design = first + offsets[at]!;
+    }
+  }
+  return design;
+}
+
+/** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
+export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
+  const { counts, strides, columns, waves } = view.ranking;
+  const frame = mapFrame(view, input.x, input.y, input.hold);
+  if (!frame.ok) return frame;
+  const { x, y, base, offsets } = frame.value;
   const nx = counts[x]!;
   const ny = counts[y]!;
   const timeMs = new Float64Array(nx * ny);
   const designIndex = new Float64Array(nx * ny);
   const invalidReason = new Uint8Array(nx * ny);
   const cellWaves = new Float64Array(nx * ny);
-  let best = Infinity;
+  let best = NaN;
   let bestDesign = -1;
   for (let j = 0; j < ny; j += 1) {
     for (let i = 0; i < nx; i += 1) {
-      const first = base + i * strides[x]! + j * strides[y]!;
-      let cellBest = Infinity;
-      let cellDesign = first + offsets[0]!;
-      for (const offset of offsets) {
-        const time = columns.timeMs[first + offset]!;
-        if (time < cellBest) {
-          cellBest = time;
-          cellDesign = first + offset;
-        }
-      }
       const at = j * nx + i;
-      timeMs[at] = cellBest === Infinity ? NaN : cellBest;
-      designIndex[at] = cellDesign;
-      invalidReason[at] = columns.invalidReason[cellDesign]!;
-      cellWaves[at] = waves[cellDesign]!;
-      if (cellBest < best) {
-        best = cellBest;
-        bestDesign = cellDesign;
+      const design = bestOfCell(columns.timeMs, base + i * strides[x]! + j * strides[y]!, offsets);
+      const time = columns.timeMs[design]!;
+      timeMs[at] = time;
+      designIndex[at] = design;
+      invalidReason[at] = columns.invalidReason[design]!;
+      cellWaves[at] = waves[design]!;
+      if (bestDesign < 0 ? !Number.isNaN(time) : time < best) {
+        best = time;
+        bestDesign = design;
       }
     }
   }
@@ -313,10 +338,49 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
     designIndex,
     invalidReason,
     waves: cellWaves,
-    best: best === Infinity ? NaN : best,
+    best,
     bestDesign,
     tieFraction: TIE_FRACTION,
   });
+}
+
+/** One small map for each value of an axis: see the contract's `landscape.facets`. */
+export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
+  const { counts, strides, columns } = view.ranking;
+  const facet = AXIS_ORDER.findIndex((axis) => axis === input.facet);
+  if (facet < 0 || input.facet === input.x || input.facet === input.y)
+    return fail(
+      'bad-input',
+      `facet: got "${input.facet}", expected one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}`,
+    );
+  const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 });
+  if (!frame.ok) return frame;
+  const { x, y, base, offsets } = frame.value;
+  // Every pixel covers as many cells as any other, but for the last ones.
+  const across = Math.ceil(counts[x]! / input.columns);
+  const up = Math.ceil(counts[y]! / input.rows);
+  const nx = Math.ceil(counts[x]! / across);
+  const ny = Math.ceil(counts[y]! / up);
+  const facets = Array.from({ length: counts[facet]! }, (_, position) => {
+    const timeMs = new Float64Array(nx * ny).fill(NaN);
+    let best = NaN;
+    let bestDesign = -1;
+    for (let j = 0; j < counts[y]!; j += 1)
+      for (let i = 0; i < counts[x]!; i += 1) {
+        const first = base + position * strides[facet]! + i * strides[x]! + j * strides[y]!;
+        const design = bestOfCell(columns.timeMs, first, offsets);
+        const time = columns.timeMs[design]!;
+        if (Number.isNaN(time)) continue;
+        const at = Math.floor(j / up) * nx + Math.floor(i / across);
+        if (!(timeMs[at]! <= time)) timeMs[at] = time;
+        if (bestDesign < 0 || time < best) {
+          best = time;
+          bestDesign = design;
+        }
+      }
+    return { timeMs, best, bestDesign };
+  });
+  return ok({ columns: nx, rows: ny, facets });
 }
 
 /** A deterministic sample of valid designs over the axes and a few results: the best, then evenly spaced by rank. */

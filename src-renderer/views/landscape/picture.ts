@@ -1,14 +1,11 @@
-import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 import type { Ramp } from './colour.ts';
 
-/** The cells of a grid as a picture of one pixel per cell, first row at the bottom; invalid cells are transparent. */
+/** Times as a picture of one pixel each, first row at the bottom; where there is none it is transparent. */
 export function gridPicture(
-  { timeMs, xValues, yValues }: LandscapeGrid,
+  { timeMs, columns: nx, rows: ny }: { readonly timeMs: Float64Array; readonly columns: number; readonly rows: number },
   step: (timeMs: number) => number,
   { packed }: Ramp,
 ): string {
-  const nx = xValues.length;
-  const ny = yValues.length;
   const canvas = document.createElement('canvas');
   canvas.width = nx;
   canvas.height = ny;
