@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
 import { main } from '../../src-main/cli/main.ts';
@@ -75,7 +78,8 @@ function json<T>({ status, out, err }: Outcome): T {
 }
 
 beforeAll(async () => {
-  writeFileSync(study, JSON.stringify(smallStudy()));
+  const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
+  writeFileSync(study, JSON.stringify(smallStudy({ axes })));
   expect((await run('sweep', study)).status).toBe(0);
 }, 60_000);
 
@@ -97,9 +101,9 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
     }[];
     failed: number;
     warnings: string[];
-  }>(await bench('1', { ...where, random: 30, repeats: 7 }));
+  }>(await bench('1', { ...where, random: 20, repeats: 7 }));
   expect(measured).toMatchObject({ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0 }); // prettier-ignore
-  expect(measured.cases).toHaveLength(30);
+  expect(measured.cases).toHaveLength(20);
   for (const one of measured.cases) {
     expect(one.timesMs).toHaveLength(7);
     expect(one.medianMs / one.predictedMs).toBeCloseTo(3.012, 6);
@@ -110,10 +114,10 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
   const compared = json<{ designs: object[]; spearman: number; basis: string }>(
     await bench('2', { compare: true, json: true }),
   );
-  expect(compared.designs).toHaveLength(30);
+  expect(compared.designs).toHaveLength(20);
   expect(compared.basis).toBe('prediction');
   const text = await bench('2', { compare: true });
-  expect(text.out).toMatch(/30 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
+  expect(text.out).toMatch(/20 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
   expect(text.out).toMatch(/Best of the model's first 1: /);
 
@@ -134,7 +138,7 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
   expect(plain.out).not.toMatch(/Kept/);
   const other = json<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
   expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
-}, 120_000);
+}, 240_000);
 
 it('says what failed, and shows such a run like any other', async () => {
   const id = String(
@@ -163,10 +167,10 @@ it('says what failed, and shows such a run like any other', async () => {
     }),
   );
   expect(resumed.out).toBe('done');
-  const all = await bench('1', { target: 'webgpu', device: DEVICE, design: [600] });
+  const all = await bench('1', { target: 'webgpu', device: DEVICE, design: [40] });
   expect(all.status).toBe(0);
-  fake({ failing: ['design-600'] });
-  const none = await bench('1', { target: 'webgpu', device: DEVICE, design: [600] });
+  fake({ failing: ['design-40'] });
+  const none = await bench('1', { target: 'webgpu', device: DEVICE, design: [40] });
   expect(none.status).toBe(1);
   expect(none.out).toMatch(/1 failed/);
 }, 60_000);
@@ -195,6 +199,50 @@ it('refuses what makes no sense in one line', async () => {
     expect(outcome.err.trimEnd()).not.toMatch(/\n/);
   }
 }, 60_000);
+
+it('stops at Ctrl-C, keeps what is measured, leaves no process, and goes on', async () => {
+  const own = join(folder, 'stopped.db');
+  const env = {
+    ...process.env,
+    NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+  };
+  const lockstep = (...args: readonly string[]) =>
+    spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
+    let [out, err] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    const [status] = (await once(child, 'close')) as [number];
+    return { status, out, err };
+  };
+  const file = join(folder, 'slow.json');
+  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
+  const workload = { lengths: 'geometric(0.05)', units: 4000 };
+  writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
+  expect((await finished(lockstep('sweep', file))).status).toBe(0);
+
+  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
+  const reader = new Database(own, { readonly: true });
+  const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
+  while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
+  measuring.kill('SIGINT');
+  const stopped = await finished(measuring);
+  expect(stopped).toMatchObject({ status: 1, out: '' });
+  expect(stopped.err).toMatch(
+    /run 2 stopped after \d of 8 cases; what was measured is saved, and lockstep runs resume 2 goes on/,
+  );
+  const kept = saved.get()!.n;
+  expect(kept).toBeGreaterThanOrEqual(1);
+  expect(kept).toBeLessThan(8);
+  reader.close();
+
+  const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
+  expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
+}, 240_000);
 
 it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {
   const into = join(folder, 'bundle');

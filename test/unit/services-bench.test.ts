@@ -282,10 +282,11 @@ describe('predictions beside measurements', () => {
 
   it('calibrate the model, whose profile is kept, compared and handed to a study', async () => {
     const engine = await engineOn(temporaryFile());
-    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy() });
+    const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
+    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy({ axes }) });
     const runId = (await ended(engine, 'runs.start', { studyId })).id;
     fake({ factor: 3, name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
-    const run = await measure(engine, runId, { choose: 'random', count: 40 });
+    const run = await measure(engine, runId, { choose: 'random', count: 24 });
     const fitted = await call<CalibrationProfile>(engine, 'calibration.fit', { id: run.id });
     expect(fitted).toMatchObject({ deviceId: DEVICE, fingerprint: 'real', backend: 'webgpu', sourceRunIds: [run.id] });
     expect(fitted.before.medianError).toBeGreaterThan(0.5);
@@ -318,7 +319,7 @@ describe('predictions beside measurements', () => {
     expect(without.study.pipeline).toEqual({});
     await call(engine, 'calibration.delete', { id: saved.id });
     expect(await failure(engine, 'calibration.delete', { id: saved.id })).toMatch(/no calibration/);
-  }, 120_000);
+  }, 240_000);
 });
 
 describe('a measurement that is stopped', () => {
