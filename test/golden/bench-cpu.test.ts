@@ -4,60 +4,59 @@ import { contentionAnalysis } from '../../src-workers/bench/cpu/analysis.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 
-const FILE = 'cpu-xeon-2-cores-busy.jsonl';
-
-/** Of a busy machine, see the README beside the file: the figures hold the analysis, they describe no processor. */
-const BANDWIDTHS_GBS = [5.052, 3.762];
-const ERRORS_PERCENT = {
-  'triangular-2': {
-    'no-imbalance': -81.8,
-    'no-contention': -86.4,
-    'full-contention': -72.8,
-    'two-phase-tabulated': -81.8,
-    'two-phase': -81.8,
-    staircase: -78.7,
+/** Figures are rounded: bandwidths to three decimals, errors in percent to one. */
+const FILES = [
+  {
+    file: 'cpu-xeon-2-cores.jsonl',
+    bandwidthsGbS: [15.396, 29.611],
+    saturatingCores: 2,
+    warnings: [],
+    // One stream of reads per core reaches 10 GB/s there, the three of the triad 15.4: no model knows of that, so all of them
+    // are a third off on the triangle.
+    errorsPercent: {
+      'triangular-2': [-55.1, -35.2, -32.6, -34.3, -34.3, -34.3],
+      'imbalanced-stream-2': [-29.7, 1.4, 5.4, 2.7, 2.7, 2.7],
+    },
   },
-  'imbalanced-stream-2': {
-    'no-imbalance': -14.7,
-    'no-contention': -36.1,
-    'full-contention': 27.9,
-    'two-phase-tabulated': -14.7,
-    'two-phase': -14.7,
-    staircase: -0.1,
+  {
+    // Of a busy machine: these figures hold the analysis, they describe no processor.
+    file: 'cpu-xeon-2-cores-busy.jsonl',
+    bandwidthsGbS: [5.052, 3.762],
+    saturatingCores: 1,
+    warnings: ['stream-1', 'stream-2', 'triangular-2', 'imbalanced-stream-2'],
+    errorsPercent: {
+      'triangular-2': [-81.8, -86.4, -72.8, -81.8, -81.8, -78.7],
+      'imbalanced-stream-2': [-14.7, -36.1, 27.9, -14.7, -14.7, -0.1],
+    },
   },
-};
+];
+/** In the order of the errors above. */
+const MODELS = ['no-imbalance', 'no-contention', 'full-contention', 'two-phase-tabulated', 'two-phase', 'staircase'];
 
-async function measured() {
-  const bytes = readFileSync(new URL(`../data/measured/${FILE}`, import.meta.url));
-  return unwrap(await parseBenchResults(bytes, FILE));
+async function measured(file: string) {
+  const bytes = readFileSync(new URL(`../data/measured/${file}`, import.meta.url));
+  return unwrap(await parseBenchResults(bytes, file));
 }
 
-test('a file that the program wrote is read without a warning, and every result in it is correct', async () => {
-  const { device, cases, warnings, done } = await measured();
+test.each(FILES)('$file, as the program wrote it, is read without a warning and correct', async ({ file }) => {
+  const { device, cases, warnings, done } = await measured(file);
   expect([device?.backend, device?.multiprocessors, warnings, done]).toEqual(['cpu', 2, [], true]);
   expect(cases.map((each) => [each.case.id, each.correct, each.timesMs.length, each.warmUpMs.length])).toEqual(
     ['stream-1', 'stream-2', 'triangular-2', 'imbalanced-stream-2'].map((id) => [id, true, 9, 1]),
   );
 });
 
-test('its β, ρ, K and the errors of the models', async () => {
-  const found = unwrap(contentionAnalysis((await measured()).cases));
-  // The figures above are rounded to three and one decimals.
-  found.bandwidthGbS.forEach((value, i) => expect(Math.abs(value - BANDWIDTHS_GBS[i])).toBeLessThanOrEqual(0.0005));
-  expect([found.singleCoreGbS, found.fullGbS, found.kneeCores]).toEqual([
-    found.bandwidthGbS[0],
-    found.bandwidthGbS[0],
-    1,
-  ]);
-  const errors = found.workloads.map(({ id, models }) => [
-    id,
-    Object.fromEntries(models.map(({ model, error }) => [model, Math.round(error * 1000) / 10])),
-  ]);
-  expect(Object.fromEntries(errors)).toEqual(ERRORS_PERCENT);
-});
-
-test('it is told that the machine was busy', async () => {
-  const { warnings } = unwrap(contentionAnalysis((await measured()).cases));
-  expect(warnings).toHaveLength(4);
-  expect(warnings[0]).toBe('stream-1: its threads were on a core for 32 % of the time; other programs had the rest.');
+test.each(FILES)('β, ρ, K, the errors of the models and the warnings of $file', async (expected) => {
+  const found = unwrap(contentionAnalysis((await measured(expected.file)).cases));
+  const rounded = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals;
+  expect(found.bandwidthGbS.map((value) => rounded(value, 3))).toEqual(expected.bandwidthsGbS);
+  expect(found.singleCoreGbS).toBe(found.bandwidthGbS[0]);
+  expect(found.fullGbS).toBe(Math.max(...found.bandwidthGbS));
+  expect(found.kneeCores).toBe(expected.saturatingCores);
+  const errors = found.workloads.map(({ id, models }) => {
+    expect(models.map(({ model }) => model)).toEqual(MODELS);
+    return [id, models.map(({ error }) => rounded(100 * error, 1))];
+  });
+  expect(Object.fromEntries(errors)).toEqual(expected.errorsPercent);
+  expect(found.warnings.map((warning) => warning.split(':')[0])).toEqual(expected.warnings);
 });
