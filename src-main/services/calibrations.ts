@@ -81,7 +81,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
     return fail('unsupported', `run ${run.id} was measured by another program, whose kernel is not the study's`);
   const divergence = await divergenceOf(context, measuring.fingerprint);
   if (!divergence.ok) return divergence;
-  return context.pool.run('calibrate', {
+  const fitted = await context.pool.run('calibrate', {
     plan: view.predictor.plan,
     deviceAt,
     measured: comparableDesigns(measured),
@@ -94,6 +94,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
     },
     seed: run.seed ?? 0,
   });
+  return fitted.ok ? fitted : fail(fitted.error.code, `run ${run.id}: ${fitted.error.message}`);
 }
 
 /** What the newest run of divergent loops on the same device says, if there is one. */

@@ -148,7 +148,7 @@ export async function doctorChecks(databaseFile: string, programs: MeasuringProg
       'No NVIDIA device answers nvidia-smi. Predictions need none; lockstep bench --bundle packs a measurement for a machine that has one.',
     ),
     webgpu.available
-      ? check('webgpu', 'WebGPU', `${webgpu.label}${webgpu.device?.driver ? ` (${webgpu.device.driver})` : ''}`, '')
+      ? check('webgpu', 'WebGPU', webgpu.label, '')
       : { id: 'webgpu', label: 'WebGPU', state: 'absent', found: `not found (${webgpu.label})`, advice: webgpu.advice },
   ];
 }
