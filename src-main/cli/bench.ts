@@ -292,6 +292,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
   terminal.out(
     `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.\n`,
   );
+  for (const warning of found.warnings) terminal.out(`${warning}\n`);
   if (found.workloads.length === 0) return;
   printTable(
     terminal,

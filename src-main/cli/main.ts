@@ -273,7 +273,8 @@ With --json:
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
-               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device, workloads}
+               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
+               workloads, warnings}
   --bundle     {path, cases, files, bytes}
 Ctrl-C stops and keeps every case that is done; lockstep runs resume goes on with the others.`,
     )

@@ -181,6 +181,8 @@ export interface ContentionFindings {
     /** `error`: predicted over measured time, less 1. */
     readonly models: readonly { readonly model: string; readonly timeMs: number; readonly error: number }[];
   }[];
+  /** Cases that other programs disturbed. */
+  readonly warnings: readonly string[];
 }
 
 export interface SavedProfile {

@@ -305,6 +305,7 @@ export const SAMPLE_CONTENTION: ContentionFindings = {
   fullGbS: 124.1,
   kneeCores: 6,
   device: null,
+  warnings: [],
   workloads: (['triangular', 'amdahl'] as const).flatMap((workload) =>
     [2, 4, 8, 16].map((cores) => ({
       workload,
