@@ -94,6 +94,7 @@ describe('divergent loops', () => {
         const { divergentBranches, spills } = runLoops(loops, n);
         return 500 + 32 * divergentBranches + 84 * spills;
       }),
+      true,
     );
     expect(unit).toBe('cycles');
     expect(fit!.cyclesPerDivergentBranch).toBeCloseTo(32, 6);
@@ -104,7 +105,8 @@ describe('divergent loops', () => {
 
   it('speaks of nanoseconds where the device counts no cycles', () => {
     const timed = cases(() => 0).map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
-    const { unit, curves } = loopFindings(timed);
+    const { unit, curves, fit } = loopFindings(timed, false);
+    expect(fit).toBeNull();
     expect(unit).toBe('ns');
     expect(curves[0]!.points[0]![1] / 1e4).toBeCloseTo(1, 1);
   });

@@ -16,6 +16,7 @@ import {
 import { abilityOf, placesOf, restriction, runnableDesigns } from '../../src-renderer/views/measure/runnable.ts';
 import {
   fineTicks,
+  framesOf,
   labelled,
   lineInFrame,
   nearestPoint,
@@ -24,6 +25,7 @@ import {
 import {
   chosenTarget,
   durationText,
+  fittingSuite,
   isSameDevice,
   listTargets,
   measuringInput,
@@ -170,6 +172,23 @@ describe('scatter', () => {
     );
   });
 
+  it('shares a frame between two predictions only where that shows something', () => {
+    const detail = sampleDetail();
+    const points = (factor: number) =>
+      measuredPoints(
+        detail,
+        sampleComparison(detail, () => factor),
+      );
+    const near = framesOf(points(1), points(1.4));
+    expect(near.after).toBe(near.before);
+    const far = framesOf(points(1), points(500));
+    expect(far.after).not.toBe(far.before);
+    const span = ({ xLowMs, xHighMs }: { xLowMs: number; xHighMs: number }) => xHighMs / xLowMs;
+    // The same span, each by exponentials of its own centre.
+    expect(Math.abs(span(far.before!) / span(far.after!) - 1)).toBeLessThan(1e-12);
+    expect(framesOf(points(1), null).after).toBeUndefined();
+  });
+
   it('labels no two points on top of each other', () => {
     expect(labelled([{ x: 0, y: 0 }, { x: 5, y: 5 }, { x: 5, y: 30 }], 12)).toEqual([true, false, true]);
   }); // prettier-ignore
@@ -294,7 +313,9 @@ describe('set-up', () => {
 
   it('refuses what cannot be measured, and says why', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU])).toBeNull();
-    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/predicts no CPU/);
+    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/cannot be measured with the CPU/);
+    expect(fittingSuite('designs', 'cpu')).toBe('contention');
+    expect(fittingSuite('probes', 'cuda')).toBe('probes');
     expect(refusal(SETUP, webgpu, 3, [CPU])).toMatch(/predicts no GPU/);
     expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/not available: No CUDA device/);
     expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU])).toMatch(/cannot be measured with WebGPU/);

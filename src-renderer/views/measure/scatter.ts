@@ -1,5 +1,5 @@
 import { logTicks } from '../compare/scales.ts';
-import type { MeasuredPoint } from './points.ts';
+import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
 /** The ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so that slope 1 is slope 1. */
 export interface ScatterFrame {
@@ -16,8 +16,14 @@ const MARGIN = 0.07;
 /** A frame never spans less than this ratio, or noise would fill it. */
 const LEAST_RATIO = 1.06;
 
-/** Null where there is nothing to draw. */
-export function scatterFrame(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[]): ScatterFrame | null {
+/**
+ * Null where there is nothing to draw.
+ * @param leastRatio the frame spans at least this, before its margins
+ */
+export function scatterFrame(
+  points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
+  leastRatio = LEAST_RATIO,
+): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
   // Medians alone: one interval from a disturbed series would press all points together. Bars end at the frame.
@@ -27,7 +33,7 @@ export function scatterFrame(points: readonly Pick<MeasuredPoint, 'predictedMs' 
     yLow = Math.min(yLow, medianMs);
     yHigh = Math.max(yHigh, medianMs);
   }
-  const span = Math.max(Math.log(LEAST_RATIO), Math.log(xHigh / xLow), Math.log(yHigh / yLow)) * (1 + 2 * MARGIN);
+  const span = Math.max(Math.log(leastRatio), Math.log(xHigh / xLow), Math.log(yHigh / yLow)) * (1 + 2 * MARGIN);
   const around = (low: number, high: number) => {
     const centre = (Math.log(low) + Math.log(high)) / 2;
     return [Math.exp(centre - span / 2), Math.exp(centre + span / 2)] as const;
@@ -42,6 +48,36 @@ export function scatterFrame(points: readonly Pick<MeasuredPoint, 'predictedMs' 
     xTicksMs: fineTicks(xLowMs, xHighMs),
     yTicksMs: fineTicks(yLowMs, yHighMs),
   };
+}
+
+/** Predictions farther apart than this factor, e.g. of a GPU and of a software device, share no frame. */
+const SHARED_SCALE = 4;
+
+/**
+ * Frames of the same designs predicted in two ways: one for both, so that the gain is a distance that can be seen; or where
+ * they lie too far apart, each its own, over the same ratio, so that the spread about the line compares.
+ */
+export function framesOf(
+  before: MeasuredPoints,
+  after: MeasuredPoints | null,
+): { readonly before: ScatterFrame | undefined; readonly after: ScatterFrame | undefined } {
+  if (after === null) return { before: scatterFrame(before.points) ?? undefined, after: undefined };
+  if (Math.abs(Math.log(before.scale / after.scale)) < Math.log(SHARED_SCALE)) {
+    const shared = scatterFrame([...before.points, ...after.points]) ?? undefined;
+    return { before: shared, after: shared };
+  }
+  const ratio = Math.max(...[before, after].map(({ points }) => spanRatio(points)));
+  return {
+    before: scatterFrame(before.points, ratio) ?? undefined,
+    after: scatterFrame(after.points, ratio) ?? undefined,
+  };
+}
+
+function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[]): number {
+  const ratio = (values: readonly number[]) => Math.max(...values) / Math.min(...values);
+  return points.length === 0
+    ? LEAST_RATIO
+    : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
 /** Ticks of a logarithmic axis; of a short one, evenly spaced round numbers, where powers and halves would be too few. */

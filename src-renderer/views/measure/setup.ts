@@ -1,5 +1,10 @@
 import type { RunSummary } from '../../../src-main/contract/api.ts';
-import type { BenchSuite, MeasuringDetail, MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import {
+  BENCH_SUITES,
+  type BenchSuite,
+  type MeasuringDetail,
+  type MeasuringTarget,
+} from '../../../src-main/contract/measuring.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import { NBSP, counted, duration } from '../../format/numbers.ts';
@@ -26,7 +31,7 @@ export const SUITES: Readonly<
     label: 'Designs of this run',
     what: 'Runs designs of the sweep on the workload itself and holds the times against their predictions.',
     action: 'Measure the designs',
-    backends: ['cuda', 'webgpu', 'cpu'],
+    backends: ['cuda', 'webgpu'],
   },
   'matrix-power': {
     label: 'Matrix power',
@@ -120,10 +125,8 @@ export function refusal(
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
   if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
-  if (setup.suite === 'designs' && fittingDevices(devices, target).length === 0)
-    return target.backend === 'cpu'
-      ? 'This run predicts no CPU: add one to the devices of the study, or measure with a GPU.'
-      : 'This run predicts no GPU: add one to the devices of the study, or measure on the CPU.';
+  if (setup.suite === 'designs' && measurableDevices(devices).length === 0)
+    return 'This run predicts no GPU, and designs are measured on GPUs: add one to the devices of the study.';
   if (plannedDesigns(setup) === 0) return 'No design is selected: select one in Ranking and press M.';
   return null;
 }
@@ -135,13 +138,16 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Designs of a CPU are partitions over cores, which only a CPU can run; those of GPUs only a GPU. */
-export function fittingDevices(
-  devices: readonly SweepDevice[],
-  target: MeasuringTarget | null,
-): readonly SweepDevice[] {
-  if (target === null) return devices;
-  return devices.filter(({ kind }) => kind === (target.backend === 'cpu' ? 'cpu' : 'gpu'));
+/** Designs of a CPU are partitions over cores, which no kernel here runs. */
+export function measurableDevices(devices: readonly SweepDevice[]): readonly SweepDevice[] {
+  return devices.filter(({ kind }) => kind === 'gpu');
+}
+
+/** The suite asked for where the backend has it, else the first that it has. */
+export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSuite {
+  return SUITES[suite].backends.includes(backend)
+    ? suite
+    : (BENCH_SUITES.find((each) => SUITES[each].backends.includes(backend)) ?? suite);
 }
 
 export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = { cuda: 'CUDA', webgpu: 'WebGPU', cpu: 'the CPU' };

@@ -122,15 +122,16 @@ export interface LoopFindings {
   readonly unit: 'cycles' | 'ns';
 }
 
-export function loopFindings(cases: readonly MeasuredCase[]): LoopFindings {
+/** @param complete while times arrive nothing is fitted: the emulated stack takes longer than the eye waits */
+export function loopFindings(cases: readonly MeasuredCase[], complete: boolean): LoopFindings {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';
   const runs = own.flatMap(({ each, parameters }) => {
     const cycles = unit === 'cycles' ? valueOf(each, 'cycles') : each.measured && each.measured.medianMs * 1e6;
     return cycles === null ? [] : [{ loops: parameters.loops, divergentLanes: parameters.divergentLanes, cycles }];
   });
-  const fitted = fitDivergence(runs.filter(({ divergentLanes }) => divergentLanes < 32));
-  const fit = fitted.ok ? fitted.value : null;
+  const fitted = complete ? fitDivergence(runs.filter(({ divergentLanes }) => divergentLanes < 32)) : null;
+  const fit = fitted?.ok ? fitted.value : null;
   const curves = (['single', 'double'] as const).flatMap((loops): LoopCurve[] => {
     const points = runs
       .filter((run) => run.loops === loops)
