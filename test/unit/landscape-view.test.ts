@@ -4,7 +4,7 @@ import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.
 import { isLabelled, labelStride, linearTicks, niceBounds } from '../../src-renderer/components/slice-scale.ts';
 import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
 import { hasStarvedRegion, marginals, oneWaveBoundary, tiedCells } from '../../src-renderer/views/landscape/grid.ts';
-import { parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
+import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { projector, surfaceFacets } from '../../src-renderer/views/landscape/surface.ts';
@@ -189,6 +189,30 @@ describe('parallel coordinates', () => {
     expect(cap!.brushed({ registerCap: [null] })).toEqual({ low: 1, high: 1 });
     expect(block!.narrow(0, 1)).toBeNull();
     expect(time!.brushed({})).toBeNull();
+  });
+
+  it('narrow value by value when an end is moved, never past the other end, and let go at both ends', () => {
+    const up = movedEnd(block!, null, 'low', 1)!;
+    expect(block!.narrow(up.low, up.high)).toEqual({ blockThreads: { from: 64, to: 128 } });
+    expect(block!.text(up.low)).toBe('64');
+    expect(movedEnd(block!, up, 'low', -1)).toBeNull();
+    expect(movedEnd(block!, up, 'high', -9)).toEqual({ low: up.low, high: up.low });
+    expect(cap!.text(movedEnd(cap!, null, 'low', 2)!.low)).toBe('none');
+    const ends = ['low', 'high'] as const;
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...ends), fc.integer({ min: -60, max: 60 })), { maxLength: 12 }),
+        fc.constantFrom(cap!, block!, time!),
+        (moves, axis) => {
+          let filter = {};
+          for (const [end, by] of moves) {
+            const span = movedEnd(axis, axis.brushed(filter), end, by);
+            if (span) expect(span.low).toBeLessThanOrEqual(span.high);
+            filter = (span && axis.narrow(span.low, span.high)) ?? {};
+          }
+        },
+      ),
+    );
   });
 });
 

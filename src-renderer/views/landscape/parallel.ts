@@ -11,7 +11,30 @@ export interface ParallelAxis {
   /** The part of the filter that a brushed interval (places, low and high) is; null where everything is inside. */
   readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
   /** The interval that a filter is on this axis, as places; null where it does not narrow it. */
-  readonly brushed: (filter: Narrowing) => { readonly low: number; readonly high: number } | null;
+  readonly brushed: (filter: Narrowing) => Span | null;
+  /** Equal parts between its ends, at which a brush that is moved by keyboard stops. */
+  readonly parts: number;
+  /** What stands at a place: `128`, `0.91 ms`. */
+  readonly text: (at: number) => string;
+}
+
+/** An interval of places on an axis. */
+export interface Span {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Parts of an axis of numbers rather than choices. */
+const PARTS = 50;
+
+/** A brush with one of its ends moved by so many parts, no further than the other end; null where it then holds everything. */
+export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
+  const { parts } = axis;
+  const { low, high } = span ?? { low: 0, high: 1 };
+  const [from, to] = end === 'low' ? [0, high] : [low, 1];
+  const moved = Math.min(to, Math.max(from, (Math.round((end === 'low' ? low : high) * parts) + by) / parts));
+  const next = end === 'low' ? { low: moved, high } : { low, high: moved };
+  return next.low <= 0 && next.high >= 1 ? null : next;
 }
 
 const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
@@ -23,7 +46,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
   // Numbers ascend; other words keep their order.
   const numbers = categories.map((text) =>
     id === 'launch'
-      ? Number(text.replace(/ per .*/, ''))
+      ? Number(text.replace(/^grid | per .*/, ''))
       : text === 'none' && id === 'registerCap'
         ? Infinity
         : Number(text),
@@ -44,6 +67,8 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
     id,
     label,
     place,
+    parts: last,
+    text: (at) => shortText(categories[order[Math.round(at * last)]!] ?? ''),
     ticks: order.flatMap((category, i) =>
       isLabelled(i, order.length, labelStride(order.length, 100, 15))
         ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(categories[category]!) }]
@@ -85,6 +110,8 @@ function timeAxis(bestMs: number, decimals: number): ParallelAxis {
     id: 'timeMs',
     label: 'Predicted, ms',
     place,
+    parts: PARTS,
+    text: (at) => (at <= 0 ? 'the slowest' : `${value(at).toFixed(decimals)}\u00a0ms`),
     ticks: [1, 0.5, 0].map((at) => ({ at, text: `${value(at).toFixed(Math.max(1, decimals - 2))}${at === 0 ? '+' : ''}` })),
     narrow: (low, high) => ({ timeMs: { from: high >= 0.995 ? 0 : round(value(high)), to: low <= 0.005 ? 1e15 : round(value(low)) } }),
     brushed: ({ timeMs }) =>
@@ -95,6 +122,8 @@ function timeAxis(bestMs: number, decimals: number): ParallelAxis {
 const occupancyAxis: ParallelAxis = {
   id: 'occupancyFraction',
   label: 'Occupancy',
+  parts: PARTS,
+  text: (at) => `${Math.round(at * 100)}\u00a0%`,
   place: (value) => Math.min(1, Math.max(0, value)),
   ticks: [0, 0.5, 1].map((at) => ({ at, text: `${at * 100}\u00a0%` })),
   narrow: (low, high) => ({

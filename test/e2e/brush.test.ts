@@ -1,0 +1,32 @@
+import { expect, open, test } from './fixtures/browser.ts';
+import { predicted, tabTo } from './fixtures/page.ts';
+
+// The parallel coordinates of the landscape, by keyboard.
+
+test('the ends of an axis are moved by keyboard, and Escape clears it', async ({ page, own }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('2');
+  const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
+  const ends = ranges.getByRole('slider');
+  await tabTo(ends.first());
+  // One stop of Tab for all of them, arrows between.
+  await expect(ranges.locator('[tabindex="0"]')).toHaveCount(1);
+  const block = ranges.getByRole('slider', { name: 'Block size, lower end' });
+  for (let i = 0; i < 12 && !(await block.evaluate((end) => end === document.activeElement)); i += 1)
+    await page.keyboard.press('ArrowRight');
+  await expect(block).toBeFocused();
+  await expect(block).toHaveAttribute('aria-valuetext', '32');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await expect(block).toHaveAttribute('aria-valuetext', '96');
+  const chip = page.getByRole('button', { name: /^Remove the filter block size 96/ });
+  await expect(chip).toBeVisible();
+  await expect(page).toHaveURL(/blockThreads/);
+  await expect(block).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(chip).toBeHidden();
+  await expect(block).toHaveAttribute('aria-valuetext', '32');
+  await expect(page).not.toHaveURL(/blockThreads/);
+});
