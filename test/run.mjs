@@ -128,6 +128,13 @@ const [built] = await Promise.all([
     ofVitest,
   ),
 ]);
+// By themselves: they time something.
+await tests(
+  'measured',
+  'vitest run --config vitest.measured.config.ts --reporter=default --reporter=json --outputFile.json=test-results/vitest-measured.json',
+  'vitest-measured.json',
+  ofVitest,
+);
 if (built) {
   await tests('browser', 'playwright test --project=browser --reporter=list,json', 'browser.json', ofPlaywright);
   if (asked >= 0) {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
@@ -35,6 +36,16 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   return { ...env, ...added };
 }
 
+/** Lets a process that was just started go before all others, where the system lets us; times are the fastest either way. */
+function goFirst(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_HIGHEST);
+    writeFileSync(`/proc/${pid}/autogroup`, '-20');
+  } catch {
+    // Only root may, and only some kernels group by session.
+  }
+}
+
 /** Runs the child on a plan. */
 export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   const env = swiftShaderEnvironment();
@@ -42,7 +53,13 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   try {
     await writePlanFolder(folder, plan);
     return await new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [CHILD, folder], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(process.execPath, [CHILD, folder], {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        // A session of its own, which Linux schedules as one.
+        detached: true,
+      });
+      goFirst(child.pid!);
       let output = '';
       let errors = '';
       child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -83,17 +100,22 @@ export interface Timed {
   readonly samplesNs: readonly (readonly number[])[][];
 }
 
-/** Times batches of designs again and again in turn, so that what else the machine does meets all alike. Checks all results. */
+/**
+ * Times batches of designs again and again in turn, so that what else the machine does meets all alike; in another order each
+ * time, since it hangs on the launches before whether SwiftShader's second thread takes part in one. Checks all results.
+ */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));
   let device: MeasuringDevice | null = null;
   for (let round = 0; round < rounds; round++) {
     for (const [at, { workload, designs }] of batches.entries()) {
+      const uniform = mersenneTwister(round);
+      const order = designs.map((design, i) => ({ design, i, at: uniform() })).sort((a, b) => a.at - b.at);
       const records = await measure({
         format: 'lockstep-bench',
         version: 1,
         backend: 'webgpu',
-        cases: designs.map((design, i) => ({
+        cases: order.map(({ design, i }) => ({
           id: String(i),
           benchmark: 'unit-loop',
           parameters: { design, designIndex: null, predictedMs: null, residentBlocks: null },

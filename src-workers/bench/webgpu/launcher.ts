@@ -89,8 +89,8 @@ export function createLauncher(device: GPUDevice): Launcher {
     return made;
   };
 
-  /** Time of the last launch, ns. */
-  let lastNs = 0;
+  /** Time of the last launch of a case, ns. */
+  const lastNs = new WeakMap<GPUBindGroup, number>();
   const stamped = device.features.has('timestamp-query');
   const querySet = stamped ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null;
   const resolved = buffer(16, QUERY_RESOLVE | COPY_SRC);
@@ -158,11 +158,12 @@ export function createLauncher(device: GPUDevice): Launcher {
           return (performance.now() - before) * 1e6;
         }
         // Dawn polls while anything is awaited of it, on a core that a software adapter would rather have for itself.
-        if (lastNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * lastNs) / 1e6));
+        const expectedNs = lastNs.get(bindGroup) ?? 0;
+        if (expectedNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * expectedNs) / 1e6));
         await stamps.mapAsync(MAP_MODE_READ);
         const [begin, end] = new BigUint64Array(stamps.getMappedRange());
         const timeNs = Number(end - begin);
-        lastNs = timeNs;
+        lastNs.set(bindGroup, timeNs);
         stamps.unmap();
         if (timeNs > 0) return timeNs;
         throw new FailureError({

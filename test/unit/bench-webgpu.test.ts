@@ -1,0 +1,230 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import { unitLoopShader } from '../../src-workers/bench/webgpu/unit-loop-shader.ts';
+import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
+import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
+
+const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
+const HARNESS = join(import.meta.dirname, 'bench-webgpu-child.ts');
+
+const uniform = mersenneTwister(3);
+const draw = lengthSampler(unwrap(geometricLaw(0.2)));
+const PLAN: BenchPlan = {
+  format: 'lockstep-bench',
+  version: 1,
+  backend: 'webgpu',
+  cases: [],
+  warmUps: 1,
+  repeats: 2,
+  seed: 5,
+  caseTimeLimitMs: 60_000,
+  workload: {
+    label: 'geometric(0.2)',
+    // Also units without any work.
+    lengths: Uint32Array.from({ length: 1003 }, (_, unit) => (unit % 7 === 0 ? 0 : draw(uniform))),
+    profile: { parallelSteps: 5, serialSteps: 3, dependentLoads: 2, tableWords: 256 },
+  },
+};
+
+const DESIGN: Design = {
+  threadsPerUnit: 1,
+  unitsPerThread: 4,
+  loop: 'nested',
+  balancing: 'none',
+  blockThreads: 32,
+  gridBlocks: 5,
+  registerCap: null,
+};
+
+function unitLoop(id: string, change: Partial<Design> = {}): BenchCase {
+  const design = { ...DESIGN, ...change };
+  return {
+    id,
+    benchmark: 'unit-loop',
+    parameters: { design, designIndex: null, predictedMs: null, residentBlocks: null },
+  };
+}
+
+describe('WebGPU under Node', () => {
+  let folder: string;
+  beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'lockstep-webgpu-'))));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function run(plan: Partial<BenchPlan>, args: readonly string[] = [CHILD]): Promise<BenchRecord[]> {
+    await writePlanFolder(folder, { ...PLAN, ...plan });
+    const { stdout, stderr, status, signal } = spawnSync(process.execPath, [...args, folder], {
+      env: swiftShaderEnvironment(),
+      encoding: 'utf8',
+    });
+    expect([status, signal], stderr).toEqual([0, null]);
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as BenchRecord);
+  }
+  const of = (records: readonly BenchRecord[], id: string): BenchRecord[] =>
+    records.filter((record) => 'case' in record && record.case === id);
+
+  it('finds the bits that the CPU finds, whatever the design', async () => {
+    const cases = [1, 2, 4].flatMap((threadsPerUnit) =>
+      (['nested', 'flattened'] as const).flatMap((loop) =>
+        ['none', 'best-buckets(3)', 'window-sort(100)', 'full-sort', 'dynamic-fetch'].map((balancing, i) =>
+          unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
+            threadsPerUnit,
+            loop,
+            balancing,
+            // Also blocks that end within a thread group, and one round or many.
+            ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
+          }),
+        ),
+      ),
+    );
+    const records = await run({ cases });
+    expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
+    for (const { id } of cases) {
+      const [warmUp, first, second, check, ...more] = of(records, id);
+      expect(more, id).toEqual([]);
+      expect(warmUp, id).toMatchObject({ type: 'sample', warmUp: true, repeat: 0 });
+      expect(first, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 0 });
+      expect(second, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 1 });
+      expect((second as { timeNs: number }).timeNs).toBeGreaterThan(0);
+      expect(check, id).toMatchObject({ type: 'check', correct: true });
+    }
+    expect(records.at(-1)!.type).toBe('done');
+  });
+
+  it('repeats the published benchmarks', async () => {
+    const matrix = (id: string, execution: 'lockstep' | 'independent', synchronised: boolean): BenchCase => ({
+      id,
+      benchmark: 'matrix-power',
+      parameters: { lengths: 'uniform(1,6)', unitsPerGroup: 4, workGroups: 30, execution, synchronised },
+    });
+    const loops = (id: string, kind: 'single' | 'double', divergentLanes: number): BenchCase => ({
+      id,
+      benchmark: 'divergent-loops',
+      parameters: { loops: kind, divergentLanes, iterations: 20 },
+    });
+    const probe = (name: string, values: Readonly<Record<string, number>> = {}): BenchCase => ({
+      id: name,
+      benchmark: 'probe',
+      parameters: { probe: name, arguments: values },
+    });
+    const records = await run({
+      workload: null,
+      cases: [
+        matrix('m1', 'lockstep', false),
+        matrix('m2', 'independent', false),
+        matrix('m3', 'lockstep', true),
+        loops('d0', 'single', 0),
+        loops('d3', 'double', 3),
+        { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 32, elements: 500 } },
+        probe('limits'),
+        probe('float-add', { rounds: 256 }),
+        probe('cache-l1', { leastBytes: 1024, mostBytes: 4096 }),
+        probe('bandwidth', { bytes: 2 ** 16 }),
+        probe('resident-blocks', { rounds: 64 }),
+      ],
+    });
+    for (const id of ['m1', 'm2', 'm3', 'd0', 'd3', 'grid'])
+      expect(
+        of(records, id).find(({ type }) => type === 'check'),
+        id,
+      ).toMatchObject({ correct: true, message: '' });
+    expect(of(records, 'm2').find(({ type }) => type === 'values')).toMatchObject({
+      values: { aggregateLoss: expect.any(Number) as number },
+    });
+    expect(of(records, 'limits')).toMatchObject([{ values: { maxComputeInvocationsPerWorkgroup: 256 } }]);
+    expect(of(records, 'float-add')).toMatchObject([{ values: { latencyNs: expect.any(Number) as number } }]);
+    expect(of(records, 'cache-l1')).toMatchObject([{ values: { sizesBytes: [1024, 2048, 4096] } }]);
+    expect(of(records, 'bandwidth')).toMatchObject([{ values: { bandwidthGbS: expect.any(Number) as number } }]);
+    expect(of(records, 'resident-blocks')[0]!.type).toBe('values');
+  });
+
+  it('says why a case has no time, and goes on', async () => {
+    const records = await run({
+      caseTimeLimitMs: 500,
+      cases: [
+        unitLoop('cap', { registerCap: 32 }),
+        unitLoop('block', { blockThreads: 512 }),
+        unitLoop('share', { threadsPerUnit: 8 }),
+        unitLoop('cores', { balancing: 'row-split' }),
+        {
+          id: 'lanes',
+          benchmark: 'divergent-loops',
+          parameters: { loops: 'single', divergentLanes: 4, iterations: 9 },
+        },
+        { id: 'probe', benchmark: 'probe', parameters: { probe: 'schedulers', arguments: {} } },
+        { id: 'stream', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
+        {
+          id: 'file',
+          benchmark: 'matrix-power',
+          parameters: {
+            lengths: 'file:a.csv',
+            unitsPerGroup: 1,
+            workGroups: 1,
+            execution: 'lockstep',
+            synchronised: false,
+          },
+        },
+        { id: 'long', benchmark: 'launch-grid', parameters: { blocks: 64, threads: 64, elements: 2 ** 24 } },
+        unitLoop('good'),
+      ],
+    });
+    const message = (id: string): unknown => of(records, id).find(({ type }) => type === 'failed');
+    expect(message('cap')).toMatchObject({ message: /32 registers per thread; WebGPU cannot/ });
+    expect(message('block')).toMatchObject({ message: 'block of 512 threads; this device allows 256' });
+    expect(message('share')).toMatchObject({ message: /^8 threads per unit; expected a power of two from 1 to 4/ });
+    expect(message('cores')).toMatchObject({ message: /row-split/ });
+    expect(message('lanes')).toMatchObject({ message: /^4 lanes/ });
+    expect(message('probe')).toMatchObject({ message: /^probe schedulers: WebGPU cannot tell it/ });
+    expect(message('stream')).toMatchObject({ message: /^stream does not run on a WebGPU device/ });
+    expect(message('file')).toMatchObject({ message: /a\.csv/ });
+    expect(message('long')).toMatchObject({ message: /^1\/64 of a launch took .* more than the 500 ms/ });
+    expect(of(records, 'good').at(-1)).toMatchObject({ type: 'check', correct: true });
+  });
+
+  it('ends with the loss of the device', async () => {
+    const records = await run({ cases: [unitLoop('a'), unitLoop('b')] }, [HARNESS, 'destroy']);
+    expect(records.at(-1)).toMatchObject({ type: 'lost', message: /\w/ });
+    expect(records.filter(({ type }) => type === 'lost' || type === 'done')).toHaveLength(1);
+    expect(of(records, 'b')).toEqual([]);
+  });
+
+  it('says nothing more after an abort', async () => {
+    const records = await run({ repeats: 50, cases: [unitLoop('a'), unitLoop('b')] }, [HARNESS, 'abort']);
+    expect(records.at(-1)).toMatchObject({ type: 'sample', case: 'a', repeat: 0 });
+  });
+
+  it('finds a software driver where one is named, and adds it to nothing that names its own', () => {
+    expect(softwareDriver({ LOCKSTEP_VULKAN_ICD: '/nowhere.json' })).toBeNull();
+    expect(softwareDriver({ LOCKSTEP_VULKAN_ICD: CHILD })).toBe(CHILD);
+    expect(softwareEnvironment({ VK_ICD_FILENAMES: '/own.json', LOCKSTEP_VULKAN_ICD: CHILD })).toBeNull();
+  });
+});
+
+describe('the shader of a unit loop', () => {
+  const profile = { parallelSteps: 4, serialSteps: 200, dependentLoads: 0, tableWords: 1 };
+
+  it('exchanges only between threads that share a unit', () => {
+    const shader = (threadsPerUnit: number): string =>
+      unitLoopShader({ profile, threadsPerUnit, blockThreads: 32, form: 'nested' });
+    expect(shader(1)).not.toContain('subgroup');
+    expect(shader(4).match(/subgroupShuffleXor/g)).toHaveLength(2);
+  });
+
+  it('writes few steps out and loops over many', () => {
+    const shader = unitLoopShader({ profile, threadsPerUnit: 1, blockThreads: 32, form: 'flattened' });
+    expect(shader.match(/0x9e3779b9u/g)).toHaveLength(4);
+    expect(shader.match(/0x85ebca6bu/g)).toHaveLength(1);
+    expect(shader).toContain('s < 200u');
+  });
+});
