@@ -59,7 +59,7 @@ export const SUITES: Readonly<
   },
   contention: {
     label: 'Memory contention',
-    what: 'Bandwidth by cores, and unbalanced work beside four models of it.',
+    what: 'Bandwidth by cores, and unbalanced work beside the models of it.',
     action: 'Measure contention',
     backends: ['cpu'],
   },

@@ -3,6 +3,7 @@ import type { CaseOf } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { fitDivergence, type DivergenceFit } from '../../../src-workers/models/calibration/divergence.ts';
+import { CONTENTION_MODELS } from '../../../src-workers/models/contention/time.ts';
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
@@ -61,7 +62,8 @@ export function contentionTables({ workloads }: ContentionFindings): readonly Co
           }),
         };
       });
-    return [{ workload, ...WORKLOADS[workload], models, rows }];
+    const labels = models.map((model) => CONTENTION_MODELS.find(({ id }) => id === model)?.label ?? model);
+    return [{ workload, ...WORKLOADS[workload], models: labels, rows }];
   });
 }
 
@@ -193,7 +195,7 @@ export interface ProbeRow {
   readonly agrees: boolean | null;
 }
 
-const isBytes = (name: string) => /bytes/i.test(name);
+const isBytes = (name: string) => /bytes/i.test(name) || /^max\w*(Buffer|Binding|Storage)Size$/.test(name);
 
 /** `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
 function spaced(name: string): string {
@@ -224,6 +226,10 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
     sharedBytes: limits.sharedMemoryBytesPerMultiprocessor,
     sharedBytesPerBlockOptIn: limits.maxSharedMemoryBytesPerBlock,
     gridX: limits.maxGridBlocks,
+    maxComputeInvocationsPerWorkgroup: limits.maxThreadsPerBlock,
+    maxComputeWorkgroupStorageSize: limits.maxSharedMemoryBytesPerBlock,
+    subgroupMinSize: device.threadGroupWidth,
+    subgroupMaxSize: device.threadGroupWidth,
   };
 }
 
