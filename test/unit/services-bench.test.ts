@@ -398,6 +398,10 @@ describe('a measurement that is stopped', () => {
     fake({ silent: true });
     expect((await measure(engine, runId)).error).toMatch(/ended with exit code 3: no such device; 0 of 5 cases/);
     expect(await failure(engine, 'bench.detail', { id: 2 })).toBe('ok');
+    fake({ absent: true });
+    const absent = await measure(engine, runId);
+    expect(absent).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
+    expect(absent.error).toMatch(/^no adapter; 0 of 5 cases/);
   });
 
   it('by a case that hangs gives that case up, and measures the others', async () => {
@@ -421,9 +425,9 @@ describe('a measurement that is stopped', () => {
         if (event === 'run.progress' && (payload as RunProgress).done >= 1) setTimeout(resolve, 300);
       }),
     );
-    expect(processesNamed('sleep 601')).toHaveLength(1);
+    expect(processesWith('cmdline', /^sleep 601$/)).toHaveLength(1);
     await call(engine, 'runs.cancel', { id: run.runId });
-    expect(processesNamed('sleep 601')).toEqual([]);
+    expect(processesWith('cmdline', /^sleep 601$/)).toEqual([]);
   });
 
   it('refuses to go on with another device', async () => {
@@ -473,7 +477,7 @@ describe('a measurement that is stopped', () => {
        engine.subscribe((event, { done }) => event === 'run.progress' && console.log(done));
        await engine.call('bench.start', ${JSON.stringify(ask(runId, { count: 12 }))});`,
     );
-    fake({ pauseMs: 50 });
+    fake({ pauseMs: 53 });
     const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
     let told = 0;
     for await (const text of child.stdout.setEncoding('utf8')) {
@@ -482,6 +486,11 @@ describe('a measurement that is stopped', () => {
     }
     child.kill('SIGKILL');
     await once(child, 'exit');
+    // The program that measured has nobody to tell, and ends.
+    const measuring = (): readonly string[] => processesWith('environ', /"pauseMs":53/);
+    for (let wait = 0; wait < 100 && measuring().length > 0; wait += 1)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    if (process.platform === 'linux') expect(measuring()).toEqual([]);
 
     const engine = await engineOn(file);
     const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
@@ -495,11 +504,15 @@ describe('a measurement that is stopped', () => {
   });
 });
 
-/** Ids of processes with this command line. */
-function processesNamed(command: string): readonly string[] {
+/** Ids of other processes with such a command line or environment, where the system shows them. */
+function processesWith(what: 'cmdline' | 'environ', pattern: RegExp): readonly string[] {
+  if (process.platform !== 'linux') return [];
   return readdirSync('/proc').filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command;
+      return (
+        pid !== `${process.pid}` &&
+        pattern.test(readFileSync(`/proc/${pid}/${what}`, 'utf8').replaceAll('\0', ' ').trim())
+      );
     } catch {
       return false;
     }

@@ -19,8 +19,10 @@ export interface FakeBench {
   /** Ids of cases with a wrong result, and of cases that fail. */
   readonly wrong?: readonly string[];
   readonly failing?: readonly string[];
-  /** Ends without a word, before the device. */
+  /** Ends without a record, before the device. */
   readonly silent?: boolean;
+  /** Says that there is no device, and ends well. */
+  readonly absent?: boolean;
   /** Time over predicted time. */
   readonly factor?: number;
 }
@@ -32,6 +34,10 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 if (fake.silent) {
   process.stderr.write('no such device\n');
   process.exit(3);
+}
+if (fake.absent) {
+  print({ type: 'lost', message: 'no adapter' });
+  process.exit(0);
 }
 const plan = unwrap(await readPlanFolder(process.argv[2]!));
 print({
