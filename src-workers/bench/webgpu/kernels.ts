@@ -9,7 +9,7 @@ import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 
 /** Results that are compared with the CPU's, spread over all: the CPU would take too long over every one. */
-const CHECKED = 64;
+const CHECKED = 16;
 
 function spread(count: number): number[] {
   const checked = Math.min(count, CHECKED);

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { build, type Rolldown } from 'vite';
+import type * as Measuring from '../../src-workers/bench/webgpu/measure.ts';
+import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import { expect, test } from './fixtures/browser.ts';
+
+/* The WebGPU backend as a page runs it, without the application around it: the same module as under Node, bundled. */
+
+const MODULE = join(import.meta.dirname, '../../src-workers/bench/webgpu/measure.ts');
+const PAGE = 'http://localhost/';
+
+async function openPage(page: Page): Promise<void> {
+  const built = (await build({
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, lib: { entry: MODULE, formats: ['es'], fileName: 'measure' } },
+  })) as Rolldown.RolldownOutput[];
+  const { code } = built[0]!.output[0];
+  await page.route(`${PAGE}**`, (route) =>
+    route.request().url().endsWith('.js')
+      ? route.fulfill({ contentType: 'text/javascript', body: code })
+      : route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>WebGPU</title>' }),
+  );
+  await page.goto(PAGE);
+}
+
+type Ending = 'run' | 'destroy' | 'abort';
+
+const CASES: readonly BenchCase[] = [1, 2, 4].flatMap((threadsPerUnit) =>
+  ['none', 'full-sort', 'dynamic-fetch'].map((balancing) => ({
+    id: `u${threadsPerUnit}-${balancing}`,
+    benchmark: 'unit-loop' as const,
+    parameters: {
+      design: {
+        threadsPerUnit,
+        unitsPerThread: 2,
+        loop: 'flattened' as const,
+        balancing,
+        blockThreads: 32,
+        gridBlocks: 20,
+        registerCap: null,
+      },
+      designIndex: null,
+      predictedMs: null,
+      residentBlocks: null,
+    },
+  })),
+);
+
+/** Measures in the page; how it ends is decided once the first sample that counts is there. */
+function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
+  return page.evaluate(
+    async ({ ending, cases }) => {
+      const { describeWebGpu, measureWebGpu, measuringDeviceDescriptor } = (await import(
+        `${location.origin}/measure.js`
+      )) as typeof Measuring;
+      const adapter = (await navigator.gpu.requestAdapter())!;
+      const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
+      const info = describeWebGpu(adapter, device, { versions: { browser: 'test' }, processor: null });
+      const plan: BenchPlan = {
+        format: 'lockstep-bench',
+        version: 1,
+        backend: 'webgpu',
+        cases,
+        warmUps: 1,
+        repeats: 2,
+        seed: 1,
+        caseTimeLimitMs: 30_000,
+        workload: {
+          label: 'page',
+          lengths: Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40),
+          profile: { parallelSteps: 4, serialSteps: 4, dependentLoads: 1, tableWords: 64 },
+        },
+      };
+      const stop = new AbortController();
+      const records: BenchRecord[] = [];
+      const take = (record: BenchRecord): void => {
+        records.push(record);
+        if (record.type !== 'sample' || record.warmUp) return;
+        if (ending === 'destroy') device.destroy();
+        if (ending === 'abort') stop.abort();
+      };
+      await measureWebGpu(device, info, plan, take, stop.signal, () => Promise.reject(new Error('no laws here')));
+      return records;
+    },
+    { ending, cases: CASES },
+  );
+}
+
+test('a page measures with its own GPU, and finds the bits that the CPU finds', async ({ page }) => {
+  await openPage(page);
+  const records = await measureInPage(page, 'run');
+  expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu' });
+  expect(records.at(-1)).toMatchObject({ type: 'done' });
+  for (const { id } of CASES) {
+    const types = records.filter((record) => 'case' in record && record.case === id);
+    expect(types.map(({ type }) => type)).toEqual(['sample', 'sample', 'sample', 'check']);
+    expect(types.at(-1)).toMatchObject({ correct: true });
+  }
+});
+
+test('a page is told of the loss of its device, and stops when asked to', async ({ page }) => {
+  await openPage(page);
+  const lost = await measureInPage(page, 'destroy');
+  expect(lost.map(({ type }) => type)).toEqual(['device', 'sample', 'sample', 'lost']);
+  const aborted = await measureInPage(page, 'abort');
+  expect(aborted.map(({ type }) => type)).toEqual(['device', 'sample', 'sample']);
+});
