@@ -14,6 +14,12 @@ export function decay(x: number): number {
   return DECAY[i] * (1 + rest * (1 + rest * (1 / 2 + rest * (1 / 6 + rest / 24))));
 }
 
+/** 1 − e^x for x ≤ 0, relative error below 1e-9. */
+export function notDecayed(x: number): number {
+  if (x < -1 / 128) return 1 - decay(x);
+  return -x * (1 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x / 120))));
+}
+
 const HIGHEST_LOG = 4;
 
 const NOT_ALL = Float64Array.from(

@@ -16,10 +16,11 @@ import { unwrap } from '../domain/result.ts';
 import type { Launch, SpaceConstraint } from '../domain/space.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
-import { mixedDepth } from '../models/balancing/mixed.ts';
+import { mixedMeans, type DepthMeans } from '../models/balancing/mixed.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
 import { clearArena, createArena, type Arena } from '../models/composite/arena.ts';
-import { prepareBlockLaw, type BlockLaw } from '../models/composite/block-law.ts';
+import { blockLawOf, type BlockLaw } from '../models/composite/block-law.ts';
+import { depthTable, mixedTable, type DepthTable } from '../models/composite/depth-table.ts';
 import { predictCycles, prepareResidency, type Residency } from '../models/composite/predict.ts';
 import { smoothRate, type SmoothedRate } from '../models/composite/rate.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
@@ -79,14 +80,16 @@ export interface Laws {
 
 /** A depth law and the laws of its blocks, by W_b. */
 interface DepthLaws {
-  readonly depth: GroupDepth;
+  readonly means: DepthMeans;
+  readonly table: DepthTable;
   blocks: (BlockLaw | undefined)[];
 }
 
 /** What a worker keeps at once, so that a large space cannot fill the memory: depth laws, of some ten kilobytes each. */
-const MAX_DEPTHS = 768;
+const MAX_DEPTHS = 384;
 /** And pieces of 256 KiB of block laws, of some ten kilobytes each. */
-const MAX_SLABS = 96;
+const SLAB_LENGTH = 1 << 15;
+const MAX_SLABS = 24;
 
 function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
   const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
@@ -164,7 +167,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
-    laws: { depths: new Map(), olderDepths: new Map(), blocks: createArena(), residency: null },
+    laws: { depths: new Map(), olderDepths: new Map(), blocks: createArena(SLAB_LENGTH), residency: null },
     stackFactors: new Map(),
   };
 }
@@ -341,15 +344,19 @@ function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulated
   if (laws) return laws;
   laws = known.olderDepths.get(key);
   if (!laws) {
-    const depth =
-      tabulated.share === 0
-        ? wholeDepth(predictor, candidate, tabulated.units)
-        : mixedDepth(
-            lawsOf(predictor, candidate, tabulatedUnits(tabulated.units)).depth,
-            lawsOf(predictor, candidate, tabulatedUnits(tabulated.units + 1)).depth,
-            tabulated.share,
-          );
-    laws = { depth, blocks: [] };
+    const { units, share } = tabulated;
+    if (share === 0) {
+      const depth = wholeDepth(predictor, candidate, units);
+      laws = { means: depth, table: depthTable(depth), blocks: [] };
+    } else {
+      const fewer = lawsOf(predictor, candidate, tabulatedUnits(units));
+      const more = lawsOf(predictor, candidate, tabulatedUnits(units + 1));
+      laws = {
+        means: mixedMeans(fewer.means, more.means, share),
+        table: mixedTable(fewer.table, more.table, share),
+        blocks: [],
+      };
+    }
   }
   if (known.depths.size >= MAX_DEPTHS) {
     known.olderDepths = known.depths;
@@ -402,7 +409,7 @@ function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws
   let block = laws.blocks[shape.groupsPerBlock];
   if (!block) {
     if (known.blocks.at >= MAX_SLABS) forgetBlockLaws(known);
-    block = prepareBlockLaw(laws.depth, shape.groupsPerBlock, known.blocks);
+    block = blockLawOf(laws.table, shape.groupsPerBlock, known.blocks);
     laws.blocks[shape.groupsPerBlock] = block;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
@@ -427,7 +434,7 @@ interface Timed {
 }
 
 interface TimedOnGpu extends Timed {
-  depth: GroupDepth;
+  depth: DepthMeans;
   /** Mean units per slot over those of the depth law. */
   scale: number;
   /** Mean share of a block's groups that are active while its slot is taken, 0…1. */
@@ -487,7 +494,7 @@ function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice
     ? tabulatedFetches(candidate.meanUnitsPerThread)
     : tabulatedUnits(candidate.meanUnitsPerThread);
   const laws = lawsOf(predictor, candidate, tabulated);
-  const { depth } = laws;
+  const depth = laws.means;
   const residency = residencyOf(predictor, candidate, laws);
   const cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);

@@ -2,6 +2,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 import type { LockstepBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { notDecayed } from '../../numeric/exponential.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
 import {
@@ -288,7 +289,7 @@ function independentGroups(parts: readonly WeightedLaw[], draws: number): DepthM
         (groupsPerBlock !== lastSurvival.groups && groupsPerBlock !== 2 * lastSurvival.groups)
       ) {
         const power = draws * groupsPerBlock;
-        lastSurvival.parts = logCdfs.map(({ logCdf }) => logCdf.map((log) => -Math.expm1(power * log)));
+        lastSurvival.parts = logCdfs.map(({ logCdf }) => logCdf.map((log) => notDecayed(power * log)));
       } else if (groupsPerBlock !== lastSurvival.groups) {
         // Twice as many: exact in the tail too, and no exponentials.
         for (const part of lastSurvival.parts) for (let i = 0; i < part.length; i++) part[i] *= 2 - part[i];

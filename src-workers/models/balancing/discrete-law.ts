@@ -304,6 +304,8 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   };
 
   const inverse = new Float64Array(2 * TRANSFORM_POINTS);
+  const cellOf = new Int32Array(TRANSFORM_POINTS);
+  const massOf = new Float64Array(TRANSFORM_POINTS);
   return sums.map(({ counts, origin, low, margin }) => {
     const product = new Float64Array(2 * TRANSFORM_POINTS);
     for (let k = 0; k <= half; k++) product[2 * k] = 1;
@@ -315,29 +317,27 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
 
     // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
     const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
-    // Below this the transform's rounding is all there is.
-    const massOf = (j: number): number => {
-      const mass = inverse[2 * ((start + j) % TRANSFORM_POINTS)];
-      return mass < 1e-15 ? 0 : mass;
-    };
     let kept = 0;
     let totalMass = 0;
-    for (let j = 0; j < TRANSFORM_POINTS; j++) {
-      const mass = massOf(j);
-      if (mass > 0) kept++;
+    for (
+      let j = 0, at = start % TRANSFORM_POINTS;
+      j < TRANSFORM_POINTS;
+      j++, at = at + 1 === TRANSFORM_POINTS ? 0 : at + 1
+    ) {
+      const mass = inverse[2 * at];
+      // Below this the transform's rounding is all there is.
+      if (mass < 1e-15) continue;
+      cellOf[kept] = j;
+      massOf[kept++] = mass;
       totalMass += mass;
     }
     const values = new Float64Array(kept);
     const survival = new Float64Array(kept);
     // From the top, so that small tails keep their digits.
-    let above = 0;
-    for (let j = TRANSFORM_POINTS - 1, at = kept; at > 0; j--) {
-      const mass = massOf(j);
-      if (mass === 0) continue;
-      at--;
-      values[at] = origin + (start + j) * step;
-      survival[at] = Math.min(1, above);
-      above += mass / totalMass;
+    for (let i = kept - 1, above = 0; i >= 0; i--) {
+      values[i] = origin + (start + cellOf[i]) * step;
+      survival[i] = Math.min(1, above);
+      above += massOf[i] / totalMass;
     }
     return { values, survival };
   });

@@ -3,17 +3,16 @@
  * more than filling it. All arrays of an arena are given up together, and their memory is used again.
  */
 export interface Arena {
+  readonly slabLength: number;
   readonly slabs: Float64Array[];
   /** The slab in use and how much of it is taken. */
   at: number;
   used: number;
 }
 
-/** 256 KiB: a fraction of a processor's cache. */
-const SLAB_LENGTH = 1 << 15;
-
-export function createArena(): Arena {
-  return { slabs: [], at: 0, used: 0 };
+/** @param slabLength numbers that are allocated at once */
+export function createArena(slabLength: number): Arena {
+  return { slabLength, slabs: [], at: 0, used: 0 };
 }
 
 /** Gives up every array of the arena: whoever still holds one will see it change. */
@@ -25,12 +24,12 @@ export function clearArena(arena: Arena): void {
 /** An array of `length` numbers, whatever they are. */
 export function take(arena: Arena, length: number): Float64Array {
   // Laws that fit no slab are rare enough to have their own memory.
-  if (length > SLAB_LENGTH) return new Float64Array(length);
-  if (arena.used + length > SLAB_LENGTH) {
+  if (length > arena.slabLength) return new Float64Array(length);
+  if (arena.used + length > arena.slabLength) {
     arena.at += 1;
     arena.used = 0;
   }
-  if (arena.at === arena.slabs.length) arena.slabs.push(new Float64Array(SLAB_LENGTH));
+  if (arena.at === arena.slabs.length) arena.slabs.push(new Float64Array(arena.slabLength));
   const from = arena.used;
   arena.used += length;
   return arena.slabs[arena.at].subarray(from, arena.used);

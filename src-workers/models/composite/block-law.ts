@@ -1,6 +1,6 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import { createArena, take, type Arena } from './arena.ts';
-import { depthTable, doubling, rowSurvival } from './depth-table.ts';
+import { depthTable, doubling, rowSurvival, type DepthTable } from './depth-table.ts';
 import {
   ACTIVE,
   allocateProfile,
@@ -138,11 +138,20 @@ let integrals = new Float64Array(3 * 256);
  * Tabulates the life of a block of `groupsPerBlock` consecutive work groups.
  * @param depth law of the work groups
  * @param groupsPerBlock W_b, integer ≥ 1
+ */
+export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
+  return blockLawOf(depthTable(depth), groupsPerBlock, createArena(ALONE));
+}
+
+/** Numbers of a law that is made for itself. */
+const ALONE = 1 << 10;
+
+/**
+ * As `prepareBlockLaw`, of a law already tabulated.
  * @param arena where the law lives; it is void once that is cleared
  */
-export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number, arena = createArena()): BlockLaw {
+export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena): BlockLaw {
   const W = groupsPerBlock;
-  const table = depthTable(depth);
   const { edges: steps } = table;
   const n = steps.length;
   if (survival.length < n) survival = new Float64Array(2 * n);

@@ -11,12 +11,15 @@ export interface DepthTable {
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of the same, on demand. */
   readonly logs: (Float64Array | undefined)[];
-  /** Index into the depth's values of every edge. */
+  /** Index into the source's values of every edge. */
   readonly valueAt: Int32Array;
   /** Every edge is a whole number of iterations. */
   readonly lattice: boolean;
-  readonly depth: GroupDepth;
+  readonly source: TableSource;
 }
+
+/** A law of groups on as many steps as it has. */
+type TableSource = Pick<GroupDepth, 'values' | 'survivalInto'>;
 
 /** A law of no more rows than this is kept as it is. */
 const MOST_ROWS = 48;
@@ -37,12 +40,46 @@ export function depthTable(depth: GroupDepth): DepthTable {
 /** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
 const survivals: Float64Array[] = [];
 
-function makeTable(depth: GroupDepth): DepthTable {
-  const { values } = depth;
+/**
+ * Groups of which a share has a unit per slot more than the rest. All groups of a block belong to one side: a grid-stride loop
+ * gives the extra units to the first blocks.
+ * @param fewer,more laws of the two sides
+ * @param share of the blocks with more units, 0…1
+ */
+export function mixedTable(fewer: DepthTable, more: DepthTable, share: number): DepthTable {
+  const values = Float64Array.from(new Set([...fewer.edges, ...more.edges])).sort();
+  return makeTable({
+    values,
+    survivalInto(out, groupsPerBlock) {
+      const j = Math.log2(groupsPerBlock);
+      out.fill(0);
+      addRows(out, values, fewer.edges, doubling(fewer, j), 1 - share);
+      addRows(out, values, more.edges, doubling(more, j), share);
+    },
+  });
+}
+
+/** Adds a law on its own steps to one on finer ones. */
+function addRows(
+  out: Float64Array,
+  values: Float64Array,
+  edges: Float64Array,
+  rows: Float64Array,
+  share: number,
+): void {
+  for (let i = 0, row = -1; i < values.length; i++) {
+    if (values[i] === edges[row + 1]) row++;
+    if (row === rows.length) return;
+    out[i] += share * (row < 0 ? 1 : rows[row]);
+  }
+}
+
+function makeTable(source: TableSource): DepthTable {
+  const { values } = source;
   const n = values.length;
   for (let j = 0; 2 ** j <= LARGE_BLOCK; j++) {
     if (survivals[j]?.length !== n) survivals[j] = new Float64Array(n);
-    depth.survivalInto(survivals[j], 2 ** j);
+    source.survivalInto(survivals[j], 2 ** j);
   }
   const valueAt = n - 1 > MOST_ROWS ? pickedValues(values) : Int32Array.from(values, (_, i) => i);
   const edges = new Float64Array(valueAt.length);
@@ -52,7 +89,7 @@ function makeTable(depth: GroupDepth): DepthTable {
     if (edges[i] !== Math.floor(edges[i])) lattice = false;
   }
   const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
-  return { edges, doublings, logs: [], valueAt, lattice, depth };
+  return { edges, doublings, logs: [], valueAt, lattice, source };
 }
 
 /** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */
@@ -100,10 +137,10 @@ function rowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Ar
 export function doubling(table: DepthTable, j: number): Float64Array {
   const known = table.doublings[j];
   if (known) return known;
-  const { depth, valueAt } = table;
-  const survival = new Float64Array(depth.values.length);
-  depth.survivalInto(survival, 2 ** j);
-  const rows = rowMeans(depth.values, valueAt, survival);
+  const { source, valueAt } = table;
+  const survival = new Float64Array(source.values.length);
+  source.survivalInto(survival, 2 ** j);
+  const rows = rowMeans(source.values, valueAt, survival);
   table.doublings[j] = rows;
   return rows;
 }
