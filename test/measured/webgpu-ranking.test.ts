@@ -24,6 +24,11 @@ const ROUNDS = 6;
 const REPEATS = 2;
 const LEAST_SPEARMAN = 0.9;
 
+/**
+ * An iteration long enough that a pass's own overhead, which the models do not know, is small beside it; and blocks of one to
+ * four thread groups: in larger blocks the prediction of windows and buckets is further from the event simulation than from
+ * what it is to rank here.
+ */
 const STUDY: StudyFile = {
   lockstep: 1,
   name: 'SwiftShader',
