@@ -26,8 +26,8 @@ const LEAST_SPEARMAN = 0.9;
 
 /**
  * An iteration long enough that a pass's own overhead, which the models do not know, is small beside it; and blocks of one to
- * four thread groups: in larger blocks the prediction of windows and buckets is further from the event simulation than from
- * what it is to rank here.
+ * four thread groups: in larger ones the prediction of sorted windows and of buckets strays from the event simulation, which
+ * is not what is tested here.
  */
 const STUDY: StudyFile = {
   lockstep: 1,
