@@ -67,4 +67,26 @@ describe('the composite prediction against the event simulation', () => {
       expect(Math.abs(predictCycles(residency, gridBlocks, 20) / meanCycles - 1)).toBeLessThanOrEqual(0.06);
     }
   });
+
+  it.each([2, 3])('lets exactly %i waves of nearly even blocks be as many', (waves) => {
+    // Sums of a hundred units: what rounding leaves of the last wave must not be a wave more.
+    for (const [n, groupsPerBlock, residentBlocks, multiprocessors, rounds] of [
+      [2, 12, 2, 128, 86],
+      [1, 20, 2, 108, 122],
+      [2, 9, 3, 110, 94],
+    ]) {
+      const law = unwrap(geometricLaw(0.05));
+      const depth = groupDepth(law, n, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
+      const rate = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
+      const gridBlocks = waves * residentBlocks * multiprocessors;
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth));
+      const options = { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 };
+      const { meanCycles } = unwrap(replicate(unwrap(device), options));
+      const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), residentBlocks, smoothRate(rate));
+      expect(Math.abs(predictCycles(residency, gridBlocks, multiprocessors) / meanCycles - 1)).toBeLessThanOrEqual(
+        0.06,
+      );
+    }
+  });
 });

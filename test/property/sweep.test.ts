@@ -147,6 +147,28 @@ describe('laws of a prediction', () => {
     );
   });
 
+  it('are the same bits when there are more laws than are kept at once', async () => {
+    const plan = await planOf({
+      ...study(),
+      axes: {
+        threadsPerUnit: [1, 2, 4, 8, 16, 32],
+        loop: ['nested', 'flattened'],
+        blockThreads: { from: 32, to: 1024, step: 32 },
+        unitsPerThread: [1, 2, 3, 5, 7, 11, 20, 40],
+      },
+    });
+    const size = spaceSize(plan.axes);
+    const predictor = createPredictor(plan);
+    const whole = predictChunk(predictor, 0, size);
+    expect(predictChunk(predictor, 0, size).timeMs).toEqual(whole.timeMs);
+    // Few block laws are kept between designs so far apart: each is made again in memory that others had.
+    const stride = 1021;
+    const jumping = createPredictor(plan);
+    for (let i = 0, design = 0; i < size; i += 1, design = (design + stride) % size) {
+      expect(predictChunk(jumping, design, 1).timeMs[0]).toBe(whole.timeMs[design]);
+    }
+  });
+
   it('a faster clock, with all else in cycles, never raises a time', async () => {
     const device = gpu('nvidia-a100-sxm4-40gb');
     const slow = await planOf(study(), [device]);

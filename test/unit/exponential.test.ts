@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decay, notAll, notDecayed } from '../../src-workers/numeric/exponential.ts';
+
+describe('exponentials by table', () => {
+  it('e^x for x ≤ 0 within 1e-12 of itself', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -39.99, max: 0, noNaN: true }), (x) => {
+        expect(Math.abs(decay(x) / Math.exp(x) - 1)).toBeLessThan(1e-12);
+      }),
+    );
+    expect([decay(0), decay(-41), decay(-Infinity)]).toEqual([1, 0, 0]);
+  });
+
+  it('1 − e^x within 1e-9 of itself, however small', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -14, max: 1.5, noNaN: true }), (exponent) => {
+        const x = -(10 ** exponent);
+        expect(Math.abs(notDecayed(x) / -Math.expm1(x) - 1)).toBeLessThan(1e-9);
+      }),
+    );
+    expect([notDecayed(-0), notDecayed(-Infinity)]).toEqual([0, 1]);
+  });
+
+  it('1 − e^(−e^z) within 5e-5 of itself', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -39.9, max: 6, noNaN: true }), (z) => {
+        expect(Math.abs(notAll(z) / -Math.expm1(-Math.exp(z)) - 1)).toBeLessThan(5e-5);
+      }),
+    );
+    expect([notAll(-60), notAll(-Infinity), notAll(50)]).toEqual([0, 0, 1]);
+  });
+});
