@@ -40,7 +40,7 @@ export interface ModelPage {
   readonly id: string;
   readonly label: string;
   /** Heading in the list. */
-  readonly group: 'Lockstep' | 'Device' | 'Whole';
+  readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
   /** The question it answers. */
   readonly question: string;
   readonly text: readonly string[];
@@ -567,6 +567,202 @@ export const MODEL_PAGES = [
       'With heavy tails few launches prove nothing: the rare long unit may not have come yet. The interval of the mean says how well it is known.',
     ],
     demo: SimulatorDemo,
+  },
+  {
+    id: 'measuring',
+    label: 'Measuring',
+    group: 'Measured',
+    question: 'What is measured, and how sure is a measured time?',
+    text: [
+      'What is measured of a design is a stand-in for its kernel, the unit loop: the same units, the same layout of threads, blocks and slots, and an iteration made of the instructions, serial part and dependent loads that the study states. Everything the prediction counts is in it; what the study does not say of the real kernel is not. A kernel of your own is measured by importing its times.',
+      'Each design is launched a few times to warm up, then as often as was asked for. Times of launches are skewed: most agree, a few are disturbed and none is ever faster than the device. So the median stands for a design, and its interval comes from the order of the repeats alone, without assuming a law. Nothing is thrown away: outliers are counted and named, and a median does not move for a few of them.',
+      'The result of every unit is compared with that of the CPU. A design with a wrong result has no time.',
+    ],
+    sources: [
+      OURS('The unit loop and its order of units, the same for CUDA and WebGPU'),
+      {
+        authors: 'Hoefler, Belli',
+        year: '2015',
+        title: 'Scientific Benchmarking of Parallel Computing Systems',
+        where: 'SC',
+        doi: '10.1145/2807591.2807644',
+      },
+      {
+        authors: 'David, Nagaraja',
+        year: '2003',
+        title: 'Order Statistics, 3rd edition, section 7.1 (the interval of the median)',
+        where: 'Wiley',
+        doi: '10.1002/0471722162',
+      },
+      {
+        authors: 'Iglewicz, Hoaglin',
+        year: '1993',
+        title: 'How to Detect and Handle Outliers',
+        where: 'ASQC Quality Press',
+      },
+      {
+        authors: 'Mann',
+        year: '1945',
+        title: 'Nonparametric Tests Against Trend',
+        where: 'Econometrica 13',
+        doi: '10.2307/1907187',
+      },
+      {
+        authors: 'Sen',
+        year: '1968',
+        title: 'Estimates of the Regression Coefficient Based on Kendall’s Tau',
+        where: 'Journal of the American Statistical Association 63',
+        doi: '10.1080/01621459.1968.10480934',
+      },
+    ],
+    equations: [
+      {
+        tex: 'x_0 = \\mathrm{mix}(i + 1), \\qquad x_{k+1} = \\mathrm{serial} \\Bigl( \\mathrm{loads} \\bigl( x_k \\oplus \\bigoplus_{j=1}^{P} \\mathrm{mix}(x_k + j \\varphi) \\bigr) \\Bigr)',
+        text: 'One iteration of unit i: P steps that the u threads of a unit share and combine by log₂ u exchanges, then dependent loads, then steps that all of them do. The result does not depend on the design, so it can be checked.',
+      },
+      {
+        tex: '\\Pr \\bigl( T_{(l)} \\le m \\le T_{(r - l + 1)} \\bigr) \\ge 1 - 2 \\sum_{k=0}^{l-1} \\binom{r}{k} 2^{-r} \\ge 0.95',
+        text: 'Interval of the median m of r repeats: how many of them fall below it is a toss of r coins. Six repeats are the fewest that have one.',
+        number: 'David and Nagaraja, 7.1',
+      },
+      {
+        tex: '\\lvert T_i - m \\rvert > \\max \\bigl( 3.5 \\cdot 1.4826 \\cdot \\mathrm{MAD}, \\; 0.01 \\, m \\bigr)',
+        text: 'Outlier: far from the median in units of the median absolute deviation, and by 1 % or more.',
+        number: 'Iglewicz and Hoaglin',
+      },
+      {
+        tex: 'S = \\sum_{i < j} \\mathrm{sgn}(T_j - T_i)',
+        text: 'Trend: beyond chance where independent repeats would give so large an S less than once in a hundred times.',
+        number: 'Mann 1945',
+      },
+      {
+        tex: '\\delta = (r - 1) \\; \\operatorname*{median}_{i < j} \\frac{T_j - T_i}{j - i} \\Big/ m',
+        text: 'Drift from the first repeat to the last: reported where there is a trend and δ is 1 % or more.',
+        number: 'Sen 1968',
+      },
+    ],
+    symbols: [
+      { tex: 'T_i, T_{(i)}', meaning: 'time of repeat i, and the i-th smallest of all', unit: 'ns' },
+      { tex: 'm', meaning: 'median of the repeats', unit: 'ns' },
+      { tex: 'r', meaning: 'repeats, without warm-ups', unit: '1' },
+      { tex: 'x_k', meaning: 'state of a unit after k iterations, a 32-bit word', unit: '1' },
+      { tex: '\\varphi', meaning: 'the word 9e3779b9, which spreads the steps', unit: '1' },
+      { tex: 'P, u', meaning: 'parallel steps of an iteration, and threads that share a unit', unit: '1' },
+      { tex: '\\mathrm{MAD}', meaning: 'median absolute deviation from the median', unit: 'ns' },
+    ],
+    validity: [
+      'The interval covers what repeats show: a device that is slow throughout is not told from a slow design.',
+      'Repeats that depend on each other, as while a clock falls, make the interval too narrow. Drift says so.',
+      'The unit loop needs fewer registers than most kernels. CUDA reserves shared memory until no more blocks are resident than predicted; WebGPU cannot.',
+      'A launch and its kernel are timed. Putting the units in order beforehand is not, though predictions of a sweep count it.',
+      'A ranking shows a time only on the row of the very device it was measured on.',
+    ],
+  },
+  {
+    id: 'agreement',
+    label: 'Agreement, calibration',
+    group: 'Measured',
+    question: 'How far can the predictions be trusted, and what can measurements put right?',
+    text: [
+      'A tuner must find the fast designs; being right about milliseconds is second. So agreement is judged by order first: rank correlations, and the regret of measuring only what the model likes best. Errors of the times are stated with and without one common factor, which a wrong clock or kernel profile would explain.',
+      'Regret alone flatters where all designs are alike. Beside it stands how many designs one would have to measure at random to do as well, computed exactly from the measured times.',
+      'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, the softness of the knee, serial fraction, cost of cooperation, setup of a unit and overhead of a launch. What the measured designs cannot tell keeps its value and is marked so.',
+    ],
+    sources: [
+      {
+        authors: 'Spearman',
+        year: '1904',
+        title: 'The Proof and Measurement of Association between Two Things',
+        where: 'American Journal of Psychology 15',
+        doi: '10.2307/1412159',
+      },
+      {
+        authors: 'Kendall',
+        year: '1945',
+        title: 'The Treatment of Ties in Ranking Problems',
+        where: 'Biometrika 33',
+        doi: '10.1093/biomet/33.3.239',
+      },
+      {
+        authors: 'Efron',
+        year: '1979',
+        title: 'Bootstrap Methods: Another Look at the Jackknife (intervals of all figures, by resampling designs)',
+        where: 'Annals of Statistics 7',
+        doi: '10.1214/aos/1176344552',
+      },
+      {
+        authors: 'Kelley',
+        year: '1935',
+        title: 'An Unbiased Correlation Ratio Measure',
+        where: 'Proceedings of the National Academy of Sciences 21',
+        doi: '10.1073/pnas.21.9.554',
+      },
+      {
+        authors: 'Huber',
+        year: '1981',
+        title: 'Robust Statistics',
+        where: 'Wiley',
+        doi: '10.1002/0471725250',
+      },
+    ],
+    equations: [
+      {
+        tex: '\\rho = \\mathrm{corr} \\bigl( \\mathrm{rank}(\\hat T), \\mathrm{rank}(T) \\bigr), \\qquad \\tau_b = \\frac{C - D}{\\sqrt{(\\Pi - \\Pi_{\\hat T})(\\Pi - \\Pi_T)}}',
+        text: 'Spearman’s and Kendall’s rank correlations: 1 is the same order. τ-b asks of pairs of designs which of the two is faster.',
+        number: 'Spearman 1904; Kendall 1945',
+      },
+      {
+        tex: '\\mathrm{regret}(k) = \\frac{\\min_{i \\in \\mathrm{first}\\,k} T_i}{\\min_i T_i} - 1',
+        text: 'What is lost by measuring only the model’s first k designs. Where predictions are equal their order is open, and the mean over it is taken.',
+      },
+      {
+        tex: '\\mathbb{E} \\bigl[ \\min \\text{ of } q \\bigr] = \\sum_{i=1}^{N-q+1} T_{(i)} \\binom{N - i}{q - 1} \\Big/ \\binom{N}{q}',
+        text: 'Best of q designs drawn at random from the N measured ones. The random equivalent of k is the least q whose expected best is as good as the model’s first k.',
+      },
+      {
+        tex: 'r_i = \\ln \\frac{T_i}{s \\, \\hat T_i}, \\qquad s = \\operatorname{median}_i \\frac{T_i}{\\hat T_i}',
+        text: 'Residual of a design, after one common scale.',
+      },
+      {
+        tex: '\\varepsilon^2 = 1 - \\frac{\\mathrm{SS}_{\\mathrm{within}} / (N - g)}{\\mathrm{SS}_{\\mathrm{all}} / (N - 1)}',
+        text: 'Share of the residuals’ variance that an axis with g values explains beyond chance: where the model errs.',
+        number: 'Kelley 1935',
+      },
+      {
+        tex: 'J(\\theta) = \\sum_i \\frac{\\varrho(q_i)}{1 + (e_i / \\sigma)^2}, \\qquad q_i = \\ln \\frac{\\hat T_i(\\theta)}{T_i}',
+        text: 'Calibration makes J least. Times that were measured less surely count less.',
+      },
+      {
+        tex: '\\varrho(q) = \\begin{cases} q^2 / 2 & \\lvert q \\rvert \\le h = 1.345 \\, \\sigma \\\\ h \\, ( \\lvert q \\rvert - h / 2 ) & \\text{beyond} \\end{cases}',
+        text: 'Huber’s loss: a few designs that the model cannot describe do not bend the rest.',
+        number: 'Huber 1981',
+      },
+      {
+        tex: 'J(\\theta_j \\text{ as before}) - J(\\hat\\theta) \\le \\tfrac{1}{2} \\, \\chi^2_{1;\\,0.95} \\, \\hat\\sigma^2 = 1.92 \\, \\hat\\sigma^2',
+        text: 'A parameter whose standard error is too wide is held at the value it had, where that costs no more than this; else only a bound on it is known.',
+      },
+    ],
+    symbols: [
+      { tex: 'T, \\hat T', meaning: 'measured and predicted time of a design', unit: 'ms' },
+      { tex: 'C, D', meaning: 'pairs of designs in the same order, and in opposite order', unit: '1' },
+      { tex: '\\Pi, \\Pi_T', meaning: 'all pairs, and those tied in T', unit: '1' },
+      { tex: 'N', meaning: 'measured designs', unit: '1' },
+      { tex: '\\theta', meaning: 'what is fitted: c, τ, p, serial fraction, cooperation, overhead, setup', unit: '' },
+      {
+        tex: '\\sigma_i',
+        meaning: 'standard deviation of a residual, robustly, with that of the measured time',
+        unit: '1',
+      },
+    ],
+    validity: [
+      'Latency and issue cost scale all times together. They are told apart only by designs with few and with many active thread groups; among saturated ones latency stays as it was.',
+      'The softness of the knee shows only near the knee.',
+      'With one number of threads per unit nothing is said of sharing; with two, serial fraction and cooperation cost cannot be told apart, and only the first is fitted.',
+      'The overhead of a launch shows in the shortest launches, the setup of a unit where units are short.',
+      'Schedulers are taken from the device and never fitted. Divergent branches come from the divergent-loops suite, shared bandwidth from the contention suite.',
+      'The error to trust is that on designs a fit had not seen. The error on its own designs is always flattering.',
+      'Figures are of the designs that were measured. Those a model ranks first are alike, and correlations among them are low even where it is right: measure a spread to judge the model, the first ones to find the best.',
+    ],
   },
 ] as const satisfies readonly ModelPage[];
 
