@@ -4,7 +4,7 @@ import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
 import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
 import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
-import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { geometricLaw, poissonLaw } from '../../src-workers/models/workload/laws.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
@@ -69,14 +69,17 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   it.each([2, 3])('lets exactly %i waves of nearly even blocks be as many', (waves) => {
-    // Sums of a hundred units: what rounding leaves of the last wave must not be a wave more.
-    for (const [n, groupsPerBlock, residentBlocks, multiprocessors, rounds] of [
-      [2, 12, 2, 128, 86],
-      [1, 20, 2, 108, 122],
-      [2, 9, 3, 110, 94],
+    // Sums of dozens of units: what rounding leaves of the last wave must not be a wave more.
+    for (const [groupsPerBlock, rounds] of [
+      [14, 40],
+      [14, 60],
+      [9, 80],
+      [18, 90],
     ]) {
-      const law = unwrap(geometricLaw(0.05));
-      const depth = groupDepth(law, n, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
+      const residentBlocks = 2;
+      const multiprocessors = 128;
+      const law = unwrap(poissonLaw(30));
+      const depth = groupDepth(law, 1, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
       const rate = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
       const gridBlocks = waves * residentBlocks * multiprocessors;
       const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
