@@ -1,19 +1,15 @@
-import type { BenchCase, BenchRecord, CaseResult } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, CaseResult } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { median } from '../../src-workers/numeric/statistics.ts';
+import {
+  addRecord,
+  caseResult,
+  gatheredCase,
+  type CaseRecord,
+  type GatheredCase,
+} from '../../src-workers/parse/case-records.ts';
 
-type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
-
-interface Gathered {
+interface Gathered extends GatheredCase {
   readonly case: BenchCase;
-  timesMs: number[];
-  warmUpMs: number[];
-  clocksMhz: number[];
-  compiled: CaseResult['compiled'];
-  correct: boolean | null;
-  checkMessage: string;
-  failure: string | null;
-  values: Record<string, number | readonly number[]>;
 }
 
 /** Puts the records of a running measurement together, case by case, and says when a case has all it will get. */
@@ -34,7 +30,7 @@ export interface CaseCollector {
 
 /** @param repeats launches of a case that count */
 export function collectCases(cases: readonly BenchCase[], repeats: number): CaseCollector {
-  const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, gathered(one)]));
+  const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, { case: one, ...gatheredCase() }]));
   const known = new Set(waiting.keys());
   let last: string | null = null;
 
@@ -42,7 +38,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
     found.timesMs.length >= repeats || (found.timesMs.length === 0 && Object.keys(found.values).length > 0);
   const close = (found: Gathered): CaseResult => {
     waiting.delete(found.case.id);
-    return resultOf(found);
+    return caseResult(found.case, found);
   };
   const closeFull = (but: string | null): CaseResult[] =>
     [...waiting.values()].filter((found) => found.case.id !== but && isFull(found)).map(close);
@@ -54,7 +50,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
       const found = waiting.get(record.case);
       // A case that was closed has its result; a late check of it would change what was already saved.
       if (!found) return ok([]);
-      addTo(found, record);
+      addRecord(found, record);
       if (record.type === 'compiled') return ok([]);
       const complete = record.case === last ? [] : closeFull(record.case);
       last = record.case;
@@ -72,55 +68,5 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
       const next = waiting.values().next();
       return next.done ? null : next.value.case;
     },
-  };
-}
-
-const NS_PER_MS = 1e6;
-
-function gathered(one: BenchCase): Gathered {
-  return {
-    case: one,
-    timesMs: [],
-    warmUpMs: [],
-    clocksMhz: [],
-    compiled: null,
-    correct: null,
-    checkMessage: '',
-    failure: null,
-    values: {},
-  };
-}
-
-function addTo(found: Gathered, record: CaseRecord): void {
-  switch (record.type) {
-    case 'compiled': {
-      const { type: _type, case: _case, ...compiled } = record;
-      found.compiled = compiled;
-      return;
-    }
-    case 'sample':
-      (record.warmUp ? found.warmUpMs : found.timesMs).push(record.timeNs / NS_PER_MS);
-      if (!record.warmUp && record.clockMhz !== null) found.clocksMhz.push(record.clockMhz);
-      return;
-    case 'check':
-      // Wrong once is wrong, however many results are checked.
-      found.correct = record.correct && found.correct !== false;
-      if (!record.correct) found.checkMessage ||= record.message;
-      return;
-    case 'values':
-      Object.assign(found.values, record.values);
-      return;
-    case 'failed':
-      found.failure = record.message;
-      return;
-  }
-}
-
-function resultOf({ clocksMhz, ...found }: Gathered): CaseResult {
-  return {
-    ...found,
-    // A failed case has no time: what it measured before it failed is of an unfinished one.
-    timesMs: found.failure === null ? found.timesMs : [],
-    clockMhz: clocksMhz.length === 0 ? null : median(Float64Array.from(clocksMhz)),
   };
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BenchRecord, CaseResult, MeasuringDevice, PlanLine } from '../domain/benchmark.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { median } from '../numeric/statistics.ts';
 import { parseBenchRecord, parsePlanLine, recordType } from './bench-records.ts';
+import { addRecord, caseResult, gatheredCase, type GatheredCase } from './case-records.ts';
 import { caught, refuse, shown } from './source.ts';
 
 /** A result file: what was to be measured, who measured, and what was found. */
@@ -25,7 +25,6 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 const MAX_SAMPLES = 2 ** 23;
 /** Other work gets its turn this often, ms. */
 const TURN_MS = 8;
-const NS_PER_MS = 1e6;
 const NEWLINE = 0x0a;
 /** Cases that a warning names before it only counts them. */
 const MAX_NAMED = 5;
@@ -33,17 +32,9 @@ const MAX_NAMED = 5;
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
 
 /** One attempt at a case. */
-interface Attempt {
+interface Attempt extends GatheredCase {
   session: number;
-  readonly warmUpMs: number[];
-  readonly timesMs: number[];
-  readonly clocksMhz: number[];
   last: Sample | null;
-  compiled: CaseResult['compiled'];
-  correct: boolean | null;
-  checkMessage: string;
-  failure: string | null;
-  values: CaseResult['values'];
 }
 
 /**
@@ -95,7 +86,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
         return before;
       }
       if (before) again.add(id);
-      const attempt = newAttempt(session);
+      const attempt: Attempt = { session, last: null, ...gatheredCase() };
       attempts.set(id, attempt);
       return attempt;
     };
@@ -132,33 +123,13 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
         return;
       }
       const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
-      switch (record.type) {
-        case 'sample': {
-          samples++;
-          if (samples > MAX_SAMPLES)
-            refuse(label, { line }, `more than ${MAX_SAMPLES} samples; expected at most that many`);
-          (record.warmUp ? attempt.warmUpMs : attempt.timesMs).push(record.timeNs / NS_PER_MS);
-          if (!record.warmUp && record.clockMhz !== null) attempt.clocksMhz.push(record.clockMhz);
-          attempt.last = record;
-          return;
-        }
-        case 'compiled': {
-          const { type: _type, case: _case, ...compiled } = record;
-          attempt.compiled = compiled;
-          return;
-        }
-        case 'check':
-          // Wrong once is wrong, however many results are checked.
-          attempt.correct = record.correct && attempt.correct !== false;
-          if (!record.correct) attempt.checkMessage ||= record.message;
-          return;
-        case 'values':
-          attempt.values = { ...attempt.values, ...record.values };
-          return;
-        case 'failed':
-          attempt.failure = record.message || 'failed';
-          return;
+      if (record.type === 'sample') {
+        samples++;
+        if (samples > MAX_SAMPLES)
+          refuse(label, { line }, `more than ${MAX_SAMPLES} samples; expected at most that many`);
+        attempt.last = record;
       }
+      addRecord(attempt, record);
     };
 
     const takeLine = (text: string, line: number, isLast: boolean): void => {
@@ -210,7 +181,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
     const cases = planned.plan.cases.flatMap((one): CaseResult[] => {
       const attempt = attempts.get(one.id);
-      return attempt ? [resultOf(one, attempt)] : [];
+      return attempt ? [caseResult(one, attempt)] : [];
     });
     const named = (ids: Iterable<string>): string => {
       const all = [...ids];
@@ -258,34 +229,4 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;
-}
-
-function newAttempt(session: number): Attempt {
-  return {
-    session,
-    warmUpMs: [],
-    timesMs: [],
-    clocksMhz: [],
-    last: null,
-    compiled: null,
-    correct: null,
-    checkMessage: '',
-    failure: null,
-    values: {},
-  };
-}
-
-function resultOf(one: CaseResult['case'], attempt: Attempt): CaseResult {
-  const { warmUpMs, timesMs, clocksMhz, compiled, correct, checkMessage, failure, values } = attempt;
-  return {
-    case: one,
-    timesMs: failure === null ? timesMs : [],
-    warmUpMs,
-    clockMhz: clocksMhz.length > 0 ? median(Float64Array.from(clocksMhz)) : null,
-    compiled,
-    correct,
-    checkMessage,
-    failure,
-    values,
-  };
 }
