@@ -156,7 +156,12 @@ interface PreparedLaw {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
+  /** Of flattened loops, by buckets and rounds: those asked for last. */
+  readonly lanes: Map<string, LaneLaws>;
 }
+
+/** Laws of lanes that are kept: some hundred kilobytes each with many buckets. */
+const MAX_LANES = 96;
 
 const prepared = new WeakMap<LengthLaw, PreparedLaw>();
 
@@ -165,7 +170,7 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   if (!entry) {
     const whole = fromMasses(source.support, source.probability);
     const law = onGrid(whole, coarseGrid(whole));
-    entry = { law, cumulants: cumulantsOf(law), shared: new Map() };
+    entry = { law, cumulants: cumulantsOf(law), shared: new Map(), lanes: new Map() };
     prepared.set(source, entry);
   }
   return entry;
@@ -204,7 +209,7 @@ function depthModel(
         return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
       const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
       const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
-      return independentGroups([{ weight: 1, law: depth }], 1);
+      return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
     }
   }
 }
@@ -249,14 +254,35 @@ function bucketModel(
   rounds: number,
 ): DepthModel {
   if (rounds === 1) {
-    return independentGroups(
-      buckets.map(({ share, law }) => ({ weight: share, law })),
-      n,
-    );
+    return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
-  const perRound = shared(prepared, `round ${key} ${loop === 'nested' ? n : 1}`, () =>
+  if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
+  const known = laneSumsOf(prepared, buckets, key, rounds);
+  return { ...independentGroups(known, n), laneSums: known.parts };
+}
+
+/** Of a flattened loop: the same in groups of any width, as long as the buckets are. */
+function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
+  const { lanes } = prepared;
+  const name = `${key} ${rounds}`;
+  const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds));
+  lanes.delete(name);
+  if (lanes.size >= MAX_LANES) lanes.delete(lanes.keys().next().value!);
+  lanes.set(name, known);
+  return known;
+}
+
+/** Sums over the rounds, each as long as the longest of n units, one for each pattern of buckets. */
+function roundSums(
+  prepared: PreparedLaw,
+  buckets: readonly Bucket[],
+  key: string,
+  n: number,
+  rounds: number,
+): readonly WeightedLaw[] {
+  const perRound = shared(prepared, `round ${key} ${n}`, () =>
     buckets.map(({ law }) => {
-      const longest = loop === 'nested' ? maximumOf(law, n) : law;
+      const longest = maximumOf(law, n);
       return { law: longest, cumulants: cumulantsOf(longest) };
     }),
   );
@@ -268,41 +294,51 @@ function bucketModel(
     perRound,
     patterns.map(({ counts }) => counts),
   );
-  const sums = patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
-  return loop === 'nested' ? independentGroups(sums, 1) : { ...independentGroups(sums, n), laneSums: sums };
+  return patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
 }
 
-/**
- * Groups that are the longest of `draws` independent draws from a law that all groups of a block share, one of `parts`.
- */
-function independentGroups(parts: readonly WeightedLaw[], draws: number): DepthModel {
+/** Laws that whole blocks share, one of `parts` each, on values in common. */
+interface LaneLaws {
+  readonly parts: readonly WeightedLaw[];
+  readonly values: Float64Array;
+  /** ln P(X ≤ value) of each part. */
+  readonly logCdfs: readonly Float64Array[];
+}
+
+function laneLaws(parts: readonly WeightedLaw[]): LaneLaws {
   const values = commonGrid(parts.map(({ law }) => law));
-  const logCdfs = parts.map(({ weight, law }) => ({
-    weight,
-    logCdf: onGrid(law, values).survival.map((s) => Math.log1p(-s)),
-  }));
   return {
+    parts,
+    values,
+    logCdfs: parts.map(({ law }) => onGrid(law, values).survival.map((s) => Math.log1p(-s))),
+  };
+}
+
+/** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
+function independentGroups({ parts, values, logCdfs }: LaneLaws, draws: number): DepthModel {
+  const model: DepthModel = {
     values,
     survivalInto(out, groupsPerBlock) {
       if (
-        lastSurvival.of !== logCdfs ||
+        lastSurvival.of !== model ||
         (groupsPerBlock !== lastSurvival.groups && groupsPerBlock !== 2 * lastSurvival.groups)
       ) {
         const power = draws * groupsPerBlock;
-        lastSurvival.parts = logCdfs.map(({ logCdf }) => logCdf.map((log) => notDecayed(power * log)));
+        lastSurvival.parts = logCdfs.map((logCdf) => logCdf.map((log) => notDecayed(power * log)));
       } else if (groupsPerBlock !== lastSurvival.groups) {
         // Twice as many: exact in the tail too, and no exponentials.
         for (const part of lastSurvival.parts) for (let i = 0; i < part.length; i++) part[i] *= 2 - part[i];
       }
-      lastSurvival.of = logCdfs;
+      lastSurvival.of = model;
       lastSurvival.groups = groupsPerBlock;
       out.fill(0);
-      logCdfs.forEach(({ weight }, p) => {
+      parts.forEach(({ weight }, p) => {
         const part = lastSurvival.parts[p];
         for (let i = 0; i < part.length; i++) out[i] += weight * part[i];
       });
     },
   };
+  return model;
 }
 
 /** What `independentGroups` was asked for last: tables ask for twice as many groups each time. */
