@@ -49,3 +49,16 @@ export function lengthSampler(law: LengthLaw): (uniform: UniformSource) => numbe
     return support[position - cell < keep[cell] ? cell : alias[cell]];
   };
 }
+
+/** 0 … count − 1 in an order without pattern: Fisher and Yates, with the multiplier of Numerical Recipes' quick generator. */
+export function arbitraryOrder(count: number, seed: number): Int32Array {
+  const order = new Int32Array(count);
+  let state = seed + 1;
+  for (let i = 0; i < count; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const other = Math.floor((state / 2 ** 32) * (i + 1));
+    order[i] = order[other]!;
+    order[other] = i;
+  }
+  return order;
+}

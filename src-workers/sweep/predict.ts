@@ -15,6 +15,7 @@ import type { LoopForm, PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
 import type { Launch, SpaceConstraint } from '../domain/space.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
+import { isLoopAlike, type Dealing } from '../models/balancing/dealt.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
 import { mixedMeans, type DepthMeans } from '../models/balancing/mixed.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
@@ -34,8 +35,16 @@ import { moments } from '../models/workload/laws.ts';
 import { axisCounts, decodeInto } from '../space/axes.ts';
 import { createCpuLoads, explainCpu, predictCpu, type CpuLoads } from './cpu.ts';
 import { resolveLaunch } from './launch.ts';
+import {
+  placedBlockLaw,
+  placedLaunchCycles,
+  placeLaunch,
+  windowUnits,
+  type PlacedLaunch,
+  type SortedBalancing,
+} from './placed.ts';
 import type { SweepPlan } from './plan.ts';
-import { tabulatedFetches, tabulatedUnits, type TabulatedUnits } from './units.ts';
+import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './units.ts';
 
 const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
   Record<InvalidReason, number>
@@ -72,6 +81,10 @@ export interface Laws {
   /** Depth laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
   depths: Map<number, DepthLaws>;
   olderDepths: Map<number, DepthLaws>;
+  /** Launches of sorted units, in the same way; and the numbers that those in use keep. */
+  placed: Map<number, PlacedLaunch>;
+  olderPlaced: Map<number, PlacedLaunch>;
+  placedNumbers: number;
   /** Where the laws of their blocks live. */
   readonly blocks: Arena;
   /** That of the design predicted last, for one that differs in its grid only. */
@@ -90,6 +103,8 @@ const MAX_DEPTHS = 384;
 /** And pieces of 256 KiB of block laws, of some ten kilobytes each. */
 const SLAB_LENGTH = 1 << 15;
 const MAX_SLABS = 24;
+/** And so many numbers of launches. */
+const MAX_PLACED_NUMBERS = 2 ** 19;
 
 function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
   const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
@@ -167,7 +182,15 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
-    laws: { depths: new Map(), olderDepths: new Map(), blocks: createArena(SLAB_LENGTH), residency: null },
+    laws: {
+      depths: new Map(),
+      olderDepths: new Map(),
+      placed: new Map(),
+      olderPlaced: new Map(),
+      placedNumbers: 0,
+      blocks: createArena(SLAB_LENGTH),
+      residency: null,
+    },
     stackFactors: new Map(),
   };
 }
@@ -178,6 +201,7 @@ interface Candidate {
   device: Device;
   deviceAt: number;
   capAt: number;
+  blockAt: number;
   shape: Shape;
   threadsPerUnit: number;
   unitsPerGroup: number;
@@ -256,6 +280,7 @@ function examine(predictor: Predictor, positions: Int32Array, candidate: Candida
   candidate.device = device;
   candidate.deviceAt = positions[0]!;
   candidate.capAt = positions[5]!;
+  candidate.blockAt = positions[6]!;
   candidate.shape = shape;
   candidate.threadsPerUnit = threadsPerUnit;
   candidate.loopAt = positions[2]!;
@@ -423,6 +448,7 @@ function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws
 /** Makes room for other laws of blocks: their memory is used again. */
 function forgetBlockLaws(known: Laws): void {
   for (const depths of [known.depths, known.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
+  for (const placed of [known.placed, known.olderPlaced]) for (const launch of placed.values()) launch.block = null;
   known.residency = null;
   clearArena(known.blocks);
 }
@@ -437,8 +463,8 @@ interface TimedOnGpu extends Timed {
   depth: DepthMeans;
   /** Mean units per slot over those of the depth law. */
   scale: number;
-  /** Mean share of a block's groups that are active while its slot is taken, 0…1. */
-  busyFraction: number;
+  /** What knows the life of a block. */
+  life: Residency | PlacedLaunch;
 }
 
 /** Balancing time of a candidate, ms: depends on the strategy and the device only. */
@@ -488,19 +514,88 @@ function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevi
   return factor;
 }
 
+function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
+  return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
+}
+
+/** Units per slot of the depth law that a design shares with others. */
+function tabulatedFor(balancing: LockstepBalancing, meanUnits: number): TabulatedUnits {
+  switch (balancing.kind) {
+    case 'none':
+      return tabulatedUnits(meanUnits);
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return tabulatedRounds(meanUnits);
+    case 'dynamic-fetch':
+      return tabulatedFetches(meanUnits);
+    case 'window-sort':
+    case 'full-sort':
+      // Times come from `placedOf`; losses are those of one round.
+      return { ...tabulatedUnits(1), scale: meanUnits };
+  }
+}
+
+/** The launch of a candidate whose units are sorted. */
+function placedOf(predictor: Predictor, candidate: Candidate, balancing: SortedBalancing): PlacedLaunch {
+  const { plan } = predictor;
+  const { axes } = plan;
+  const dealing: Dealing = {
+    units: plan.units,
+    unitsPerGroup: candidate.unitsPerGroup,
+    groupsPerBlock: candidate.shape.groupsPerBlock,
+    slotsPerBlock: axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit,
+    gridBlocks: candidate.gridBlocks,
+    loop: axes.loop[candidate.loopAt]!,
+    setupIterations: plan.kernel.setupIterationsPerUnit,
+  };
+  const loopAt = isLoopAlike(windowUnits(balancing, plan.units), dealing) ? axes.loop.length : candidate.loopAt;
+  // Groups per block follow from these.
+  const key =
+    (((candidate.gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + candidate.unitsPerGroup) * (axes.loop.length + 1) +
+      loopAt) *
+      axes.balancing.length +
+    candidate.balancingAt;
+  const { laws } = predictor;
+  if (laws.blocks.at >= MAX_SLABS) forgetBlockLaws(laws);
+  let launch = laws.placed.get(key);
+  if (launch) return launch;
+  launch = laws.olderPlaced.get(key) ?? placeLaunch(plan.law, balancing, dealing);
+  if (laws.placedNumbers >= MAX_PLACED_NUMBERS) {
+    laws.olderPlaced = laws.placed;
+    laws.placed = new Map();
+    laws.placedNumbers = 0;
+  }
+  laws.placed.set(key, launch);
+  laws.placedNumbers += launch.size;
+  return launch;
+}
+
 function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const { plan } = predictor;
-  const tabulated = isFetching(predictor, candidate)
-    ? tabulatedFetches(candidate.meanUnitsPerThread)
-    : tabulatedUnits(candidate.meanUnitsPerThread);
+  const balancing = lockstepBalancing(predictor, candidate);
+  const tabulated = tabulatedFor(balancing, candidate.meanUnitsPerThread);
   const laws = lawsOf(predictor, candidate, tabulated);
   const depth = laws.means;
-  const residency = residencyOf(predictor, candidate, laws);
-  const cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
+  let cycles: number;
+  if (isSorted(balancing)) {
+    const launch = placedOf(predictor, candidate, balancing);
+    out.life = launch;
+    cycles = placedLaunchCycles(
+      launch,
+      candidate.gridBlocks,
+      candidate.shape.residentBlocks,
+      device.multiprocessors,
+      predictor.rates[candidate.deviceAt]![candidate.capAt]!,
+      predictor.laws.blocks,
+    );
+  } else {
+    const residency = residencyOf(predictor, candidate, laws);
+    out.life = residency;
+    cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
+  }
   const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
   out.depth = depth;
   out.scale = tabulated.scale;
-  out.busyFraction = residency.block.meanBlock > 0 ? residency.block.meanGroup / residency.block.meanBlock : 1;
   out.meanLoss = depth.meanLoss;
   out.aggregateLoss = depth.aggregateLoss;
   const kernelMs = (cycles * phi * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3);
@@ -674,7 +769,10 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const latencyMs = msWith(active);
   // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
-  const busy = Math.max(1, active * timed.busyFraction);
+  const { meanBlock, meanGroup } =
+    'sample' in timed.life ? placedBlockLaw(timed.life, predictor.laws.blocks) : timed.life.block;
+  // Mean share of a block's groups that are active while its slot is taken.
+  const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
   const blockTail = refilled * (msWith(busy) - latencyMs);
   const balancing = balancingMs(predictor, candidate, device);
   const withStackMs = timed.timeMs - balancing;

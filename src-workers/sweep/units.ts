@@ -41,6 +41,21 @@ export function tabulatedUnits(meanUnits: number): TabulatedUnits {
   return { units, share, scale: meanUnits / (units + share), key: units * SHARES.length + at };
 }
 
+/** Steps per factor of two where depth laws take any mean. */
+const ROUND_STEPS = 32;
+
+/**
+ * Units per slot where they are dealt out in order: the slots with one unit more than others get one of the longest.
+ * Never fewer than there are.
+ */
+export function tabulatedRounds(meanUnits: number): TabulatedUnits {
+  const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
+  const step = 2 ** octave / ROUND_STEPS;
+  const steps = Math.max(ROUND_STEPS, Math.ceil(meanUnits / step - 1e-9));
+  const units = steps * step;
+  return { units, share: 0, scale: meanUnits / units, key: Math.round(units * ROUND_STEPS) };
+}
+
 /** Steps per factor of two for slots that fetch: any mean is possible, and nobody has a unit more than others for long. */
 const FETCHED_STEPS_PER_OCTAVE = 12;
 

@@ -140,33 +140,35 @@ function normalised(buckets: readonly Bucket[]): Bucket[] {
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;
-  /** Units from each bucket; their sum is the number of rounds. */
+  /** Units from each bucket; their sum is the number of rounds of these slots. */
   readonly counts: readonly number[];
 }
 
 /**
  * Units of each bucket that a slot processes when the ordered units are dealt out round by round: the slot at fraction θ
- * of the launch takes, in round j of m, the unit at fraction (j + θ)/m of the order. The counts change only where θ
- * passes the fractional part of m times a cumulative share, so there are at most as many patterns as buckets.
+ * of the launch takes, in its round j, the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
+ * change only where θ passes the fractional part of m times a cumulative share, so there are at most as many patterns as
+ * buckets, and one more where m is not whole: the odd round is one of the longest units.
+ *
+ * @param rounds m > 0, units over slots
  */
 export function roundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
-  // Rounds before bucket b is over: #{j : (j + θ)/m < c} = ⌈m·c − θ⌉.
+  // Rounds before bucket b is over: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
   const ends: number[] = [];
   let cumulative = 0;
-  for (const share of shares.slice(0, -1)) {
+  shares.forEach((share, b) => {
     cumulative += share;
     // Sums of equal shares land within rounding of a whole number where they should be one.
-    const end = rounds * cumulative;
+    const end = rounds * (b === shares.length - 1 ? 1 : cumulative);
     ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
-  }
+  });
   const breaks = [0, ...ends.map((end) => end - Math.floor(end)), 1].sort((a, b) => a - b);
   const patterns: RoundPattern[] = [];
   for (let i = 1; i < breaks.length; i++) {
     const weight = breaks[i] - breaks[i - 1];
     if (weight <= 1e-12) continue;
     const theta = (breaks[i] + breaks[i - 1]) / 2;
-    const done = ends.map((end) => Math.min(rounds, Math.max(0, Math.ceil(end - theta))));
-    done.push(rounds);
+    const done = ends.map((end) => Math.max(0, Math.ceil(end - theta)));
     patterns.push({ weight, counts: done.map((d, b) => d - (b === 0 ? 0 : done[b - 1])) });
   }
   return patterns;

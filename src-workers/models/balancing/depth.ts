@@ -5,6 +5,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { notDecayed } from '../../numeric/exponential.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
+import { dealtDepths, sortedDepths, type DealtDepths, type Dealing } from './dealt.ts';
 import {
   coarseGrid,
   commonGrid,
@@ -22,6 +23,7 @@ import {
 } from './discrete-law.ts';
 import { divergentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import { longestLengths, rankTable } from './ranks.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 
 /** Windows of more units count as a full sort; their loss is below 1.001 for any group that fits a device. */
@@ -38,12 +40,13 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
  *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
  *   (`roundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each. Within a group the lane
+ * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each; that of a launch, whose
+ *   slots keep their places or wander, is in `sortedLaunch`. Within a group the lane
  *   with the longest unit is the same in every round, so a flattened loop gains nothing over a nested one.
  *   A single group's law then leaves out that a group keeps its place within its block; a block's law is right.
  *   The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
- *   lengths evenly spread over the law.
+ *   lengths evenly spread over the law. As above, `sortedLaunch` knows more.
  * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it; the loop is flattened by its nature, so
  *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
  *
@@ -53,7 +56,8 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  * law of a group's sums (64 units and more flattened, windows, dynamic fetch) an approximation.
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m ≥ 1, an integer unless groups share a pool; a RangeError otherwise
+ * @param unitsPerThread m ≥ 1, units over slots: an integer but for buckets and where groups share a pool; a RangeError
+ *   otherwise
  * @param options.setupIterations iterations before the first of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
  */
@@ -66,8 +70,11 @@ export function groupDepth(
   options: { readonly setupIterations: number; readonly poolGroups?: number },
 ): GroupDepth {
   if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
-  const fetching = balancing.kind === 'dynamic-fetch' && (options.poolGroups ?? 1) > 1;
-  if (!(unitsPerThread >= 1 && (fetching || Number.isInteger(unitsPerThread)))) {
+  const fractional =
+    balancing.kind === 'dynamic-fetch'
+      ? (options.poolGroups ?? 1) > 1
+      : balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets';
+  if (!(unitsPerThread >= 1 && (fractional || Number.isInteger(unitsPerThread)))) {
     throw new RangeError(`${unitsPerThread} units per thread; expected an integer of 1 or more`);
   }
   const prepared = preparedLaw(law);
@@ -123,7 +130,11 @@ function unitStarts(
         (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
         0,
       );
-      return divergentStarts(mean, Math.sqrt(within), n, rounds);
+      const whole = Math.floor(rounds);
+      const starts = divergentStarts(mean, Math.sqrt(within), n, whole);
+      return whole === rounds
+        ? starts
+        : starts + (rounds - whole) * (divergentStarts(mean, Math.sqrt(within), n, whole + 1) - starts);
     }
     case 'window-sort':
     case 'full-sort':
@@ -382,6 +393,27 @@ function spreadLengths(law: DiscreteLaw, rounds: number): DiscreteLaw {
   tails.push(0);
   return { values: Float64Array.from(sums), survival: Float64Array.from(tails) };
 }
+
+/**
+ * Depths of the blocks of a launch whose units are sorted, in windows of `window` units: see `dealtDepths`.
+ * @param window M, from 1 to all units
+ */
+export function sortedLaunch(law: LengthLaw, window: number, dealing: Dealing, draw: number): DealtDepths {
+  const prepared = preparedLaw(law);
+  const windows = Math.ceil(dealing.units / window);
+  if (windows === 1) {
+    const longest = shared(prepared, `longest ${window}`, () => longestLengths(prepared.law, window, LONGEST_UNITS));
+    const sorted = sortedDepths(prepared.law, longest, dealing);
+    if (sorted) return sorted;
+  }
+  const table = shared(prepared, `ranks ${window} ${windows}`, () =>
+    rankTable(prepared.law, fromMasses(law.support, law.probability), window, windows),
+  );
+  return dealtDepths(table, dealing, draw);
+}
+
+/** Units at the end of a sorted order whose expected lengths are computed one by one. */
+const LONGEST_UNITS = 48;
 
 function windowOf(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };

@@ -93,7 +93,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
 }
 
 /** Binomial probabilities of M trials around their mode, those above 1e-18 of it, scaled to sum to 1. */
-function binomialWindow(trials: number) {
+export function binomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {
     if (p <= 0) return { first: 0, masses: Float64Array.of(1) };

@@ -159,6 +159,23 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
   const group = doubling(table, 0);
   // P(both) = 2 P(one) − P(either).
   const either = W === 1 ? group : doubling(table, 1);
+  return tabulated(steps, block, group, either, W, table.lattice, arena);
+}
+
+/**
+ * The law with these steps and, from each to the next, these probabilities: a block is active, a group is, one or the other
+ * of two groups is.
+ */
+function tabulated(
+  steps: Float64Array,
+  block: Float64Array,
+  group: Float64Array,
+  either: Float64Array,
+  W: number,
+  lattice: boolean,
+  arena: Arena,
+): BlockLaw {
+  const n = steps.length;
   // Row i holds the probabilities on [step[i−1], step[i]); the first starts at 0, the last has no end.
   const rows = take(arena, (n + 1) * ROW_FIELDS);
   let sumBlock = 0;
@@ -203,7 +220,7 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
   rows[last + 7] = sumSum;
   const meanBlock = sumBlock;
   const law: BlockLaw = {
-    groupsPerBlock,
+    groupsPerBlock: W,
     arena,
     rows,
     edges: cellEdges(arena, rows, meanBlock),
@@ -216,12 +233,110 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
     clumping: W > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
     longest: from,
-    lattice: table.lattice,
+    lattice,
     stationary: null,
     renewal: null,
   };
   const fresh = freshProfile(law);
   return Object.assign(law, { fresh, ages: agesOf(arena, fresh, meanBlock) });
+}
+
+/** Edges spent on each of the laws of a group and of a block. */
+const SAMPLED_EDGES = 48;
+
+/**
+ * Tabulates the life of the blocks of a sample: exact whatever their groups have in common.
+ * @param depths iterations of the groups of one block after another, shortest first within a block
+ * @param groupsPerBlock W_b, integer ≥ 1
+ * @param weights of the blocks, in any unit; `null` where all are alike
+ * @param arena where the law lives; it is void once that is cleared
+ */
+export function sampledBlockLaw(
+  depths: Float64Array,
+  groupsPerBlock: number,
+  weights: Float64Array | null,
+  arena: Arena,
+): BlockLaw {
+  const W = groupsPerBlock;
+  const blocks = depths.length / W;
+  const edges = sampledEdges(depths, W);
+  const n = edges.length;
+  const block = new Float64Array(n);
+  const group = new Float64Array(n);
+  const pair = new Float64Array(n);
+  let total = 0;
+  for (let b = 0; b < blocks; b++) {
+    const weight = weights ? weights[b] : 1;
+    total += weight;
+    let row = 0;
+    for (let i = 0; i < W; i++) {
+      const depth = depths[b * W + i];
+      while (row < n - 2 && edges[row + 1] <= depth) row++;
+      // The part of its last row that the group lives: rows before that are added up below.
+      const part = n > 1 ? (weight * (depth - edges[row])) / (edges[row + 1] - edges[row]) : 0;
+      // With one group less of W − i active, so many pairs fewer are.
+      const pairs = W > 1 ? (2 * (W - 1 - i)) / (W * (W - 1)) : 0;
+      group[row] += part / W;
+      pair[row] += part * pairs;
+      if (row > 0) {
+        group[row - 1] += (weight - part) / W;
+        pair[row - 1] += (weight - part) * pairs;
+      }
+      if (i === W - 1) {
+        block[row] += part;
+        if (row > 0) block[row - 1] += weight - part;
+      }
+    }
+  }
+  for (let row = n - 3; row >= 0; row--) {
+    group[row] += group[row + 1];
+    pair[row] += pair[row + 1];
+    block[row] += block[row + 1];
+  }
+  for (let row = 0; row < n - 1; row++) {
+    group[row] /= total;
+    block[row] /= total;
+    // P(either) = 2 P(one) − P(both).
+    pair[row] = 2 * group[row] - pair[row] / total;
+  }
+  const lattice = edges.every((edge) => Number.isInteger(edge));
+  return tabulated(edges, block, group, pair, W, lattice, arena);
+}
+
+/** Depths of either kind that the edges are picked from. */
+const EDGE_POOL = 192;
+
+/** Quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. */
+function sampledEdges(depths: Float64Array, W: number): Float64Array {
+  const blocks = depths.length / W;
+  let least = depths[0];
+  let most = 0;
+  for (let b = 0; b < blocks; b++) {
+    least = Math.min(least, depths[b * W]);
+    most = Math.max(most, depths[b * W + W - 1]);
+  }
+  const groups = new Float64Array(Math.min(depths.length, EDGE_POOL));
+  for (let i = 0; i < groups.length; i++) {
+    groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
+  }
+  groups.sort();
+  const longest = new Float64Array(Math.min(blocks, EDGE_POOL));
+  for (let i = 0; i < longest.length; i++) {
+    longest[i] = depths[Math.floor(((i + 0.5) * blocks) / longest.length) * W + W - 1];
+  }
+  longest.sort();
+  const picked = new Float64Array(2 * SAMPLED_EDGES + 2);
+  for (let i = 0; i < SAMPLED_EDGES; i++) {
+    const at = (i + 0.5) / SAMPLED_EDGES;
+    picked[2 * i] = groups[Math.floor(at * groups.length)];
+    picked[2 * i + 1] = longest[Math.floor(at * longest.length)];
+  }
+  picked[2 * SAMPLED_EDGES] = least;
+  picked[2 * SAMPLED_EDGES + 1] = most;
+  picked.sort();
+  let count = 1;
+  for (let i = 1; i < picked.length; i++) if (picked[i] > picked[count - 1] + 1e-9 * most) picked[count++] = picked[i];
+  return picked.slice(0, count);
 }
 
 const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0) };

@@ -25,3 +25,10 @@ export function normalUpperTail(z: number): number {
   for (let level = 60; level >= 1; level--) fraction = x + level / 2 / fraction;
   return density / fraction / 2;
 }
+
+/** z with P(N ≤ z) = p, 0 < p < 1, within 4.5e-4. Source: Abramowitz and Stegun 26.2.23. */
+export function normalQuantile(p: number): number {
+  if (p < 0.5) return -normalQuantile(1 - p);
+  const t = Math.sqrt(-2 * Math.log(1 - p));
+  return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}

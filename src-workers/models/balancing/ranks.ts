@@ -1,0 +1,178 @@
+import { normalQuantile } from '../workload/normal.ts';
+import { arbitraryOrder } from '../../numeric/random.ts';
+import type { DiscreteLaw } from './discrete-law.ts';
+import { binomialWindow } from './window.ts';
+
+/**
+ * Lengths of the units of sorted windows, by rank. Windows differ; `strata` windows stand for all of them, the s-th with
+ * every rank at the (s + ½)/strata quantile of its own law: ranks that one group holds rise and fall together.
+ */
+export interface RankTable {
+  /** M, units of a window. */
+  readonly units: number;
+  /** Ranks told apart: M, or where that is many, so many equal steps. */
+  readonly ranks: number;
+  readonly strata: number;
+  /** Length of rank r of stratum s at s·ranks + r. */
+  readonly lengths: Float64Array;
+  /** Expected number of units from the first to rank r that are longer than the one before. */
+  readonly changes: Float64Array;
+  /**
+   * A stratum for every window, each as often as the others, in an order without pattern.
+   * @param draw 0, 1, …: one arbitrary order each, the odd ones mirrored
+   */
+  strataOf(draw: number): Uint8Array;
+}
+
+/** Numbers kept of one window size, and strata at most. */
+const TABLE_ENTRIES = 2 ** 17;
+const MOST_STRATA = 64;
+/** Ranks at either end that are tabulated one by one, and the step of the others as a fraction of the way to the end. */
+const END_RANKS = 48;
+const RANK_STEP = 0.025;
+/** Quantiles averaged over in the outermost strata, which hold the tails. */
+const TAIL_QUANTILES = 4;
+/** Quantiles averaged over in all strata together. */
+const LEAST_QUANTILES = 16;
+
+/**
+ * @param law the lengths, on few enough atoms to be searched
+ * @param whole the lengths themselves: how often neighbours differ depends on every one of them
+ * @param units M ≥ 1
+ * @param windows that there are: no more strata
+ */
+export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, windows: number): RankTable {
+  const ranks = Math.min(units, TABLE_ENTRIES);
+  const strata = Math.max(1, Math.min(windows, MOST_STRATA, Math.floor(TABLE_ENTRIES / ranks)));
+  const lengths = new Float64Array(strata * ranks);
+  const nodes = rankNodes(ranks);
+  for (let s = 0; s < strata; s++) {
+    const row = s * ranks;
+    const outer = s === 0 || s === strata - 1;
+    const quantiles = Math.max(outer ? TAIL_QUANTILES : 1, Math.ceil(LEAST_QUANTILES / strata));
+    let before = 0;
+    for (const r of nodes) {
+      let length = 0;
+      for (let q = 0; q < quantiles; q++) {
+        const probability = (s + (q + 0.5) / quantiles) / strata;
+        length += lengthAbove(law, betaQuantile(ranks - r, r + 1, 1 - probability)) / quantiles;
+      }
+      lengths[row + r] = length;
+      const slope = (length - lengths[row + before]) / (r - before);
+      for (let i = before + 1; i < r; i++) lengths[row + i] = lengths[row + before] + slope * (i - before);
+      before = r;
+    }
+  }
+  let changes: Float64Array | undefined;
+  const orders: (Uint8Array | undefined)[] = [];
+  return {
+    units,
+    ranks,
+    strata,
+    lengths,
+    get changes() {
+      return (changes ??= changesOf(whole, units, ranks));
+    },
+    strataOf: (draw) => (orders[draw] ??= strataOf(windows, strata, draw)),
+  };
+}
+
+/** Ranks from 0 to `units` − 1, close together at both ends. */
+function rankNodes(units: number): number[] {
+  const nodes: number[] = [];
+  for (let r = 0; r < units;) {
+    nodes.push(r);
+    const toEnd = Math.min(r, units - 1 - r);
+    r += toEnd < END_RANKS ? 1 : Math.max(1, Math.floor(RANK_STEP * toEnd));
+  }
+  if (nodes[nodes.length - 1] !== units - 1) nodes.push(units - 1);
+  return nodes;
+}
+
+/** Expected lengths of the longest of `units` units, the longest first, `count` of them at most. */
+export function longestLengths(law: DiscreteLaw, units: number, count: number): Float64Array {
+  return Float64Array.from({ length: Math.min(units, count) }, (_, i) => {
+    let length = 0;
+    for (let q = 0; q < LEAST_QUANTILES; q++) {
+      length += lengthAbove(law, betaQuantile(i + 1, units - i, (q + 0.5) / LEAST_QUANTILES)) / LEAST_QUANTILES;
+    }
+    return length;
+  });
+}
+
+/** The length that a part `above` of all units exceeds. */
+export function lengthAbove({ values, survival }: DiscreteLaw, above: number): number {
+  let low = 0;
+  let high = values.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (survival[middle] <= above) high = middle;
+    else low = middle + 1;
+  }
+  return values[low];
+}
+
+/** x with P(X ≤ x) = p for a beta law. Source: Abramowitz and Stegun 26.5.22; exact where a or b is 1. */
+function betaQuantile(a: number, b: number, p: number): number {
+  if (b === 1) return Math.pow(p, 1 / a);
+  if (a === 1) return -Math.expm1(Math.log1p(-p) / b);
+  const y = -normalQuantile(p);
+  const lambda = (y * y - 3) / 6;
+  const inverseA = 1 / (2 * a - 1);
+  const inverseB = 1 / (2 * b - 1);
+  const h = 2 / (inverseA + inverseB);
+  const w = (y * Math.sqrt(h + lambda)) / h - (inverseB - inverseA) * (lambda + 5 / 6 - 2 / (3 * h));
+  return a / (a + b * Math.exp(2 * w));
+}
+
+/** In windows of more units the place of a length is taken to be spread evenly, as far as it deviates. */
+const MOST_COUNTED = 4096;
+
+/**
+ * Rank r + 1 is longer than rank r where for some length x exactly r units are at most x, and one of them is x itself.
+ */
+function changesOf({ values, survival }: DiscreteLaw, units: number, ranks: number): Float64Array {
+  const changes = new Float64Array(ranks);
+  const last = values.length - 1;
+  if (units > MOST_COUNTED) {
+    for (let x = 0; x < last; x++) {
+      const mass = (x === 0 ? 1 : survival[x - 1]) - survival[x];
+      const centre = ranks * (1 - survival[x]);
+      const half = ranks * Math.sqrt((3 * survival[x] * (1 - survival[x])) / units);
+      const from = Math.max(1, Math.round(centre - half));
+      const to = Math.min(ranks, Math.max(from + 1, Math.round(centre + half)));
+      if (from >= ranks) continue;
+      const each = -Math.expm1(-units * mass) / (to - from);
+      changes[from] += each;
+      if (to < ranks) changes[to] -= each;
+    }
+    for (let r = 1; r < ranks; r++) changes[r] += changes[r - 1];
+  } else {
+    const binomial = binomialWindow(units);
+    for (let x = 0; x < last; x++) {
+      const below = x === 0 ? 0 : (1 - survival[x - 1]) / (1 - survival[x]);
+      if (below >= 1) continue;
+      const { first, masses } = binomial(1 - survival[x]);
+      const from = Math.max(1, first);
+      let absent = Math.pow(below, from);
+      for (let r = from; r < Math.min(units, first + masses.length); r++) {
+        changes[r] += masses[r - first] * (1 - absent);
+        absent *= below;
+      }
+    }
+  }
+  const perRank = units / ranks;
+  for (let r = 1; r < ranks; r++) changes[r] = changes[r - 1] + Math.min(perRank, changes[r]);
+  return changes;
+}
+
+function strataOf(windows: number, strata: number, draw: number): Uint8Array {
+  const order = arbitraryOrder(windows, draw >> 1);
+  const mirrored = draw % 2 === 1;
+  const out = new Uint8Array(windows);
+  for (let w = 0; w < windows; w++) {
+    const stratum = Math.floor(((order[w] + 0.5) * strata) / windows);
+    out[w] = mirrored ? strata - 1 - stratum : stratum;
+  }
+  return out;
+}

@@ -1,0 +1,175 @@
+/**
+ * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out.
+ * `node test/bench/balancing.ts [--designs 400] [--seed 1] [--worst 10] [--simulated FILE]`; one core, some minutes. With a
+ * file, simulated times are kept there and read again by the next run with the same designs and seed.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { formatLaunch } from '../../src-workers/sweep/launch.ts';
+import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+import { createPredictor, playableDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    designs: { type: 'string', default: '400' },
+    seed: { type: 'string', default: '1' },
+    worst: { type: 'string', default: '10' },
+    simulated: { type: 'string' },
+  },
+});
+
+/** 95 % interval to either side of the simulated mean: a standard error of half a percent. */
+const HALF_WIDTH = 0.0098;
+const MOST_REPLICATIONS = 400;
+
+interface Row {
+  readonly label: string;
+  readonly balancing: string;
+  readonly waves: number;
+  readonly kernelMs: number;
+  readonly simulatedMs: number;
+  readonly difference: number;
+}
+
+function pick<T>(random: Random, items: readonly T[]): T {
+  return items[Math.floor(random() * items.length)]!;
+}
+
+const LENGTHS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
+const DEVICES = [
+  'nvidia-v100-sxm2-16gb',
+  'nvidia-a100-sxm4-40gb',
+  'nvidia-a100-sxm4-40gb',
+  'nvidia-h100-sxm5-80gb',
+  'nvidia-rtx-4090',
+];
+const BALANCINGS: readonly ((random: Random) => string)[] = [
+  ...Array.from(
+    { length: 4 },
+    () => (random: Random) => `window-sort(${pick(random, [256, 1000, 1024, 4096, 4096, 5000, 16384])})`,
+  ),
+  () => 'full-sort',
+  () => 'full-sort',
+  (random) => `quantile-buckets(${pick(random, [4, 8])})`,
+  (random) => `best-buckets(${pick(random, [3, 4])})`,
+  () => 'dynamic-fetch',
+  () => 'none',
+];
+
+async function randomPlan(random: Random): Promise<SweepPlan> {
+  const threadsPerUnit = pick(random, [1, 1, 1, 1, 2, 4, 8, 32]);
+  const blockThreads = pick(random, [32, 64, 128, 256, 256, 512, 1024, 96, 640]);
+  const units = pick(random, [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000]);
+  const study: StudyFile = {
+    lockstep: 1,
+    name: 'Balancing',
+    workload: { lengths: pick(random, LENGTHS), units },
+    kernel: {
+      name: 'k',
+      registersPerThread: pick(random, [32, 64]),
+      instructionsPerIteration: 40,
+      setupIterationsPerUnit: pick(random, [0, 0, 3]),
+      lengthsKnownBeforeLaunch: true,
+    },
+    devices: [pick(random, DEVICES)],
+    axes: {
+      threadsPerUnit: [threadsPerUnit],
+      loop: [random() < 0.5 ? 'nested' : 'flattened'],
+      balancing: [pick(random, BALANCINGS)(random)],
+      blockThreads: [blockThreads],
+      ...(random() < 0.7
+        ? { unitsPerThread: [Math.floor(33 ** random())] }
+        : { blocksPerMultiprocessor: [Math.floor(17 ** random())] }),
+    },
+  };
+  const plan = await planOf(study);
+  // From deep latency-bound to deep issue-bound.
+  const pipeline = { latencyCycles: 1500, issueCycles: 5 * 60 ** random(), kneeSoftness: 1 + 5 * random() };
+  return { ...plan, pipeline: { [study.devices[0]!]: pipeline } };
+}
+
+function percent(fraction: number): string {
+  return `${(100 * fraction).toFixed(2)} %`;
+}
+
+function summarise(name: string, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
+  const size = rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
+  const signed = rows.map((row) => row.difference).sort((a, b) => a - b);
+  const at = (sorted: readonly number[], q: number): string =>
+    percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!).padStart(9);
+  process.stdout.write(
+    `${name.padEnd(20)} ${String(rows.length).padStart(4)} designs  median ${at(size, 0.5)}  p95 ${at(size, 0.95)}  max ${at(size, 1)}  middle ${at(signed, 0.5)}\n`,
+  );
+}
+
+const random = seededRandom(Number(options.seed));
+const known: Record<string, number> =
+  options.simulated !== undefined && existsSync(options.simulated)
+    ? (JSON.parse(readFileSync(options.simulated, 'utf8')) as Record<string, number>)
+    : {};
+const rows: Row[] = [];
+let predictedMs = 0;
+for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
+  const plan = await randomPlan(random);
+  const predictor = createPredictor(plan);
+  const design = playableDesign(predictor, 0);
+  if (!design) continue;
+  const { axes, kernel } = plan;
+  const balancing = axes.balancing[0]!;
+  const waves = design.gridBlocks / (design.residentBlocks * design.device.multiprocessors);
+  const { issueCycles, kneeSoftness } = plan.pipeline[design.device.id]!;
+  const label =
+    `${plan.law.label} ${balancing} ${axes.loop[0]} n=${design.unitsPerGroup} U=${plan.units} ` +
+    `${formatLaunch(axes.launch[0]!)} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
+    `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${kernel.setupIterationsPerUnit} ` +
+    `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
+  let simulatedMs = known[label];
+  if (simulatedMs === undefined) {
+    const simulated = unwrap(
+      simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MOST_REPLICATIONS }),
+    );
+    // What cannot be known well enough judges nothing.
+    simulatedMs = simulated.precise ? simulated.meanMs - design.balancingMs : NaN;
+    known[label] = simulatedMs;
+    if (options.simulated !== undefined && rows.length % 20 === 0)
+      writeFileSync(options.simulated, JSON.stringify(known));
+  }
+  if (!(simulatedMs > 0)) continue;
+  const start = performance.now();
+  const kernelMs = predictChunk(predictor, 0, 1).timeMs[0]! - design.balancingMs;
+  predictedMs += performance.now() - start;
+  rows.push({ label, balancing, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
+}
+if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.stringify(known));
+
+const sorted = rows.filter(({ balancing }) => balancing !== 'none' && balancing !== 'dynamic-fetch');
+summarise('all sorted', sorted);
+for (const name of ['window-sort', 'full-sort', 'quantile-buckets', 'best-buckets', 'none', 'dynamic-fetch']) {
+  summarise(
+    `  ${name}`,
+    rows.filter(({ balancing }) => balancing.startsWith(name)),
+  );
+}
+summarise(
+  '  at most one wave',
+  sorted.filter(({ waves }) => waves <= 1),
+);
+summarise(
+  '  1 to 4 waves',
+  sorted.filter(({ waves }) => waves > 1 && waves <= 4),
+);
+summarise(
+  '  more waves',
+  sorted.filter(({ waves }) => waves > 4),
+);
+process.stdout.write(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared\n`);
+const worst = [...sorted].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
+for (const row of worst.slice(0, Number(options.worst))) {
+  process.stdout.write(`${percent(row.difference).padStart(9)}  ${row.label}\n`);
+}
