@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
 import type { BenchCase, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -18,18 +19,41 @@ interface Repeats {
   readonly warnings: readonly RepeatWarning[];
 }
 
-/** Trends of many repeats take a while, and the same record is asked several times. */
-const summaries = new WeakMap<object, Repeats | null>();
+type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-function repeatsOf(record: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
-  const known = summaries.get(record);
-  if (known !== undefined) return known;
+/** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
+const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
+/** Cases remembered, of all runs. */
+const MAX_SUMMARIES = 65_536;
+/** Other work gets its turn this often, ms. */
+const TURN_MS = 8;
+
+function repeatsOf(record: Times): Repeats | null {
+  const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
+  // Records come anew from the store each time, so a case is known by its times.
+  const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
+  const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
+  const known = summaries.get(key);
+  if (known && known.of.length === of.length && known.of.every((value, at) => Object.is(value, of[at])))
+    return known.found;
   const found = summarised(record);
-  summaries.set(record, found);
+  if (summaries.size >= MAX_SUMMARIES) summaries.delete(summaries.keys().next().value!);
+  summaries.set(key, { of, found });
   return found;
 }
 
-function summarised({ timesMs, detail }: Pick<MeasurementRecord, 'timesMs' | 'detail'>): Repeats | null {
+/** Summarises all cases of a run, letting the engine answer others meanwhile. */
+async function summariseAll(records: readonly Times[]): Promise<void> {
+  let turn = performance.now();
+  for (const record of records) {
+    repeatsOf(record);
+    if (performance.now() - turn < TURN_MS) continue;
+    await nextTurn();
+    turn = performance.now();
+  }
+}
+
+function summarised({ timesMs, detail }: Times): Repeats | null {
   if (timesMs.length === 0) return null;
   const { warmUpMs = [], clockMhz = null } = (detail ?? {}) as Partial<MeasuredCaseDetail>;
   const all = [...warmUpMs, ...timesMs];
@@ -56,7 +80,7 @@ function summarised({ timesMs, detail }: Pick<MeasurementRecord, 'timesMs' | 'de
 }
 
 /** What the repeats of a saved case say; `null` where none was measured. */
-export function measuredTime(record: Pick<MeasurementRecord, 'timesMs' | 'detail'>): MeasuredTime | null {
+export function measuredTime(record: Times): MeasuredTime | null {
   return repeatsOf(record)?.time ?? null;
 }
 
@@ -192,6 +216,7 @@ export async function measuringDetail(context: Context, run: RunRecord): Promise
   if (!study.ok) return study;
   const records = await context.store.listMeasurements(run.id);
   if (!records.ok) return records;
+  await summariseAll(records.value);
   const { request, warnings } = study.value;
   const ofSweep = request.sourceRunId !== null;
   const planned = plannedCases(run);
