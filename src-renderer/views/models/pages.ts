@@ -749,10 +749,12 @@ export const MODEL_PAGES = [
       { tex: 'N', meaning: 'measured designs', unit: '1' },
       { tex: '\\theta', meaning: 'what is fitted: c, τ, p, serial fraction, cooperation, overhead, setup', unit: '' },
       {
-        tex: '\\sigma_i',
-        meaning: 'standard deviation of a residual, robustly, with that of the measured time',
+        tex: '\\sigma, \\hat\\sigma',
+        meaning: 'deviation of the q, from their median size, and under the loss',
         unit: '1',
       },
+      { tex: 'e_i', meaning: 'standard error of a measured time over it', unit: '1' },
+      { tex: 'g', meaning: 'values of an axis', unit: '1' },
     ],
     validity: [
       'Latency and issue cost scale all times together. They are told apart only by designs with few and with many active thread groups; among saturated ones latency stays as it was.',
