@@ -1,4 +1,5 @@
 import type {
+  BenchBackend,
   BenchCase,
   BenchPlan,
   PlanLine,
@@ -9,7 +10,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
-import type { OrderedLengths } from '../../src-workers/sweep/ordered.ts';
+import { drawnLengths, type OrderedLengths } from '../../src-workers/sweep/ordered.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
@@ -22,19 +23,21 @@ import { unpackLengths } from './workloads.ts';
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target'>;
 
-/** The device of a sweep whose designs are measured: the GPU that is named, or the only one. */
-export function measuredDeviceId(view: RunView, named: string | undefined): Result<string> {
+/** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
+export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
   const runId = view.run.id;
-  const gpus = view.devices.filter((device) => device.kind === 'gpu').map((device) => device.id);
+  const [kind, words] = backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
+  const devices = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
   if (named !== undefined) {
     const filter = deviceFilter(view, named);
     if (!filter.ok) return filter;
-    return gpus.includes(named) ? ok(named) : fail('unsupported', `device "${named}" is no GPU; expected one`);
+    if (devices.includes(named)) return ok(named);
+    return fail('unsupported', `device "${named}" is no ${words}; expected one, which is what ${backend} measures`);
   }
-  if (gpus.length === 1) return ok(gpus[0]!);
-  return gpus.length === 0
-    ? fail('unsupported', `run ${runId} has no design for a GPU, which is where designs are measured`)
-    : fail('bad-input', `run ${runId} has several devices; expected the one to measure for: ${gpus.join(', ')}`);
+  if (devices.length === 1) return ok(devices[0]!);
+  return devices.length === 0
+    ? fail('unsupported', `run ${runId} has no design for a ${words}, which is what ${backend} measures`)
+    : fail('bad-input', `run ${runId} has several ${words}s; expected the one to measure for: ${devices.join(', ')}`);
 }
 
 /** The designs that a request means, in the order in which they are measured. */
@@ -102,12 +105,18 @@ export interface MeasuredUnits {
 }
 
 /**
- * The units of a sweep for measuring: the lengths in their own order where the workload tells one for every unit, otherwise
- * drawn from the sweep's law by its seed. Asked again it gives the same, unless a file has changed.
+ * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload tells one for every unit,
+ * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
+ * units that each stands for. Asked again it gives the same, unless a file has changed.
  */
-export async function measuredUnits(context: Context, study: RunStudy, seed: number): Promise<Result<MeasuredUnits>> {
+export async function measuredUnits(
+  context: Context,
+  study: RunStudy,
+  backend: BenchBackend,
+  seed: number,
+): Promise<Result<MeasuredUnits>> {
   const { workload, kernel } = study.study;
-  if (workload.units > MAX_MEASURED_UNITS)
+  if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
     return fail(
       'unsupported',
       `workload.units: got ${workload.units}, and at most ${MAX_MEASURED_UNITS} units can be measured`,
@@ -118,18 +127,29 @@ export async function measuredUnits(context: Context, study: RunStudy, seed: num
   if (!stored.value)
     return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
   const { law, provenance } = stored.value;
-  const longest = law.support.at(-1)!;
+  let order = unpackLengths(provenance);
+  let [units, traffic] = [
+    workload.units,
+    { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
+  ];
+  if (backend === 'cpu') {
+    // As a run's view has them (planLengths), and as coreLoads scales them.
+    order ??= drawnLengths(law, workload.units, study.study.seed);
+    units = order.iterations.length;
+    traffic = {
+      bytesPerIteration: (kernel.bytesPerIteration * workload.units) / order.units,
+      bytesPerUnit: (kernel.bytesPerUnit * workload.units) / units,
+    };
+  } else {
+    order ??= await orderOfFile(context, study, law);
+    if (order?.units !== units || order.iterations.length !== units) order = null;
+  }
+  const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
-  const order = unpackLengths(provenance) ?? (await orderOfFile(context, study, law));
-  const complete = order && order.units === workload.units && order.iterations.length === workload.units;
   // Tens of millions of draws, and their digest, would hold up whoever else asks.
-  const { lengths, digest } = await context.pool.run('unitLengths', {
-    law,
-    order: complete ? order.iterations : null,
-    units: workload.units,
-    seed,
-  });
-  return ok({ workload: { label: law.label, lengths, profile: unitLoopProfile(kernel) }, digest });
+  const iterations = order?.iterations ?? null;
+  const { lengths, digest } = await context.pool.run('unitLengths', { law, order: iterations, units, seed });
+  return ok({ workload: { label: law.label, lengths, profile: unitLoopProfile(kernel), traffic }, digest });
 }
 
 /** The order of a workload file that is still there and still says what the sweep read. */
@@ -145,9 +165,11 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
 
 /** A plan as a run keeps it, which is how a result file begins: with a digest in place of the lengths, which are drawn again. */
 export function keptPlan(plan: BenchPlan, digest: string | null, source: PlanSource | null): PlanLine {
-  const { workload } = plan;
-  const units = workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile };
-  return { type: 'plan', plan: { ...plan, workload: units }, lengthsDigest: digest, source };
+  const { workload, ...rest } = plan;
+  if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest: digest, source };
+  const { lengths, ...described } = workload;
+  const units = { ...described, units: lengths.length };
+  return { type: 'plan', plan: { ...rest, workload: units }, lengthsDigest: digest, source };
 }
 
 /** A kept plan with its lengths drawn again; fails where they are not those that were measured. */
@@ -160,7 +182,7 @@ export async function restoredPlan(
   const { workload } = line.plan;
   if (!workload) return ok({ ...line.plan, workload: null });
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
-  const units = await measuredUnits(context, study, seed);
+  const units = await measuredUnits(context, study, line.plan.backend, seed);
   if (!units.ok) return units;
   if (units.value.digest !== line.lengthsDigest)
     return fail(

@@ -84,15 +84,13 @@ async function planMeasurement(
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (backend.value === 'cpu')
-    return fail('unsupported', 'designs are measured on a GPU; on a CPU the suite contention is measured');
   if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
-  const deviceId = measuredDeviceId(view, input.deviceId);
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
   if (!deviceId.ok) return deviceId;
   const designs = chosenDesigns(view, deviceId.value, input);
   if (!designs.ok) return designs;
   const seed = view.run.seed ?? 0;
-  const units = await measuredUnits(context, view.study, seed);
+  const units = await measuredUnits(context, view.study, backend.value, seed);
   if (!units.ok) return units;
   const { workload, digest } = units.value;
   const cases = designCases(view, designs.value);

@@ -3,6 +3,7 @@ import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
 import type { BenchCase, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
+import { disturbedFraction } from '../../src-workers/bench/cpu/analysis.ts';
 import { REPEAT_WARNINGS, summariseRepeats, type RepeatWarning } from '../../src-workers/models/calibration/repeats.ts';
 import type { MeasuredCase, MeasuredTime, MeasuringDetail } from '../contract/measuring.ts';
 import type { Context } from './context.ts';
@@ -197,6 +198,13 @@ export function measuringWarnings(
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
   if (instant.length > 0)
     warnings.push(`Faster than the timer can tell, left out of comparisons: ${counted(instant)}.`);
+  // The findings of contention say so themselves, case by case.
+  const disturbed = labels(({ detail }) => {
+    const { case: one, values } = detail as MeasuredCaseDetail;
+    return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;
+  });
+  if (disturbed.length > 0)
+    warnings.push(`Measured beside other programs, which had a part of the cores: ${counted(disturbed)}.`);
   const noted = new Map<RepeatWarning, string[]>();
   for (const record of records) {
     if (record.failure !== null) continue;

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BENCH_BACKENDS, type BenchPlan, type UnitLoopProfile } from '../domain/benchmark.ts';
+import { BENCH_BACKENDS, type BenchPlan, type PlanLine } from '../domain/benchmark.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 
@@ -11,21 +11,18 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 const PLAN_FILE = 'plan.json';
 const LENGTHS_FILE = 'lengths.u32';
 
-interface StoredPlan extends Omit<BenchPlan, 'workload'> {
-  readonly workload: { readonly label: string; readonly units: number; readonly profile: UnitLoopProfile } | null;
-}
+type StoredPlan = PlanLine['plan'];
 
 /** Writes a plan; the folder is made where it is missing. */
 export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<void> {
-  const { workload } = plan;
-  const stored: StoredPlan = {
-    ...plan,
-    workload: workload && { label: workload.label, units: workload.lengths.length, profile: workload.profile },
-  };
+  const { workload, ...rest } = plan;
+  let stored: StoredPlan = { ...rest, workload: null };
   await mkdir(folder, { recursive: true });
   if (workload) {
-    const bytes = new DataView(new ArrayBuffer(4 * workload.lengths.length));
-    workload.lengths.forEach((length, unit) => bytes.setUint32(4 * unit, length, true));
+    const { lengths, ...described } = workload;
+    stored = { ...rest, workload: { ...described, units: lengths.length } };
+    const bytes = new DataView(new ArrayBuffer(4 * lengths.length));
+    lengths.forEach((length, unit) => bytes.setUint32(4 * unit, length, true));
     await writeFile(join(folder, LENGTHS_FILE), bytes);
   }
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(stored));
@@ -62,5 +59,6 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
     return fail('bad-input', `${path}: got ${bytes.length} bytes, expected ${4 * workload.units}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const lengths = Uint32Array.from({ length: workload.units }, (_, unit) => view.getUint32(4 * unit, true));
-  return ok({ ...stored, workload: { label: workload.label, profile: workload.profile, lengths } });
+  const { label, profile, traffic } = workload;
+  return ok({ ...stored, workload: { label, lengths, profile, traffic: traffic ?? null } });
 }

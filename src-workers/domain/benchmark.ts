@@ -30,17 +30,31 @@ export interface UnitLoopProfile {
   readonly tableWords: number;
 }
 
+/** Memory traffic that the prediction of a CPU counts, bytes. */
+export interface UnitTraffic {
+  readonly bytesPerIteration: number;
+  readonly bytesPerUnit: number;
+}
+
 /** The units of a plan's unit loops: drawn once, then the same for every design. */
 export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
   readonly profile: UnitLoopProfile;
+  /**
+   * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths of bundles
+   * of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older version.
+   */
+  readonly traffic: UnitTraffic | null;
 }
 
 /** What each kind of benchmark is told of one case. */
 export interface BenchParameters {
-  /** A design on the plan's workload: slots of u threads, dealt out round by round as `simulate/units.ts` does. */
+  /**
+   * A design on the plan's workload: on a GPU slots of u threads, dealt out round by round as `simulate/units.ts` does; on a CPU
+   * a thread per core that moves the bytes of its share.
+   */
   readonly 'unit-loop': {
     readonly design: Design;
     /** The design's index in the sweep it was taken from. */

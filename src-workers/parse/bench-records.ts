@@ -121,6 +121,8 @@ const planLine = v.object({
           dependentLoads: whole(0),
           tableWords: whole(1),
         }),
+        // Absent in files of older versions.
+        traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),
       }),
     ),
   }),

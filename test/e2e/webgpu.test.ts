@@ -71,6 +71,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
           label: 'page',
           lengths: Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40),
           profile: { parallelSteps: 4, serialSteps: 4, dependentLoads: 1, tableWords: 64 },
+          traffic: null,
         },
       };
       const stop = new AbortController();

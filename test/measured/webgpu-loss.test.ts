@@ -70,8 +70,14 @@ async function measureLoss(text: string): Promise<{ rows: Row[]; device: unknown
   const batches = UNITS_PER_GROUP.flatMap((n): Batch[] => {
     const lengths = spreadLengths(law, groups * n, 1);
     return [
-      { workload: { label: text, lengths, profile }, designs: BALANCINGS.map((balancing) => design(n, balancing)) },
-      { workload: { label: 'empty', lengths: lengths.map(() => 0), profile }, designs: [design(n, { kind: 'none' })] },
+      {
+        workload: { label: text, lengths, profile, traffic: null },
+        designs: BALANCINGS.map((balancing) => design(n, balancing)),
+      },
+      {
+        workload: { label: 'empty', lengths: lengths.map(() => 0), profile, traffic: null },
+        designs: [design(n, { kind: 'none' })],
+      },
     ];
   });
   const { samplesNs, device } = await timeInTurn(batches, ROUNDS, REPEATS);

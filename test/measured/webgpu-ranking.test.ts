@@ -89,6 +89,7 @@ describe('ranking of designs on SwiftShader', () => {
       label: plan.law.label,
       lengths: spreadLengths(plan.law, plan.units, 1),
       profile: unitLoopProfile(plan.kernel),
+      traffic: null,
     };
     const timed = await timeInTurn([{ workload, designs }], ROUNDS, REPEATS);
     const measuredMs = timed.samplesNs[0].map((samples) => Math.min(...samples) / 1e6);

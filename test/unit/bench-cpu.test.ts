@@ -12,11 +12,13 @@ import { cpuDevice, lastLevelCacheBytes } from '../../src-workers/bench/cpu/devi
 import { kernelBytes, type Kernels } from '../../src-workers/bench/cpu/kernels.ts';
 import { measureCpu } from '../../src-workers/bench/cpu/measure.ts';
 import { contentionCases, cpuPlan, standardBytes } from '../../src-workers/bench/cpu/plan.ts';
-import { caseShares, MAX_MEMORY_BYTES, packedStart } from '../../src-workers/bench/cpu/shares.ts';
+import { caseShares, designShares, MAX_MEMORY_BYTES, packedStart } from '../../src-workers/bench/cpu/shares.ts';
 import { runThread, type ThreadMessage } from '../../src-workers/bench/cpu/thread.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
-import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { createCpuLoads, type CpuLoads } from '../../src-workers/sweep/cpu.ts';
 
 const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
@@ -25,6 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Megabytes instead of gigabytes: what is tested here is not speed. */
 const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
+const MACHINE = { passBytes: 2 ** 20, mostThreads: 3 };
 
 async function planFolder(name: string, plan: BenchPlan): Promise<string> {
   const path = join(folder, name);
@@ -217,7 +220,7 @@ test('a case that cannot be run does not keep the others', async () => {
     ],
   };
   const records: BenchRecord[] = [];
-  await measureCpu(plan, CHILD, (record) => records.push(record));
+  await measureCpu(plan, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
     expect.stringMatching(/^needs \d+ bytes/),
     'probe: got a CPU, expected a GPU',
@@ -229,7 +232,7 @@ test('a case over its time is given up, and its threads are gone', async () => {
   const [first] = SMALL.cases;
   const plan: BenchPlan = { ...SMALL, repeats: 1e6, caseTimeLimitMs: 1000, cases: [first] };
   const records: BenchRecord[] = [];
-  await measureCpu(plan, CHILD, (record) => {
+  await measureCpu(plan, CHILD, MACHINE, (record) => {
     if (record.type !== 'sample') records.push(record);
   });
   expect(records).toMatchObject([
@@ -252,6 +255,119 @@ test('ending the program in the middle of a launch ends all of it', async () => 
   child.kill('SIGTERM');
   expect(await ended).toBe('SIGTERM');
   expect(output).not.toContain('"done"');
+});
+
+const cpuDesign = (balancing: string, gridBlocks: number): Design => ({
+  threadsPerUnit: 1,
+  unitsPerThread: 1,
+  loop: 'nested',
+  balancing,
+  blockThreads: 1,
+  gridBlocks,
+  registerCap: null,
+});
+/** Twelve units of 1 … 12 iterations: 78 in all. */
+const LENGTHS = Uint32Array.from({ length: 12 }, (_, unit) => unit + 1);
+const TRAFFIC = { bytesPerIteration: 16, bytesPerUnit: 20 };
+const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
+  createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations: Float64Array.from(lengths) });
+
+test.each([
+  // Units 1 … 4, 5 … 8, 9 … 12.
+  ['row-split', [10 * 16 + 4 * 20, 26 * 16 + 4 * 20, 42 * 16 + 4 * 20]],
+  // 26 iterations each. 6 units end within the first 26 of the running totals 1, 3, 6, 10, 15, 21, 28, …; 9 within 52.
+  ['nonzero-split', [26 * 16 + 6 * 20, 26 * 16 + 3 * 20, 26 * 16 + 3 * 20]],
+  // 30 of the 90 iterations and ends: with 24 and 6, 27 and 3, and what is left.
+  ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
+])('%s gives every core the bytes of its units', (balancing, expected) => {
+  const total = 78 * 16 + 12 * 20;
+  // Less than a pass, which is filled with copies; and more than one, which takes several.
+  for (const [factor, passBytes] of [
+    [1, 2 ** 20],
+    [2 ** 12, 2 ** 20],
+  ]) {
+    const traffic = { bytesPerIteration: 16 * factor, bytesPerUnit: 20 * factor };
+    const machine = { passBytes, mostThreads: 3 };
+    const { shares, copies } = unwrap(designShares(cpuDesign(balancing, 3), loadsOf(LENGTHS, traffic), machine));
+    if (shares.kind !== 'triad') throw new Error('expected a triad');
+    expect(shares.passes).toBe(Math.ceil((total * factor) / passBytes));
+    expect(copies).toBeCloseTo((shares.passes * passBytes) / (total * factor), 9);
+    expect(copies).toBeGreaterThanOrEqual(1);
+    // A share is rounded to eight elements of 24 bytes, on every pass.
+    const rounding = (96 * shares.passes) / copies;
+    shares.loadBytes.forEach((bytes, core) =>
+      expect(Math.abs(bytes / copies - expected[core] * factor)).toBeLessThanOrEqual(rounding),
+    );
+  }
+});
+
+test('cores without a unit move nothing, and those with all of them move everything', () => {
+  const machine = { passBytes: 192_000, mostThreads: 8 };
+  const { shares } = unwrap(designShares(cpuDesign('row-split', 8), loadsOf(Uint32Array.of(5, 5)), machine));
+  // ⌊w·2/8⌋ first passes 1 at the fourth core and 2 at the eighth.
+  expect(shares.loadBytes).toEqual([0, 0, 0, 96_000, 0, 0, 0, 96_000]);
+});
+
+test('designs are measured on as many threads as they have cores; what is none of a CPU says so', async () => {
+  const designs = [
+    cpuDesign('row-split', 3),
+    cpuDesign('merge-path', 2),
+    cpuDesign('row-split', 1),
+    cpuDesign('row-split', 4),
+    cpuDesign('full-sort', 2),
+  ];
+  const cases = designs.map((design, at): BenchCase => ({
+    id: `design-${at}`,
+    benchmark: 'unit-loop',
+    parameters: { design, designIndex: at, predictedMs: 1, residentBlocks: null },
+  }));
+  const profile = { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
+  const workload = { label: 'twelve', lengths: LENGTHS, profile, traffic: TRAFFIC };
+  const records: BenchRecord[] = [];
+  await measureCpu({ ...SMALL, cases, workload }, CHILD, MACHINE, (record) => records.push(record));
+  expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
+    ['design-3', 'got 4 cores; this machine runs 3 threads at once'],
+    ['design-4', 'balancing full-sort is for a GPU; expected one for the cores of a CPU'],
+  ]);
+  const total = 78 * 16 + 12 * 20;
+  designs.slice(0, 3).forEach(({ gridBlocks: cores }, at) => {
+    const own = records.filter((record) => 'case' in record && record.case === `design-${at}`);
+    expect(own.find(({ type }) => type === 'check')).toMatchObject({ correct: true, message: '' });
+    const times = own.flatMap((record) => (record.type === 'sample' && !record.warmUp ? [record.timeNs] : []));
+    const found = own.at(-1)!;
+    if (found.type !== 'values') throw new Error('expected values');
+    const { copies, loadBytes, threadEndNs, bandwidthGbS } = found.values as Record<string, number[]> & { copies: number }; // prettier-ignore
+    expect(found.values.cores).toBe(cores);
+    expect(copies).toBe(2 ** 20 / total);
+    expect(threadEndNs).toHaveLength(SMALL.repeats * cores);
+    times.forEach((timeNs, repeat) => {
+      expect(Math.max(...threadEndNs.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
+      // Times are those of one copy: of the bytes the design moves, and so of the same bandwidth as all copies.
+      const bytes = loadBytes.reduce((a, b) => a + b);
+      expect(Math.abs(bytes - total)).toBeLessThanOrEqual((96 * cores) / copies);
+      expect(bandwidthGbS[repeat]).toBe(bytes / timeNs);
+    });
+  });
+
+  const untold = async (change: Partial<BenchPlan>): Promise<string[]> => {
+    const told: string[] = [];
+    await measureCpu({ ...SMALL, cases: cases.slice(0, 1), ...change }, CHILD, MACHINE, (record) => {
+      if (record.type === 'failed') told.push(record.message);
+    });
+    return told;
+  };
+  expect(await untold({ workload: { ...workload, traffic: null } })).toEqual([
+    'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves; expected traffic',
+  ]);
+  expect(await untold({ workload: null })).toEqual(['a unit loop without a workload; expected one in the plan']);
+  expect(
+    await untold({
+      workload: { ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } },
+    }),
+  ).toEqual([
+    // prettier-ignore
+    'got a workload that moves 0 bytes, expected some',
+  ]);
 });
 
 test('a kernel that does nothing is found out', async () => {

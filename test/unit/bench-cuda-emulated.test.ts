@@ -274,7 +274,7 @@ describe('iterations of every shape', () => {
     { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 },
     { parallelSteps: 33, serialSteps: 0, dependentLoads: 2, tableWords: 16 },
   ])('leave what the reference leaves: %j', async (profile) => {
-    const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 2, 5), profile };
+    const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 2, 5), profile, traffic: null };
     const cases = UNITS.flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),

@@ -29,6 +29,7 @@ export const WORKLOAD: UnitLoopWorkload = {
     )(seededRandom(5)),
   ),
   profile: { parallelSteps: 5, serialSteps: 1, dependentLoads: 1, tableWords: 64 },
+  traffic: { bytesPerIteration: 12, bytesPerUnit: 20 },
 };
 
 export function designOf(change: Partial<Design>): Design {

@@ -19,6 +19,7 @@ const PLAN: BenchPlan = {
     label: 'three',
     lengths: Uint32Array.of(1, 0x01020304, 0xffffffff),
     profile: { parallelSteps: 1, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
+    traffic: { bytesPerIteration: 12.5, bytesPerUnit: 20 },
   },
 };
 

@@ -137,7 +137,7 @@ describe('the unit loop', () => {
         fc.integer({ min: 0, max: 20 }),
         (lengths, parallelSteps, serialSteps, dependentLoads, bits) => {
           const profile = { parallelSteps, serialSteps, dependentLoads, tableWords: 2 ** bits };
-          const results = referenceResults({ label: '', lengths: Uint32Array.from(lengths), profile });
+          const results = referenceResults({ label: '', lengths: Uint32Array.from(lengths), profile, traffic: null });
           lengths.forEach((length, unit) => {
             let x = wideMix(BigInt(unit + 1));
             for (let i = 0; i < length; i++) {

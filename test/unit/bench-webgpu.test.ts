@@ -32,6 +32,7 @@ const PLAN: BenchPlan = {
     // Also units without any work.
     lengths: Uint32Array.from({ length: 1003 }, (_, unit) => (unit % 7 === 0 ? 0 : draw(uniform))),
     profile: { parallelSteps: 5, serialSteps: 3, dependentLoads: 2, tableWords: 256 },
+    traffic: null,
   },
 };
 

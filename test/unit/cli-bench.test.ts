@@ -147,7 +147,7 @@ it('says what failed, and shows such a run like any other', async () => {
   fake({ silent: true });
   const dead = await bench('1', { target: 'cpu', device: DEVICE });
   expect(dead).toMatchObject({ status: 1, out: '' });
-  expect(dead.err).toMatch(/designs are measured on a GPU/);
+  expect(dead.err).toMatch(/is no CPU; expected one, which is what cpu measures/);
   const silent = await bench('1', { target: 'webgpu', device: DEVICE, top: 3 });
   expect(silent.status).toBe(1);
   expect(silent.err).toMatch(/ended with exit code 3: no such device; 0 of 3 cases are saved/);

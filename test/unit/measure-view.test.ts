@@ -313,8 +313,10 @@ describe('set-up', () => {
 
   it('refuses what cannot be measured, and says why', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU])).toBeNull();
-    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/cannot be measured with the CPU/);
-    expect(fittingSuite('designs', 'cpu')).toBe('contention');
+    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/predicts no CPU/);
+    expect(refusal(SETUP, cpu, 3, [GPU, CPU])).toBeNull();
+    expect(refusal({ ...SETUP, suite: 'probes' }, cpu, 3, [GPU])).toMatch(/cannot be measured with the CPU/);
+    expect(fittingSuite('launch-grid', 'cpu')).toBe('designs');
     expect(fittingSuite('probes', 'cuda')).toBe('probes');
     expect(refusal(SETUP, webgpu, 3, [CPU])).toMatch(/predicts no GPU/);
     expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/not available: No CUDA device/);

@@ -31,7 +31,7 @@ export const SUITES: Readonly<
     label: 'Designs of this run',
     what: 'Runs designs of the sweep on the workload itself and holds the times against their predictions.',
     action: 'Measure the designs',
-    backends: ['cuda', 'webgpu'],
+    backends: ['cuda', 'webgpu', 'cpu'],
   },
   'matrix-power': {
     label: 'Matrix power',
@@ -125,8 +125,10 @@ export function refusal(
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
   if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
-  if (setup.suite === 'designs' && measurableDevices(devices).length === 0)
-    return 'This run predicts no GPU, and designs are measured on GPUs: add one to the devices of the study.';
+  if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
+    return target.backend === 'cpu'
+      ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
+      : 'This run predicts no GPU, whose designs are what a GPU measures: add one to the devices of the study.';
   if (plannedDesigns(setup) === 0) return 'No design is selected: select one in Ranking and press M.';
   return null;
 }
@@ -138,9 +140,12 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Designs of a CPU are partitions over cores, which no kernel here runs. */
-export function measurableDevices(devices: readonly SweepDevice[]): readonly SweepDevice[] {
-  return devices.filter(({ kind }) => kind === 'gpu');
+/** Devices whose designs a target measures: a CPU partitions over cores, which means nothing on a GPU. */
+export function measurableDevices(
+  devices: readonly SweepDevice[],
+  backend: BenchBackend | undefined,
+): readonly SweepDevice[] {
+  return devices.filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
 }
 
 /** The suite asked for where the backend has it, else the first that it has. */

@@ -167,11 +167,17 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
 /** A thread that is alone on its core is there all the time, but for interrupts and the start of a launch. */
 const UNDISTURBED_FRACTION = 0.95;
 
-function disturbance({ case: each, values }: MeasuredContentionCase): string | null {
+/** The part of the time, 0…1, that the threads of a case were on a core; `null` where they had it all, or it is not known. */
+export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;
   const fraction = median(Float64Array.from(onCore as readonly number[]));
-  if (fraction >= UNDISTURBED_FRACTION) return null;
+  return fraction < UNDISTURBED_FRACTION ? fraction : null;
+}
+
+function disturbance({ case: each, values }: MeasuredContentionCase): string | null {
+  const fraction = disturbedFraction(values);
+  if (fraction === null) return null;
   return `${each.id}: its threads were on a core for ${(100 * fraction).toFixed(0)} % of the time; other programs had the rest.`;
 }
 

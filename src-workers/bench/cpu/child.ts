@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { freemem } from 'node:os';
+import { availableParallelism, freemem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { parseArgs } from 'node:util';
@@ -50,13 +50,14 @@ async function main(): Promise<void> {
   const { plan: named, list, standard } = given.values;
   const device = cpuDevice();
   if (list) return print(device);
+  const passBytes = standardBytes(Number(device.properties.lastLevelCacheBytes), freemem());
   const measure = (plan: Parameters<typeof measureCpu>[0]): Promise<void> => {
     print(device);
-    return measureCpu(plan, new URL(import.meta.url), (record: BenchRecord) => print(record));
+    const machine = { passBytes, mostThreads: availableParallelism() };
+    return measureCpu(plan, new URL(import.meta.url), machine, (record: BenchRecord) => print(record));
   };
   if (standard) {
-    const cache = Number(device.properties.lastLevelCacheBytes);
-    const plan = cpuPlan({ cores: device.multiprocessors!, totalBytes: standardBytes(cache, freemem()) });
+    const plan = cpuPlan({ cores: device.multiprocessors!, totalBytes: passBytes });
     print({ type: 'plan', plan, lengthsDigest: null, source: null });
     return measure(plan);
   }

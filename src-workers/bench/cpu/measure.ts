@@ -1,9 +1,10 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../domain/benchmark.ts';
-import { fail, type Result } from '../../domain/result.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { createCpuLoads, type CpuLoads } from '../../sweep/cpu.ts';
 import { BARRIER_WORDS } from './barrier.ts';
 import { kernelBytes } from './kernels.ts';
-import { caseShares, type CaseShares } from './shares.ts';
+import { caseShares, designShares, type CaseShares, type DesignMachine, type DesignShares } from './shares.ts';
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
@@ -11,35 +12,47 @@ import type { ThreadMessage, ThreadTask } from './thread.ts';
  * that fails is told as such and the next one begins; its threads and its memory are gone before.
  *
  * @param threadModule a module that hands its `workerData`, a `ThreadTask`, to `runThread`
+ * @param machine where designs are measured
  */
 export async function measureCpu(
   plan: BenchPlan,
   threadModule: URL,
+  machine: DesignMachine,
   take: (record: BenchRecord) => void,
 ): Promise<void> {
   const started = performance.now();
   const module = new WebAssembly.Module(kernelBytes());
+  const loads = plannedLoads(plan);
   for (const each of plan.cases) {
-    const shares = sharesOf(each);
+    const shares = sharesOf(each, loads, machine);
     if (!shares.ok) take({ type: 'failed', case: each.id, message: shares.error.message });
     else await measureCase(plan, each, shares.value, module, threadModule, take);
   }
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-function sharesOf(each: BenchCase): Result<CaseShares> {
+/** What the designs of a plan move; all of them share it, since some differ in nothing else than the cores. */
+function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
+  if (!workload) return fail('bad-input', 'a unit loop without a workload; expected one in the plan');
+  const { lengths, traffic } = workload;
+  if (!traffic)
+    return fail(
+      'unsupported',
+      'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves; expected traffic',
+    );
+  return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations: Float64Array.from(lengths) }));
+}
+
+function sharesOf(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachine): Result<DesignShares> {
   switch (each.benchmark) {
     case 'stream':
-      return caseShares('stream', each.parameters);
+      return once(caseShares('stream', each.parameters));
     case 'triangular':
-      return caseShares('triangular', each.parameters);
+      return once(caseShares('triangular', each.parameters));
     case 'imbalanced-stream':
-      return caseShares('imbalanced-stream', each.parameters);
+      return once(caseShares('imbalanced-stream', each.parameters));
     case 'unit-loop':
-      return fail(
-        'unsupported',
-        'unit-loop on a CPU: a prediction there counts bytes, and the plan does not say how many an iteration moves',
-      );
+      return loads.ok ? designShares(each.parameters.design, loads.value, machine) : loads;
     case 'matrix-power':
     case 'divergent-loops':
     case 'launch-grid':
@@ -49,10 +62,14 @@ function sharesOf(each: BenchCase): Result<CaseShares> {
   }
 }
 
+function once(shares: Result<CaseShares>): Result<DesignShares> {
+  return shares.ok ? ok({ shares: shares.value, copies: 1 }) : shares;
+}
+
 async function measureCase(
   plan: BenchPlan,
   { id }: BenchCase,
-  shares: CaseShares,
+  { shares, copies }: DesignShares,
   module: WebAssembly.Module,
   threadModule: URL,
   take: (record: BenchRecord) => void,
@@ -76,7 +93,8 @@ async function measureCase(
     };
     const hear = (message: ThreadMessage): void => {
       if (message.kind === 'launch') {
-        const { launch, timeNs, endNs, onCoreFraction } = message;
+        const { launch, endNs, onCoreFraction } = message;
+        const timeNs = message.timeNs / copies;
         const warmUp = launch < plan.warmUps;
         take({
           type: 'sample',
@@ -88,7 +106,7 @@ async function measureCase(
         });
         if (warmUp) return;
         times.push(timeNs);
-        ends.push(endNs);
+        ends.push(endNs.map((end) => end / copies));
         onCore.push(onCoreFraction);
       } else {
         checked += 1;
@@ -124,13 +142,16 @@ async function measureCase(
   await Promise.all(workers.map((worker) => worker.terminate()));
   if (failure !== null) return take({ type: 'failed', case: id, message: failure });
   take({ type: 'check', case: id, correct: wrong.length === 0, message: wrong.join('; ') });
-  const bytes = shares.loadBytes.reduce((sum, load) => sum + load, 0);
+  const loadBytes = shares.loadBytes.map((load) => load / copies);
+  const bytes = loadBytes.reduce((sum, load) => sum + load, 0);
   take({
     type: 'values',
     case: id,
     values: {
       cores: threads,
-      loadBytes: shares.loadBytes,
+      loadBytes,
+      /** The work of the case that one launch does: times, ends and loads are those of one. */
+      copies,
       /** Of every launch that counts, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** When each thread ended, from the common start: all threads of the first launch that counts, then of the next. */

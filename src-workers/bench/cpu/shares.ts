@@ -1,17 +1,23 @@
 import type { BenchParameters } from '../../domain/benchmark.ts';
+import { isPartition, type Design } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
+import { parseBalancing } from '../../models/balancing/parse.ts';
 import { evenRows } from '../../models/balancing/partition.ts';
+import { totalLoad } from '../../models/contention/loads.ts';
+import { coreLoads, type CpuLoads } from '../../sweep/cpu.ts';
 
 /** Contiguous shares of one case, one per core, and where its arrays lie in the shared memory. */
 export type CaseShares =
   | {
       readonly kind: 'triad';
-      /** Elements of each core: entry w is the first of core w, the last entry their number. */
+      /** Elements of each core: entry w is the first of core w, the last entry their number. A core may have none. */
       readonly firstElement: readonly number[];
+      /** Times that each core goes over its elements in one launch. */
+      readonly passes: number;
       /** Where a, b and c start, bytes. */
       readonly arrays: readonly [number, number, number];
       readonly memoryBytes: number;
-      /** Bytes that each core moves. */
+      /** Bytes that each core moves in a launch. */
       readonly loadBytes: readonly number[];
     }
   | {
@@ -63,6 +69,48 @@ export function caseShares(
   );
 }
 
+/** The machine that measures designs. */
+export interface DesignMachine {
+  /** Bytes that one pass of a launch moves, whatever the design's own: see `standardBytes`. */
+  readonly passBytes: number;
+  /** Threads that can run at once. */
+  readonly mostThreads: number;
+}
+
+/** The shares of a design, and how many times the design's own bytes a launch moves. */
+export interface DesignShares {
+  readonly shares: CaseShares;
+  /** Copies of its work that each core gets, ≥ 1 and not always whole: the time of a launch is divided by it. */
+  readonly copies: number;
+}
+
+/**
+ * Shares of a design of a CPU: every core gets as large a part of a pass as its prediction gives it of all bytes
+ * (`sweep/cpu.ts`), to the nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one, one that
+ * moves more takes several passes. Moved by the triad, which is what the bandwidths of its prediction were measured with.
+ *
+ * Fails with `unsupported` on a design of a GPU, of more threads than can run at once, or of no bytes.
+ */
+export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
+  const { gridBlocks: cores } = design;
+  const balancing = parseBalancing(design.balancing);
+  if (!balancing.ok) return balancing;
+  if (!isPartition(balancing.value))
+    return fail('unsupported', `balancing ${design.balancing} is for a GPU; expected one for the cores of a CPU`);
+  if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
+    return fail('bad-input', `got ${cores} cores, expected 1 to ${MAX_CORES}`);
+  if (cores > machine.mostThreads)
+    return fail('unsupported', `got ${cores} cores; this machine runs ${machine.mostThreads} threads at once`);
+  const bytes = coreLoads(loads, balancing.value, cores);
+  const total = totalLoad(bytes);
+  if (!(total > 0)) return fail('unsupported', `got a workload that moves ${total} bytes, expected some`);
+  const passes = Math.ceil(total / machine.passBytes);
+  const elementsPerByte = machine.passBytes / total / TRIAD_BYTES_PER_ELEMENT;
+  const elements = Array.from(bytes, (load) => Math.round((load * elementsPerByte) / PASS_ELEMENTS) * PASS_ELEMENTS);
+  const shares = placedTriad(elements, passes);
+  return shares.ok ? ok({ shares: shares.value, copies: (passes * machine.passBytes) / total }) : shares;
+}
+
 function triadShares(bytesPerShare: number, shares: readonly number[]): Result<CaseShares> {
   const elements = Math.floor(bytesPerShare / (TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS)) * PASS_ELEMENTS;
   if (!(elements >= PASS_ELEMENTS))
@@ -70,15 +118,24 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
       'bad-input',
       `got a share of ${bytesPerShare} bytes, expected at least ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS}`,
     );
+  return placedTriad(
+    shares.map((share) => share * elements),
+    1,
+  );
+}
+
+/** @param elements of each core, multiples of `PASS_ELEMENTS` */
+function placedTriad(elements: readonly number[], passes: number): Result<CaseShares> {
   const firstElement = [0];
-  for (const share of shares) firstElement.push(firstElement.at(-1)! + share * elements);
+  for (const own of elements) firstElement.push(firstElement.at(-1)! + own);
   const stride = firstElement.at(-1)! * ELEMENT_BYTES + GAP_BYTES;
   return withinMemory({
     kind: 'triad',
     firstElement,
+    passes,
     arrays: [0, stride, 2 * stride],
     memoryBytes: 3 * stride,
-    loadBytes: shares.map((share) => share * elements * TRIAD_BYTES_PER_ELEMENT),
+    loadBytes: elements.map((own) => own * passes * TRIAD_BYTES_PER_ELEMENT),
   });
 }
 

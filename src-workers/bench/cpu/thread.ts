@@ -124,7 +124,10 @@ function triadShare(
         c[i] = tripleC(first + i);
       }
     },
-    launch: () => kernels.triad(atA, atB, atC, count * 8, SCALE),
+    launch: () => {
+      if (count === 0) return;
+      for (let pass = 0; pass < shares.passes; pass += 1) kernels.triad(atA, atB, atC, count * 8, SCALE);
+    },
     check: () => {
       for (let i = 0; i < count; i += 1) {
         const expected = tripleB(first + i) + SCALE * tripleC(first + i);

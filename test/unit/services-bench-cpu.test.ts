@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { benchCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
+import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import type { BenchRunStudy } from '../../src-main/services/benchmarks.ts';
+import { restoredPlan } from '../../src-main/services/bench-plans.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+
+// Designs of a CPU on this machine's, from the study to the comparison.
+const ROOT = join(import.meta.dirname, '..', '..');
+const CHILD = join(ROOT, 'test', 'data', 'bench', 'cpu-child.ts');
+const CPU = 'amd-epyc-7302p';
+const GPU = 'nvidia-a100-sxm4-40gb';
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-cpu-'));
+let engine: Engine;
+let sweep: RunSummary;
+
+/** The example on one CPU, and with little of its space. */
+const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+const study: StudyFile = {
+  ...example,
+  workload: { ...example.workload, lengths: `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}` },
+  devices: [CPU, GPU],
+  axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1, 2] },
+};
+
+beforeAll(async () => {
+  engine = unwrap(
+    await openEngine({
+      databaseFile: join(folder, 'test.db'),
+      resourceFolder: ROOT,
+      host: 'cli',
+      workers: 1,
+      programs: { cpuChildFile: CHILD },
+    }),
+  );
+  const { id: studyId } = await call<StudyRecord>('studies.save', { study });
+  const finished = new Promise<RunSummary>((resolve) => {
+    const off = engine.subscribe((event, payload) => {
+      if (event !== 'run.finished') return;
+      off();
+      resolve(payload as RunSummary);
+    });
+  });
+  await call('runs.start', { studyId });
+  sweep = await finished;
+}, 60_000);
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function call<T>(name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+async function bench(run: number, options: BenchOptions) {
+  let [out, err] = ['', ''];
+  const terminal = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    interactive: false,
+    columns: 100,
+  };
+  const status = await benchCommand(engine, terminal, String(run), options);
+  return { status, out, err };
+}
+
+it('measures the bytes that were predicted, and shows predicted beside measured', async () => {
+  const said = await bench(sweep.id, { target: 'cpu', top: 4, repeats: 3, warmUps: 1, json: true });
+  expect(said).toMatchObject({ status: 0, err: '' });
+  const { runId } = JSON.parse(said.out) as { runId: number };
+  const detail = await call<MeasuringDetail>('bench.detail', { id: runId });
+  expect(detail.cases).toHaveLength(4);
+
+  // Both triangles of the matrix, stretched over the units of the study.
+  const rows = 5242;
+  const nonZeros = 2 * 14_496 - 12;
+  const { units } = study.workload;
+  const { bytesPerIteration, bytesPerUnit } = study.kernel as { bytesPerIteration: number; bytesPerUnit: number };
+  const totalBytes = (units / rows) * (nonZeros * bytesPerIteration + rows * bytesPerUnit);
+  const ranked = await call<RankPage>('ranking.page', { runId: sweep.id, limit: 1000, filter: { validity: 'valid' } });
+  for (const one of detail.cases) {
+    expect([one.label, one.correct, one.failure, one.deviceId]).toEqual([one.label, true, null, CPU]);
+    const loadBytes = one.values.loadBytes as readonly number[];
+    expect(loadBytes).toHaveLength(one.design!.gridBlocks);
+    const bytes = loadBytes.reduce((a, b) => a + b);
+    // Each share is rounded to 192 of the 4 MB of a pass.
+    expect(Math.abs(bytes / totalBytes - 1)).toBeLessThan(1e-4);
+    const row = ranked.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
+    expect(one.predictedMs).toBe(row.predictedMs);
+    expect(Math.abs((Math.max(...loadBytes) * loadBytes.length) / bytes / row.aggregateLoss - 1)).toBeLessThan(2e-4);
+  }
+
+  const compared = await call<MeasuringComparison>('bench.compare', { id: runId });
+  expect(compared).toMatchObject({ sourceRunId: sweep.id, deviceId: CPU, basis: 'prediction' });
+  for (const one of compared.designs) {
+    expect(one.predictedMs).toBe(detail.cases.find(({ designIndex }) => designIndex === one.designIndex)!.predictedMs);
+    expect(one.medianMs).toBeGreaterThan(0);
+  }
+  const text = await bench(runId, { compare: true });
+  expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
+  expect(text.out).toMatch(/median, ms +predicted, ms/);
+
+  // What a run that stopped would go on with: the same entries, and the same bytes of each.
+  const { bench: line } = unwrap(await engine.context.store.getRun(runId)).study as BenchRunStudy;
+  const located = unwrap(await engine.context.store.getRun(sweep.id)).study as Required<BenchRunStudy>;
+  const again = unwrap(await restoredPlan(engine.context, line, located, line.plan.seed)).workload!;
+  expect(again.lengths).toHaveLength(rows);
+  expect(again.traffic).toEqual(line.plan.workload!.traffic);
+  // Both factors are units over rows here; rounding of their products differs.
+  expect(again.traffic!.bytesPerIteration / ((bytesPerIteration * units) / rows)).toBeCloseTo(1, 12);
+}, 120_000);
+
+it('measures designs where they can run', async () => {
+  expect(await bench(sweep.id, { target: 'cpu', device: GPU })).toMatchObject({
+    status: 1,
+    err: expect.stringContaining(`device "${GPU}" is no CPU; expected one, which is what cpu measures`) as string,
+  });
+  expect(await bench(sweep.id, { target: 'webgpu', device: CPU })).toMatchObject({
+    status: 1,
+    err: expect.stringContaining(`device "${CPU}" is no GPU; expected one, which is what webgpu measures`) as string,
+  });
+});
