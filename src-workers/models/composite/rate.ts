@@ -39,8 +39,8 @@ export function meanRate(cycles: Float64Array, mean: number, deviation: number, 
 }
 
 /**
- * The rate as blocks see it whose groups end together: only whole blocks are ever active, so in between it is linear, and
- * the steps of the schedulers in between do not count.
+ * The rate as blocks see it whose groups end together: only whole blocks are ever active, or one that is down to its last
+ * group, so in between it is linear, and the steps of the schedulers in between do not count.
  * @param clumping 0…1: share of that view
  * @param groups most groups active at once, a whole number of blocks
  */
@@ -56,13 +56,13 @@ export function clumpedRate(
   return { cycles, groups, wholeBlocks: [] };
 }
 
-/** t at whole blocks, linear in between; held below the first. */
+/** t at one group and at whole blocks, linear in between: of a block alone some groups may be left, as few as one. */
 function wholeBlockRate({ cycles, groups }: SmoothedRate, groupsPerBlock: number): Float64Array {
   const whole = new Float64Array(groups + 1);
   for (let w = 1; w <= groups; w++) {
-    const below = w - (w % groupsPerBlock);
-    const above = Math.min(groups, below + groupsPerBlock);
-    const from = below > 0 ? cycles[below] : cycles[above];
+    const below = Math.max(1, w - (w % groupsPerBlock));
+    const above = Math.min(groups, below === 1 ? groupsPerBlock : below + groupsPerBlock);
+    const from = cycles[below];
     whole[w] = above > below ? from + ((w - below) / (above - below)) * (cycles[above] - from) : from;
   }
   return whole;
