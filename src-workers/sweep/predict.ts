@@ -536,7 +536,12 @@ function tabulatedFor(balancing: LockstepBalancing, meanUnits: number): Tabulate
 }
 
 /** The launch of a candidate whose units are sorted. */
-function placedOf(predictor: Predictor, candidate: Candidate, balancing: SortedBalancing): PlacedLaunch {
+function placedOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  balancing: SortedBalancing,
+): PlacedLaunch {
   const { plan } = predictor;
   const { axes } = plan;
   const dealing: Dealing = {
@@ -547,11 +552,15 @@ function placedOf(predictor: Predictor, candidate: Candidate, balancing: SortedB
     gridBlocks: candidate.gridBlocks,
     loop: axes.loop[candidate.loopAt]!,
     setupIterations: plan.kernel.setupIterationsPerUnit,
+    // Of more than one wave only the law of the blocks is asked for.
+    everyBlock: candidate.gridBlocks <= candidate.shape.residentBlocks * device.multiprocessors,
   };
   const loopAt = isLoopAlike(windowUnits(balancing, plan.units), dealing) ? axes.loop.length : candidate.loopAt;
   // Groups per block follow from these.
   const key =
-    (((candidate.gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + candidate.unitsPerGroup) * (axes.loop.length + 1) +
+    ((((candidate.gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + candidate.unitsPerGroup) * 2 +
+      Number(dealing.everyBlock)) *
+      (axes.loop.length + 1) +
       loopAt) *
       axes.balancing.length +
     candidate.balancingAt;
@@ -578,7 +587,7 @@ function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice
   const depth = laws.means;
   let cycles: number;
   if (isSorted(balancing)) {
-    const launch = placedOf(predictor, candidate, balancing);
+    const launch = placedOf(predictor, candidate, device, balancing);
     out.life = launch;
     cycles = placedLaunchCycles(
       launch,

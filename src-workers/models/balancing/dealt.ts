@@ -15,6 +15,8 @@ export interface Dealing {
   readonly gridBlocks: number;
   readonly loop: LoopForm;
   readonly setupIterations: number;
+  /** Whether every block has to be known: otherwise a sample is enough. */
+  readonly everyBlock: boolean;
 }
 
 /** Depths of blocks of a launch, iterations. */
@@ -27,7 +29,7 @@ export interface DealtDepths {
 
 /** Groups of a launch, and lengths looked up for them, that are followed one by one; of larger ones a sample is. */
 const MOST_GROUPS = 10_240;
-const MOST_LOOKUPS = 2 ** 16;
+const MOST_LOOKUPS = 2 ** 14;
 const SAMPLED_LOOKUPS = 2 ** 11;
 const LEAST_SAMPLED = 64;
 /** Rounds looked at in a sample; of more, every second or third and so on, and the last. */
@@ -44,8 +46,8 @@ export function isLoopAlike(window: number, { unitsPerGroup, slotsPerBlock, setu
   return setupIterations === 0 && window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0;
 }
 
-function hasFewGroups({ groupsPerBlock, gridBlocks }: Dealing): boolean {
-  return gridBlocks * groupsPerBlock <= MOST_GROUPS;
+function hasFewGroups({ groupsPerBlock, gridBlocks, everyBlock }: Dealing): boolean {
+  return everyBlock && gridBlocks * groupsPerBlock <= MOST_GROUPS;
 }
 
 /**
@@ -53,7 +55,7 @@ function hasFewGroups({ groupsPerBlock, gridBlocks }: Dealing): boolean {
  * law is passed in so many rounds by all groups, and in one more by those beyond a certain place.
  *
  * @param longestUnits expected lengths of the longest units of all, the longest first
- * @returns `null` where the launch has too many groups to be followed, or where setup makes lanes wait for one another.
+ * @returns `null` where not every block is wanted or there are too many, or where setup makes lanes wait for one another.
  */
 export function sortedDepths(law: DiscreteLaw, longestUnits: Float64Array, dealing: Dealing): DealtDepths | null {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop, setupIterations } = dealing;

@@ -37,6 +37,7 @@ function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number,
     gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)),
     loop: 'nested',
     setupIterations: 0,
+    everyBlock: true,
   };
 }
 
