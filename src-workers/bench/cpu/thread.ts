@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { arriveAndWait } from './barrier.ts';
 import { PAGE_BYTES } from './assembler.ts';
-import type { Kernels } from './kernels.ts';
+import { STREAMED_ROWS, UNROLLED_BYTES, type Kernels } from './kernels.ts';
 import { packedStart, type CaseShares } from './shares.ts';
 
 /** What one thread of a case is told: its `workerData`. */
@@ -162,8 +162,15 @@ function triangularShare(
       }
     },
     launch: () => {
-      for (let row = from; row < to; row += 1)
-        y[row] = kernels.dot(atMatrix + packedStart(row) * 8, atX, (row + 1) * 8);
+      let row = from;
+      for (; row + STREAMED_ROWS <= to; row += STREAMED_ROWS) {
+        const bytes = (row + 1) * 8;
+        kernels.dotRows(atMatrix + packedStart(row) * 8, atX, atY + row * 8, bytes);
+        const done = bytes - (bytes % UNROLLED_BYTES);
+        for (let k = row; k < row + STREAMED_ROWS; k += 1)
+          y[k] += kernels.dot(atMatrix + packedStart(k) * 8 + done, atX + done, (k + 1) * 8 - done);
+      }
+      for (; row < to; row += 1) y[row] = kernels.dot(atMatrix + packedStart(row) * 8, atX, (row + 1) * 8);
     },
     check: () => {
       const missing = y.subarray(from, to).findIndex((value) => !Number.isFinite(value));
