@@ -1,6 +1,7 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import { createArena, take, type Arena } from './arena.ts';
 import { depthTable, doubling, rowSurvival, type DepthTable } from './depth-table.ts';
+import type { BlockLaw } from './law.ts';
 import {
   ACTIVE,
   allocateProfile,
@@ -13,45 +14,6 @@ import {
   writeCell,
   type ActivityProfile,
 } from './profile.ts';
-import type { Renewal } from './renewal.ts';
-
-/**
- * Law of a block's life in virtual time (iterations).
- * Depends on (workload, work-group width, balancing, W_b) alone.
- */
-export interface BlockLaw {
-  readonly groupsPerBlock: number;
-  /** Where its arrays live, those that are asked for later too. */
-  readonly arena: Arena;
-  /** Records of `ROW_FIELDS` numbers, one per step of the laws: see `integralsInto`. */
-  readonly rows: Float64Array;
-  /** Edges of the cells on which activity is tabulated, iterations, from 0. */
-  readonly edges: Float64Array;
-  /** Activity of a block from its start. */
-  readonly fresh: ActivityProfile;
-  /** Where its group is in its life, for a slot that has been busy forever: records of weight, E[active groups] and their variance. */
-  readonly ages: Float64Array;
-  /** E[D], iterations. */
-  readonly meanGroup: number;
-  /** E[B], iterations. */
-  readonly meanBlock: number;
-  /** Mean over a block's life of P(two given groups are both active), times E[B], iterations. */
-  readonly meanPair: number;
-  /** E[B²] / 2E[B]: mean residual life of a slot that has been busy forever, iterations. */
-  readonly meanResidual: number;
-  /** Standard deviation of B, iterations. */
-  readonly blockDeviation: number;
-  /** 0…1: how much the groups of a block end together beyond its life; 0 where they are independent, 1 where all are alike. */
-  readonly clumping: number;
-  /** The longest life, iterations. */
-  readonly longest: number;
-  /** Every step of the laws is at a whole number of iterations. */
-  readonly lattice: boolean;
-  /** Activity of a slot that has been busy forever, once asked for: see `agedProfile`. */
-  stationary: ActivityProfile | null;
-  /** Its renewal process, once asked for: see `renewalOf`. */
-  renewal: Renewal | null;
-}
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
 const BULK_CELLS = 4;

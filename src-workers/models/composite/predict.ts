@@ -1,4 +1,5 @@
-import { agedProfile, meanResidualAt, type BlockLaw } from './block-law.ts';
+import { agedProfile, meanResidualAt } from './block-law.ts';
+import type { BlockLaw } from './law.ts';
 import { drainCycles, drainParts } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';

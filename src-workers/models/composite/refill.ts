@@ -1,4 +1,4 @@
-import type { BlockLaw } from './block-law.ts';
+import type { BlockLaw } from './law.ts';
 import { drainCycles } from './drain.ts';
 import { BLOCK, CELL_FIELDS, GROUP, PAIR, resizeProfile, WIDTH, writeCell, type ActivityProfile } from './profile.ts';
 import type { SmoothedRate } from './rate.ts';
