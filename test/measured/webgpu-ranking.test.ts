@@ -8,31 +8,41 @@ import { unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { agreement } from '../../src-workers/models/calibration/agreement.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
-import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { createPredictor, describeDesign } from '../../src-workers/sweep/predict.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { spreadLengths, timeInTurn } from './swiftshader.ts';
 
-/* Designs of one study, predicted and measured: how well the predictor ranks them, as it stands and calibrated on others. */
+/*
+ * Designs of one study, predicted and measured: how well the predictor ranks them, as it stands and calibrated on others.
+ *
+ * The space was chosen before it was measured: every way to share and order units that WebGPU runs, blocks from one thread group
+ * to the largest, one to eight units per thread; designs drawn at random, as many of each number of threads per unit. A narrower
+ * one (blocks of up to four thread groups, grids of very few) is ranked better, but says less. What the models do not know of
+ * this device, and what they lose here: the flattened form pays for a unit's change in every pass, most where threads share a
+ * unit and a pass is short; and a block of one thread group takes no longer per iteration than its share of a larger one.
+ *
+ * Not covered: lengths of another law, loads from memory, caps on registers, and more than one block at a time on a core.
+ */
 const DEVICE = 'software-swiftshader';
-const MEASURED = 60;
-/** Designs of the same study, none of them among the measured ones, that the calibration sees. */
-const CALIBRATED_ON = 30;
+const THREADS_PER_UNIT = [1, 2, 4];
+/** Designs for each number of threads per unit: those that are judged, and as many others that the calibration sees. */
+const MEASURED = 20;
+const CALIBRATED_ON = 20;
 const ROUNDS = 6;
 const REPEATS = 2;
-const LEAST_SPEARMAN = 0.9;
+const LEAST_SPEARMAN = 0.8;
+/** Of the pairs of designs whose times can be told apart, those in the predicted order less the others. */
+const LEAST_RESOLVED_KENDALL = 0.6;
 
-/**
- * An iteration long enough that a pass's own overhead, which the models do not know, is small beside it; and blocks of one to
- * four thread groups: in larger ones the prediction of sorted windows and of buckets strays from the event simulation, which
- * is not what is tested here.
- */
+/** An iteration long enough that a pass's own overhead, which the models do not know, is small beside it. */
 const STUDY: StudyFile = {
   lockstep: 1,
   name: 'SwiftShader',
-  workload: { lengths: 'geometric(0.05)', units: 3072 },
+  workload: { lengths: 'geometric(0.05)', units: 12_288 },
   kernel: {
     name: 'unit loop',
     registersPerThread: 32,
@@ -42,49 +52,95 @@ const STUDY: StudyFile = {
   },
   devices: [DEVICE],
   axes: {
-    threadsPerUnit: [1, 2, 4],
+    threadsPerUnit: THREADS_PER_UNIT,
     loop: ['nested', 'flattened'],
-    balancing: ['none', 'quantile-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch'],
-    blockThreads: [4, 8, 16],
-    unitsPerThread: [1, 4],
-    gridBlocks: [1, 3, 7],
+    balancing: ['none', 'quantile-buckets(4)', 'window-sort(64)', 'window-sort(1024)', 'full-sort', 'dynamic-fetch'],
+    blockThreads: [4, 8, 16, 32, 64, 128, 256],
+    unitsPerThread: [1, 2, 4, 8],
   },
   seed: 1,
 };
 
 interface Row {
   readonly design: Design;
+  /** Fastest launch of all, and of the even and of the odd rounds, ms. */
   readonly measuredMs: number;
+  readonly evenMs: number;
+  readonly oddMs: number;
   readonly predictedMs: number;
   readonly calibratedMs: number;
+}
+
+/** Time by which 95 of 100 designs differ at most when they are measured again with half the rounds, of their time. */
+function resolutionOf(rows: readonly Row[]): number {
+  const differences = Float64Array.from(rows, ({ evenMs, oddMs }) => Math.abs(Math.log(evenMs / oddMs))).sort();
+  return sortedQuantile(differences, 0.95);
+}
+
+/** Kendall's τ over the pairs of designs whose measured times differ by more than the resolution, and their share of all. */
+function resolvedKendall(rows: readonly Row[], predictedOf: (row: Row) => number): { tau: number; pairs: number } {
+  const resolution = resolutionOf(rows);
+  let told = 0;
+  let sum = 0;
+  rows.forEach((a, i) =>
+    rows.slice(0, i).forEach((b) => {
+      const difference = Math.log(a.measuredMs / b.measuredMs);
+      if (Math.abs(difference) <= resolution) return;
+      told++;
+      sum += Math.sign(difference) * Math.sign(predictedOf(a) - predictedOf(b));
+    }),
+  );
+  return { tau: sum / told, pairs: told / ((rows.length * (rows.length - 1)) / 2) };
+}
+
+function figures(rows: readonly Row[], predictedOf: (row: Row) => number) {
+  const { spearman, kendall, scale, medianError, p95Error, shortlists } = unwrap(
+    agreement(
+      {
+        measuredMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs),
+        predictedMs: Float64Array.from(rows, predictedOf),
+      },
+      { uniform: mersenneTwister(1), shortlists: [1, 5] },
+    ),
+  );
+  return {
+    spearman,
+    kendall,
+    resolvedKendall: resolvedKendall(rows, predictedOf),
+    scale,
+    medianError,
+    p95Error,
+    shortlists,
+  };
 }
 
 describe('ranking of designs on SwiftShader', () => {
   let rows: Row[] = [];
   let profile: CalibrationProfile | null = null;
-  const rank = (of: (row: Row) => number): number =>
-    spearman(
-      Float64Array.from(rows, (row) => row.measuredMs),
-      Float64Array.from(rows, of),
-    );
+  const uncalibrated = (row: Row): number => row.predictedMs;
+  const calibrated = (row: Row): number => row.calibratedMs;
 
   beforeAll(async () => {
     // As many multiprocessors as SwiftShader has threads; everything else as the catalogue says.
     const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };
     const plan = await planOf(STUDY, [device]);
     const predictor = createPredictor(plan);
-    const uniform = mersenneTwister(1);
+    const uniform = mersenneTwister(2);
     const valid = Array.from({ length: spaceSize(plan.axes) }, (_, index) => index).filter((index) => {
       const { invalid, design } = describeDesign(predictor, index);
       // Slots that fetch have no loop form of their own.
       return invalid === null && !(design.balancing === 'dynamic-fetch' && design.loop === 'flattened');
     });
-    const chosen = valid
+    const shuffled = valid
       .map((index) => ({ index, at: uniform() }))
       .sort((a, b) => a.at - b.at)
-      .slice(0, MEASURED + CALIBRATED_ON)
       .map(({ index }) => index);
-    const designs = chosen.map((index) => describeDesign(predictor, index).design);
+    const drawn = THREADS_PER_UNIT.map((u) =>
+      shuffled.filter((index) => describeDesign(predictor, index).design.threadsPerUnit === u),
+    );
+    const judged = drawn.flatMap((indices) => indices.slice(0, MEASURED));
+    const others = drawn.flatMap((indices) => indices.slice(MEASURED, MEASURED + CALIBRATED_ON));
+    const designs = [...judged, ...others].map((index) => describeDesign(predictor, index).design);
     const workload = {
       label: plan.law.label,
       lengths: spreadLengths(plan.law, plan.units, 1),
@@ -92,10 +148,12 @@ describe('ranking of designs on SwiftShader', () => {
       traffic: null,
     };
     const timed = await timeInTurn([{ workload, designs }], ROUNDS, REPEATS);
-    const measuredMs = timed.samplesNs[0].map((samples) => Math.min(...samples) / 1e6);
-    const seen = chosen.slice(MEASURED).map((designIndex, i) => ({
+    const samplesNs = timed.samplesNs[0];
+    const fastestMs = (samples: readonly number[], keep = (_round: number): boolean => true): number =>
+      Math.min(...samples.filter((_, i) => keep(Math.floor(i / REPEATS)))) / 1e6;
+    const seen = others.map((designIndex, i) => ({
       designIndex,
-      timeMs: measuredMs[MEASURED + i],
+      timeMs: fastestMs(samplesNs[judged.length + i]),
       halfWidthMs: null,
     }));
     profile = unwrap(
@@ -107,17 +165,18 @@ describe('ranking of designs on SwiftShader', () => {
         uniform,
       }),
     );
-    const measured = chosen.slice(0, MEASURED);
-    const predicted = unwrap(predictMeasured(plan, measured));
+    const predictedMs = unwrap(predictMeasured(plan, judged));
     const { parameters } = profile;
-    const calibrated = unwrap(
-      predictMeasured(calibratedPlan(plan, DEVICE, parameters), measured, parameters.launchOverheadMs ?? 0),
+    const calibratedMs = unwrap(
+      predictMeasured(calibratedPlan(plan, DEVICE, parameters), judged, parameters.launchOverheadMs ?? 0),
     );
-    rows = measured.map((_, i) => ({
+    rows = judged.map((_, i) => ({
       design: designs[i],
-      measuredMs: measuredMs[i],
-      predictedMs: predicted[i],
-      calibratedMs: calibrated[i],
+      measuredMs: fastestMs(samplesNs[i]),
+      evenMs: fastestMs(samplesNs[i], (round) => round % 2 === 0),
+      oddMs: fastestMs(samplesNs[i], (round) => round % 2 === 1),
+      predictedMs: predictedMs[i],
+      calibratedMs: calibratedMs[i],
     }));
     const file = join(import.meta.dirname, '../../test-results/measured/swiftshader-ranking.json');
     mkdirSync(join(file, '..'), { recursive: true });
@@ -126,20 +185,23 @@ describe('ranking of designs on SwiftShader', () => {
       device: timed.device,
       study: STUDY,
       multiprocessors: device.multiprocessors,
-      spearman: rank((row) => row.predictedMs),
-      spearmanCalibrated: rank((row) => row.calibratedMs),
+      validDesigns: valid.length,
+      resolution: resolutionOf(rows),
+      uncalibrated: figures(rows, uncalibrated),
+      calibrated: figures(rows, calibrated),
       profile,
       rows,
     };
     writeFileSync(file, JSON.stringify(result, null, 2));
   }, 600_000);
 
-  it('agrees with the predictions by the catalogue', () => {
-    expect(rows.length).toBeGreaterThanOrEqual(40);
-    expect(rank((row) => row.predictedMs)).toBeGreaterThanOrEqual(LEAST_SPEARMAN);
-  });
-
-  it('agrees with the predictions calibrated on other designs', () => {
-    expect(rank((row) => row.calibratedMs)).toBeGreaterThanOrEqual(LEAST_SPEARMAN);
+  it.each([
+    ['by the catalogue', uncalibrated],
+    ['calibrated on other designs', calibrated],
+  ])('agrees with the predictions %s', (_, predictedOf) => {
+    const { spearman, resolvedKendall: resolved } = figures(rows, predictedOf);
+    expect(rows).toHaveLength(MEASURED * THREADS_PER_UNIT.length);
+    expect(spearman.value).toBeGreaterThanOrEqual(LEAST_SPEARMAN);
+    expect(resolved.tau).toBeGreaterThanOrEqual(LEAST_RESOLVED_KENDALL);
   });
 });
