@@ -14,8 +14,13 @@ const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /** Terms that each thread of the binomial series sums: a launch then takes about as long as the paper's. */
 const SERIES_ELEMENTS = 2 ** 20;
-/** On a CPU that plays a GPU. */
-const SOFTWARE_SERIES_ELEMENTS = 2 ** 10;
+/** Work groups of a matrix power; the paper's 2¹⁸ need 8 GB. */
+const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
+/** On a CPU that plays a GPU every suite is to end within a minute, on two cores that do other things too. */
+const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
+const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
+/** As long as a launch takes to begin: 32 iterations would drown in it. */
+const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBackend[]>> = {
   'matrix-power': ['cuda', 'webgpu'],
@@ -37,13 +42,19 @@ export function suiteCases(
   if (!BACKENDS[suite].includes(backend))
     return fail('unsupported', `suite ${suite} runs on ${BACKENDS[suite].join(' or ')}; got a target of ${backend}`);
   const width = device?.threadGroupWidth ?? WIDEST_GROUP;
+  const software = device?.properties.software === 1;
   switch (suite) {
     case 'matrix-power':
-      return ok(matrixPower(backend, width));
+      return ok(
+        matrixPower(
+          software ? SOFTWARE_MATRIX_WORK_GROUPS : MATRIX_WORK_GROUPS[backend === 'cuda' ? 'cuda' : 'webgpu'],
+          width,
+        ),
+      );
     case 'divergent-loops':
-      return ok(divergentLoops(width));
+      return ok(divergentLoops(width, software ? SOFTWARE_DIVERGENT_ITERATIONS : DIVERGENT_ITERATIONS));
     case 'launch-grid':
-      return ok(launchGrid(device?.properties.software === 1 ? SOFTWARE_SERIES_ELEMENTS : SERIES_ELEMENTS));
+      return ok(launchGrid(software ? SOFTWARE_SERIES_ELEMENTS : SERIES_ELEMENTS));
     case 'probes':
       return ok(probes(backend));
     case 'contention':
@@ -58,9 +69,8 @@ function contention(): readonly BenchCase[] {
   return contentionCases({ cores: multiprocessors ?? 1, totalBytes });
 }
 
-/** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026): fewer work groups than its 2¹⁸, which need 8 GB. */
-function matrixPower(backend: BenchBackend, width: number): readonly CaseOf<'matrix-power'>[] {
-  const workGroups = backend === 'cuda' ? 2 ** 14 : 2 ** 10;
+/** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026). */
+function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix-power'>[] {
   return TABLE_I.filter(({ n }) => n <= width).flatMap(({ workload: lengths, n: unitsPerGroup }) =>
     (['lockstep', 'independent'] as const).map((execution) => ({
       id: `${lengths.replaceAll(/[^A-Za-z0-9.]+/g, '-')}n${unitsPerGroup}-${execution}`,
@@ -71,12 +81,12 @@ function matrixPower(backend: BenchBackend, width: number): readonly CaseOf<'mat
 }
 
 /** Białas and Strzelecki 2015: every number of lanes that leave on their own. */
-function divergentLoops(width: number): readonly CaseOf<'divergent-loops'>[] {
+function divergentLoops(width: number, iterations: number): readonly CaseOf<'divergent-loops'>[] {
   return (['single', 'double'] as const).flatMap((loops) =>
     Array.from({ length: Math.min(width, WIDEST_GROUP) }, (_, divergentLanes) => ({
       id: `${loops}-${divergentLanes}`,
       benchmark: 'divergent-loops' as const,
-      parameters: { loops, divergentLanes, iterations: DIVERGENT_ITERATIONS },
+      parameters: { loops, divergentLanes, iterations },
     })),
   );
 }

@@ -47,7 +47,8 @@ export type MatrixTimes = Map<string, { lockstep?: number; independent?: number 
 /**
  * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times are of
  * whole launches: once both executions have been measured, the later tells the aggregate loss n·T(lockstep)/T(independent),
- * the independent launch having n groups where the other has one.
+ * the independent launch having n groups where the other has one; and beside it the loss that the lengths drawn have by
+ * themselves, which strays from the law's where there are few.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -117,11 +118,7 @@ ${MAIN_INPUT}
   for (var cell = 0u; cell < ${CELLS}u; cell++) { digest = mix(digest + power[cell]); }
   if (busy) { digests[unit] = digest; }
 }`);
-  const depths = new Uint32Array(groups);
-  lengths.forEach((length, unit) => {
-    const group = Math.floor(unit / together);
-    depths[group] = Math.max(depths[group], length);
-  });
+  const depths = deepest(lengths, together);
   const cells = Uint32Array.from({ length: MATRICES * CELLS }, (_, i) => matrixCell(Math.floor(i / CELLS), i % CELLS));
   const words = launcher.uniform();
   const digests = await launcher.storage(4 * units);
@@ -147,6 +144,7 @@ ${MAIN_INPUT}
       const values: Record<string, number> = { groups, workGroups };
       if (both.lockstep !== undefined && both.independent !== undefined)
         values.aggregateLoss = (n * both.lockstep) / both.independent;
+      values.lossOfLengths = (n * total(deepest(lengths, n))) / total(lengths);
       const found = await launcher.read(digests, units);
       return [
         { type: 'values', case: benchCase.id, values },
@@ -156,6 +154,18 @@ ${MAIN_INPUT}
     release: () => buffers.forEach((buffer) => buffer.destroy()),
   });
 }
+
+/** The greatest of every `together` lengths, one after another. */
+function deepest(lengths: Uint32Array, together: number): Uint32Array {
+  const depths = new Uint32Array(lengths.length / together);
+  lengths.forEach((length, unit) => {
+    const group = Math.floor(unit / together);
+    depths[group] = Math.max(depths[group], length);
+  });
+  return depths;
+}
+
+const total = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);
 
 /** What the kernel must leave for a unit. */
 function matrixDigest(unit: number, length: number): number {

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { suiteCases } from '../../src-main/services/bench-suites.ts';
+import type { CaseOf, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const device = (software: number): MeasuringDevice => ({
+  type: 'device',
+  backend: 'webgpu',
+  name: 'adapter',
+  fingerprint: 'adapter',
+  driver: '',
+  versions: {},
+  threadGroupWidth: 4,
+  multiprocessors: null,
+  clockMhz: null,
+  timer: 'device',
+  properties: { software },
+});
+
+describe('suites on a software adapter', () => {
+  const casesOn = (suite: 'matrix-power' | 'launch-grid', software: number) =>
+    unwrap(suiteCases(suite, 'webgpu', device(software)));
+
+  it('have the same cases as on a GPU, each of a 32nd of the work at most', () => {
+    const groups = (software: number): number[] =>
+      (casesOn('matrix-power', software) as CaseOf<'matrix-power'>[]).map(({ parameters }) => parameters.workGroups);
+    const elements = (software: number): number[] =>
+      (casesOn('launch-grid', software) as CaseOf<'launch-grid'>[]).map(({ parameters }) => parameters.elements);
+    for (const size of [groups, elements]) {
+      const small = size(1);
+      const large = size(0);
+      expect(small).toHaveLength(large.length);
+      small.forEach((one, i) => expect(one).toBeLessThanOrEqual(large[i] / 32));
+    }
+  });
+
+  it('have no case wider than the device', () => {
+    for (const { parameters } of casesOn('matrix-power', 1) as CaseOf<'matrix-power'>[])
+      expect(parameters.unitsPerGroup).toBeLessThanOrEqual(4);
+  });
+});
