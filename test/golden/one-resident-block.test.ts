@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { createPredictor, describeDesign, explainDesign } from '../../src-workers/sweep/predict.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { gpu, planOf } from '../unit/sweep-plans.ts';
+
+/*
+ * A device with one block at a time on a multiprocessor, of up to 64 thread groups that end together where units are sorted:
+ * nothing but the groups that are left of that block can be active. Lengths and iterations are those of the ranking that is
+ * measured on SwiftShader.
+ */
+const DEVICE = 'software-swiftshader';
+const STUDY: StudyFile = {
+  lockstep: 1,
+  name: 'One resident block',
+  workload: { lengths: 'geometric(0.05)', units: 12_288 },
+  kernel: { name: 'unit loop', registersPerThread: 32, instructionsPerIteration: 448, lengthsKnownBeforeLaunch: true },
+  devices: [DEVICE],
+  axes: {
+    threadsPerUnit: [1, 4],
+    loop: ['nested'],
+    balancing: ['none', 'quantile-buckets(4)', 'window-sort(64)', 'window-sort(1024)', 'full-sort'],
+    blockThreads: [8, 32, 128, 256],
+    unitsPerThread: [1],
+  },
+  seed: 1,
+};
+/** Half the interval of the simulated mean, and what the prediction may be off beside it. */
+const HALF_WIDTH = 0.01;
+const TOLERANCE = 0.1;
+
+it('is predicted as the event simulation plays it, whatever the groups of the block have in common', async () => {
+  const plan = await planOf(STUDY, [{ ...gpu(DEVICE), multiprocessors: 2 }]);
+  const predictor = createPredictor(plan);
+  let designs = 0;
+  for (let index = 0; index < spaceSize(plan.axes); index += 1) {
+    const breakdown = explainDesign(predictor, index);
+    if (!breakdown) continue;
+    const { meanMs } = unwrap(
+      simulateDesign(predictor, index, { seed: 1, halfWidth: HALF_WIDTH, maxReplications: 40 }),
+    );
+    const text = JSON.stringify(describeDesign(predictor, index).design);
+    expect(Math.abs(breakdown.timeMs / meanMs - 1), text).toBeLessThanOrEqual(TOLERANCE);
+    designs += 1;
+  }
+  expect(designs).toBeGreaterThanOrEqual(40);
+}, 120_000);
