@@ -11,8 +11,8 @@ const FILES = [
     bandwidthsGbS: [15.396, 29.611],
     saturatingCores: 2,
     warnings: [],
-    // One stream of reads per core reaches 10 GB/s there, the three of the triad 15.4: no model knows of that, so all of them
-    // are a third off on the triangle.
+    // Measured while the triangle was read row by row: one stream of reads per core reaches 10 GB/s there, the three of the triad
+    // 15.4. No model knows of that, so all of them are a third off on the triangle. Four rows side by side come near the triad.
     errorsPercent: {
       'triangular-2': [-55.1, -35.2, -32.6, -34.3, -34.3, -34.3],
       'imbalanced-stream-2': [-29.7, 1.4, 5.4, 2.7, 2.7, 2.7],
