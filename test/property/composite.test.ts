@@ -87,6 +87,19 @@ describe('the composite prediction', () => {
     );
   });
 
+  it('takes no longer for one wave than the longest unit on the fullest multiprocessor', () => {
+    fc.assert(
+      fc.property(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
+        const { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, depth, rate } = design;
+        const gridBlocks = Math.max(1, Math.round(part * R * M));
+        const longest = depth.values[depth.values.length - 1];
+        // The last row of a law is its tail beyond one in ten million.
+        expect(predict(design, { gridBlocks })).toBeLessThan(1.02 * longest * rate[Math.ceil(gridBlocks / M) * W]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('never beats the device with all its slots full all the time', () => {
     fc.assert(
       fc.property(anyDesign, (design) => {

@@ -147,7 +147,9 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
   if (!(scale > 1e-12 * rest)) return Math.max(full, rest);
   const others = rest + scale * Math.log1p(-fuller / multiprocessors);
   const high = Math.max(full, others);
-  return high + scale * Math.log1p(Math.exp((Math.min(full, others) - high) / scale));
+  const later = high + scale * Math.log1p(Math.exp((Math.min(full, others) - high) / scale));
+  // Lives end somewhere, unlike a Gumbel variable: nobody is later than the longest on the fullest multiprocessor.
+  return Math.min(later, block.longest * rate.cycles[(few + 1) * W]);
 }
 
 /** Mean rate of a multiprocessor whose slots are of all ages. */
