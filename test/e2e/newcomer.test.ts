@@ -87,9 +87,11 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await page.getByRole('columnheader', { name: 'Predicted' }).getByRole('button').click();
   await chips.getByRole('button', { name: /^Remove the filter/ }).click();
   await expect(chips).toBeHidden();
+  await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', 'ascending');
 
   // The same design in the landscape, and another one beside it.
   await page.getByRole('row', { name: /^2 / }).click();
+  await expect(inspector.getByRole('heading').first()).toHaveText(/^Rank 2\b/);
   await inspector.getByRole('button', { name: 'Landscape L' }).click();
   await expect(page.getByRole('heading', { name: 'Landscape', level: 1 })).toBeVisible();
   const selection = page.getByRole('complementary', { name: 'Selection' });
