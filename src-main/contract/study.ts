@@ -101,6 +101,15 @@ export const kernelSchema = v.strictObject(
       ),
       0,
     ),
+    flattenedCost: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description(
+          'What one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration',
+        ),
+      ),
+      0,
+    ),
     setupIterationsPerUnit: v.optional(
       v.pipe(nonNegative, v.description('Work before the first iteration of each unit, in iterations')),
       0,

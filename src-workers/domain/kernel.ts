@@ -21,6 +21,11 @@ export interface KernelProfile {
   readonly serialFraction: number;
   /** κ ≥ 0: cost of one cooperation step (of log₂u), as a fraction of an iteration. */
   readonly cooperationCost: number;
+  /**
+   * ≥ 0, 0 where left out: what one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
+   * iteration of one thread: finding the end of a unit and, where branches are masked and not jumped over, changing it.
+   */
+  readonly flattenedCost?: number;
   /** Work before the first iteration of each unit, in iterations. */
   readonly setupIterationsPerUnit: number;
   /** p ≥ 1: softness of the knee between latency-bound and issue-bound. */

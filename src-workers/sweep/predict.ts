@@ -216,6 +216,13 @@ interface Candidate {
   meanUnitsPerThread: number;
 }
 
+/** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and what one loop over all units adds. */
+function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loopAt, balancingAt }: Candidate): number {
+  const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+  const single = axes.loop[loopAt] === 'flattened' || axes.balancing[balancingAt] === 'dynamic-fetch';
+  return single ? phi + (kernel.flattenedCost ?? 0) : phi;
+}
+
 function needsLengths(balancing: Balancing): boolean {
   return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch' && balancing.kind !== 'row-split';
 }
@@ -603,7 +610,7 @@ function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice
     out.life = residency;
     cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
   }
-  const phi = costFactor(candidate.threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
+  const phi = iterationCost(plan, candidate);
   out.depth = depth;
   out.scale = tabulated.scale;
   out.meanLoss = depth.meanLoss;
@@ -721,7 +728,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
   examine(predictor, positions, candidate);
   const { device, shape, threadsPerUnit } = candidate;
   if (candidate.invalid !== 0 || device.kind === 'cpu') return null;
-  const { axes, kernel } = predictor.plan;
+  const { axes } = predictor.plan;
   return {
     device,
     balancing: lockstepBalancing(predictor, candidate),
@@ -734,9 +741,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     gridBlocks: candidate.gridBlocks,
     cyclesPerIteration: predictor.rates[candidate.deviceAt]![candidate.capAt]!.cycles,
     msPerCycle:
-      (costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost) *
-        stackFactor(predictor, candidate, device)) /
-      (device.clockMhz * 1e3),
+      (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
   };
 }
@@ -761,7 +766,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const { plan } = predictor;
   const cap = plan.axes.registerCap[candidate.capAt]!;
   const groups = shape.residentBlocks * shape.groupsPerBlock;
-  const phi = costFactor(threadsPerUnit, plan.kernel.serialFraction, plan.kernel.cooperationCost);
+  const phi = iterationCost(plan, candidate);
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;

@@ -27,6 +27,22 @@ async function reasonOf(study: StudyFile, devices: readonly Device[] = study.dev
 const EPS = Number.EPSILON;
 
 describe('one design of a constant workload, by hand', () => {
+  it('charges one loop over all units what the kernel says it adds, and a loop per unit nothing', async () => {
+    const kernel = { ...KERNEL, serialFraction: 0.25, lengthsKnownBeforeLaunch: true };
+    const axes = { threadsPerUnit: [1, 4], loop: ['nested', 'flattened'], balancing: ['none', 'dynamic-fetch'], blockThreads: [128], unitsPerThread: [2] }; // prettier-ignore
+    const study = (flattenedCost: number) =>
+      oneDesign({ workload: { lengths: 'geometric(0.05)', units: 1 << 16 }, kernel: { ...kernel, flattenedCost }, axes } as never); // prettier-ignore
+    const [free, charged] = [await predicted(study(0)), await predicted(study(0.1))];
+    // Threads per unit, loop, balancing: from the slowest axis to the fastest. Fetching also pays for its counter, which costs alike.
+    const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
+    factor.forEach((expected, i) => {
+      const ratio = charged.columns.timeMs[i] / free.columns.timeMs[i];
+      if (i % 2 === 0) expect(ratio, String(i)).toBeCloseTo(expected, 12);
+      else expect((ratio - 1) / (expected - 1), String(i)).toBeGreaterThan(0.9);
+      expect(ratio).toBeLessThan(expected + 1e-12);
+    });
+  });
+
   // No imbalance: whole waves in step. A100: 108 multiprocessors, 4 schedulers, 64 FP32 lanes, 1410 MHz.
   it.each([
     ['one full wave', 108 * 2, 4],

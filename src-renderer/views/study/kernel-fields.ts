@@ -94,6 +94,13 @@ export function kernelFields(speak: Speak): KernelField[] {
       { step: 0.01 },
     ),
     field(
+      'flattenedCost',
+      'One loop over units',
+      'steps',
+      `What a single loop over all units (flattened, or fetching) adds to every step, as a fraction of a step: finding the end of a unit and, where branches are masked and not jumped over, changing it.`,
+      { step: 0.01 },
+    ),
+    field(
       'kneeSoftness',
       'Knee softness',
       '',
