@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { affordableLossDistribution, binnedLossDistribution } from '../../src-workers/models/imbalance/binned.ts';
-import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { lossMoments, quickMeanLosses } from '../../src-workers/models/imbalance/closed-form.ts';
 import {
   lossDistribution,
   lossDistributionCost,
@@ -111,6 +111,17 @@ describe('closed form', () => {
       const [alone] = lossMoments(geometric, [row.n]);
       expect(Math.abs(alone.meanLoss / row.meanLoss - 1)).toBeLessThan(1e-12);
       expect(Math.abs(alone.aggregateLoss / row.aggregateLoss - 1)).toBeLessThan(1e-13);
+    }
+  });
+
+  it('keeps within its stated error where it is quick, whatever the law and the sizes beside', () => {
+    const sizes = [64, 2, 3, 32];
+    const laws = [...TINY, unwrap(geometricLaw(0.05)), unwrap(geometricLaw(0.001)), unwrap(uniformLaw(300, 400))];
+    for (const law of laws) {
+      const exact = lossMoments(law, sizes);
+      quickMeanLosses(law, sizes).forEach((loss, i) => {
+        expect(Math.abs(loss / exact[i].meanLoss - 1), `${law.label}, n = ${sizes[i]}`).toBeLessThan(2e-5);
+      });
     }
   });
 

@@ -2,8 +2,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 import type { LockstepBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import { notDecayed } from '../../numeric/exponential.ts';
-import { lossMoments } from '../imbalance/closed-form.ts';
+import { lossMoments, quickMeanLosses } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
 import { dealtDepths, sortedDepths, type DealtDepths, type Dealing } from './dealt.ts';
 import {
@@ -11,13 +10,14 @@ import {
   commonGrid,
   cumulantsOf,
   fromMasses,
-  massesOf,
+  maximumInto,
   maximumOf,
   MAX_POINTS,
   meanOf,
   onGrid,
   sumOf,
   sumsOf,
+  sumTerm,
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
@@ -147,7 +147,7 @@ interface DepthModel {
   readonly values: Float64Array;
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
   /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
-  readonly laneSums?: readonly WeightedLaw[];
+  readonly laneSums?: LaneLaws;
 }
 
 interface WeightedLaw {
@@ -268,8 +268,8 @@ function bucketModel(
     return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
   if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
-  const known = laneSumsOf(prepared, buckets, key, rounds);
-  return { ...independentGroups(known, n), laneSums: known.parts };
+  const laneSums = laneSumsOf(prepared, buckets, key, rounds);
+  return { ...independentGroups(laneSums, n), laneSums };
 }
 
 /** Of a flattened loop: the same in groups of any width, as long as the buckets are. */
@@ -291,12 +291,7 @@ function roundSums(
   n: number,
   rounds: number,
 ): readonly WeightedLaw[] {
-  const perRound = shared(prepared, `round ${key} ${n}`, () =>
-    buckets.map(({ law }) => {
-      const longest = maximumOf(law, n);
-      return { law: longest, cumulants: cumulantsOf(longest) };
-    }),
-  );
+  const perRound = shared(prepared, `round ${key} ${n}`, () => buckets.map(({ law }) => sumTerm(maximumOf(law, n))));
   const patterns = roundPatterns(
     buckets.map(({ share }) => share),
     rounds,
@@ -312,48 +307,49 @@ function roundSums(
 interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** ln P(X ≤ value) of each part. */
-  readonly logCdfs: readonly Float64Array[];
+  /** P(X > value) of each part. */
+  readonly survivals: readonly Float64Array[];
+  /** Of lanes whose lengths are sums: mean losses by units per group, as far as they are known. */
+  readonly losses: Map<number, number>;
 }
 
 function laneLaws(parts: readonly WeightedLaw[]): LaneLaws {
   const values = commonGrid(parts.map(({ law }) => law));
-  return {
-    parts,
-    values,
-    logCdfs: parts.map(({ law }) => onGrid(law, values).survival.map((s) => Math.log1p(-s))),
-  };
+  return { parts, values, survivals: parts.map(({ law }) => onGrid(law, values).survival), losses: new Map() };
 }
 
 /** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
-function independentGroups({ parts, values, logCdfs }: LaneLaws, draws: number): DepthModel {
+function independentGroups({ parts, values, survivals }: LaneLaws, draws: number): DepthModel {
+  const points = values.length;
   const model: DepthModel = {
     values,
     survivalInto(out, groupsPerBlock) {
-      if (
-        lastSurvival.of !== model ||
-        (groupsPerBlock !== lastSurvival.groups && groupsPerBlock !== 2 * lastSurvival.groups)
-      ) {
-        const power = draws * groupsPerBlock;
-        lastSurvival.parts = logCdfs.map((logCdf) => logCdf.map((log) => notDecayed(power * log)));
-      } else if (groupsPerBlock !== lastSurvival.groups) {
-        // Twice as many: exact in the tail too, and no exponentials.
-        for (const part of lastSurvival.parts) for (let i = 0; i < part.length; i++) part[i] *= 2 - part[i];
+      const { of, groups } = lastSurvival;
+      for (let p = 0; p < parts.length; p++) {
+        const part = (lastSurvival.parts[p] ??= new Float64Array(MAX_POINTS));
+        if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
+          maximumInto(part, survivals[p], draws * groupsPerBlock);
+        } else if (groupsPerBlock !== groups) {
+          // Twice as many.
+          for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
+        }
+        const { weight } = parts[p];
+        if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
+        else for (let i = 0; i < points; i++) out[i] += weight * part[i];
       }
       lastSurvival.of = model;
       lastSurvival.groups = groupsPerBlock;
-      out.fill(0);
-      parts.forEach(({ weight }, p) => {
-        const part = lastSurvival.parts[p];
-        for (let i = 0; i < part.length; i++) out[i] += weight * part[i];
-      });
     },
   };
   return model;
 }
 
 /** What `independentGroups` was asked for last: tables ask for twice as many groups each time. */
-const lastSurvival: { of: unknown; groups: number; parts: Float64Array[] } = { of: null, groups: 0, parts: [] };
+const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
+  of: null,
+  groups: 0,
+  parts: [],
+};
 
 /** All units of a block are equally long: its depth is what one of its slots meets over its rounds. */
 function sortedModel(prepared: PreparedLaw, rounds: number): DepthModel {
@@ -423,8 +419,7 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow, rounds: number
   const { law } = prepared;
   const round = (groups: number) =>
     shared(prepared, `window ${window.units} ${window.n} ${groups}`, () => {
-      const longest = { values: law.values, survival: windowSurvival(law, window, groups) };
-      return { law: longest, cumulants: cumulantsOf(longest) };
+      return sumTerm({ values: law.values, survival: windowSurvival(law, window, groups) });
     });
   if (rounds === 1) {
     return { values: law.values, survivalInto: (out, groups) => out.set(round(groups).law.survival) };
@@ -467,11 +462,6 @@ function constantLaw(value: number): DiscreteLaw {
   return { values: Float64Array.of(value), survival: Float64Array.of(0) };
 }
 
-/** Law of the total length of `rounds` units, what a lane of a flattened loop runs. */
-function laneSum({ law, cumulants }: PreparedLaw, rounds: number): DiscreteLaw {
-  return sumOf([{ law, cumulants }], [rounds]);
-}
-
 /** Atoms kept of a lane's sum for its mean loss: enough for three digits. */
 const LOSS_POINTS = 192;
 /** From so many units per lane on the mean loss of a sum comes from its first two moments. */
@@ -483,7 +473,7 @@ function meanLossOf(
   balancing: LockstepBalancing,
   rounds: number,
   aggregateLoss: number,
-  laneSums: readonly WeightedLaw[] | undefined,
+  laneSums: LaneLaws | undefined,
 ): number {
   switch (balancing.kind) {
     case 'none':
@@ -507,10 +497,10 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
       // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
-      const sum = laneSum(prepared, Math.round(rounds));
-      const unfetched = aggregateOf(sum, n) - 1;
+      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
+      const unfetched = aggregateOf({ values: sums.values, survival: sums.survivals[0] }, n) - 1;
       if (unfetched <= 0) return 1;
-      return 1 + ((aggregateLoss - 1) * (laneSumLoss(sum, n, rounds) - 1)) / unfetched;
+      return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n, rounds) - 1)) / unfetched;
     }
   }
 }
@@ -521,25 +511,31 @@ function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number)
 }
 
 function exactLoss(law: DiscreteLaw, n: number): number {
-  const probability = massesOf(law);
-  const kept = probability.map((p, i) => (p > 0 ? i : -1)).filter((i) => i >= 0);
-  const [{ meanLoss }] = lossMoments(
-    {
-      label: '',
-      support: Float64Array.from(kept, (i) => law.values[i]),
-      probability: Float64Array.from(kept, (i) => probability[i]),
-      truncatedMass: 0,
-    },
-    [n],
-  );
+  const [{ meanLoss }] = lossMoments({ ...atomsOf(law), label: '', truncatedMass: 0 }, [n]);
   return meanLoss;
 }
 
-/** Mean loss of n lanes whose summed lengths are independent draws from `sum`. */
-function laneSumLoss(sum: DiscreteLaw, n: number, rounds: number): number {
-  if (rounds < MOMENT_ROUNDS) return exactLoss(onGrid(sum, coarseGrid(sum, LOSS_POINTS)), n);
+/** Lengths of positive probability. */
+function atomsOf({ values, survival }: DiscreteLaw) {
+  const support = new Float64Array(values.length);
+  const probability = new Float64Array(values.length);
+  let count = 0;
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    if (mass <= 0) continue;
+    support[count] = values[i];
+    probability[count++] = mass;
+  }
+  return { support: support.subarray(0, count), probability: probability.subarray(0, count) };
+}
+
+/** Mean loss of n lanes whose summed lengths are independent draws from `sum`, for each n. */
+function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[], rounds: number): number[] {
+  if (rounds < MOMENT_ROUNDS) return quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), sizes);
   const { mean, variance } = cumulantsOf(sum);
-  return mean === 0 ? 1 : momentLoss(mean, variance / n, aggregateOf(sum, n));
+  return sizes.map((n) => (mean === 0 ? 1 : momentLoss(mean, variance / n, aggregateOf(sum, n))));
 }
 
 /** E[longest of n] / E[X]. */
@@ -548,9 +544,22 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
+/** Sizes of groups whose losses cost hardly more together than that of the largest, and which designs often differ in. */
+const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
+
 /** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
-function laneSumsLoss(sums: readonly WeightedLaw[], n: number, rounds: number): number {
-  return sums.reduce((loss, { weight, law }) => loss + weight * laneSumLoss(law, n, rounds), 0);
+function laneSumsLoss({ parts, losses }: LaneLaws, n: number, rounds: number): number {
+  if (!losses.has(n)) {
+    const sizes = COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
+    const byPart = parts.map(({ law }) => laneSumLosses(law, sizes, rounds));
+    sizes.forEach((size, i) =>
+      losses.set(
+        size,
+        parts.reduce((loss, { weight }, p) => loss + weight * byPart[p][i], 0),
+      ),
+    );
+  }
+  return losses.get(n)!;
 }
 
 /**

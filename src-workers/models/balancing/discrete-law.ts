@@ -29,14 +29,47 @@ export function fromMasses(values: Float64Array, masses: Float64Array): Discrete
 }
 
 /** P(X = values[i]). */
-export function massesOf(law: DiscreteLaw): Float64Array {
-  return law.survival.map((s, i) => (i === 0 ? 1 : law.survival[i - 1]) - s);
+export function massesOf({ survival }: DiscreteLaw): Float64Array {
+  const masses = new Float64Array(survival.length);
+  let above = 1;
+  for (let i = 0; i < masses.length; i++) {
+    masses[i] = above - survival[i];
+    above = survival[i];
+  }
+  return masses;
 }
 
 /** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
 export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;
-  return { values: law.values, survival: law.survival.map((s) => -Math.expm1(count * Math.log1p(-s))) };
+  const survival = new Float64Array(law.survival.length);
+  maximumInto(survival, law.survival, count);
+  return { values: law.values, survival };
+}
+
+/**
+ * Writes 1 − (1 − s)^count for every s of `survival` into the front of `out`. Whole powers are built from
+ * P(either) = s + t − s·t, which keeps the digits of small tails.
+ */
+export function maximumInto(out: Float64Array, survival: Float64Array, count: number): void {
+  const points = survival.length;
+  if (!Number.isInteger(count) || count >= 2 ** 31) {
+    for (let i = 0; i < points; i++) out[i] = -Math.expm1(count * Math.log1p(-survival[i]));
+    return;
+  }
+  for (let i = 0; i < points; i++) out[i] = survival[i];
+  let odd = count;
+  for (; odd % 2 === 0; odd /= 2) for (let i = 0; i < points; i++) out[i] *= 2 - out[i];
+  if (odd === 1) return;
+  for (let i = 0; i < points; i++) {
+    let square = out[i];
+    let either = square;
+    for (let rest = odd >> 1; rest > 0; rest >>= 1) {
+      square *= 2 - square;
+      if (rest & 1) either += square - either * square;
+    }
+    out[i] = either;
+  }
 }
 
 /** Law of X + offset. */
@@ -108,17 +141,19 @@ export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Arr
     (values[i] - values[0]) / range + (1 - survival[i]) + -Math.log(Math.max(survival[i], tailFloor)) / tail;
   const first = coordinate(0);
   const step = (coordinate(count - 1) - first) / (maxPoints - 2);
-  const picked = [0];
+  const picked = new Float64Array(maxPoints);
+  picked[0] = values[0];
+  let kept = 1;
   let next = first + step;
   for (let i = 1; i < count - 1; i++) {
     const c = coordinate(i);
     if (c >= next) {
-      picked.push(i);
+      picked[kept++] = values[i];
       next = c + step;
     }
   }
-  picked.push(count - 1);
-  return Float64Array.from(picked, (i) => values[i]);
+  picked[kept++] = values[count - 1];
+  return picked.slice(0, kept);
 }
 
 /** The values of both, each once; all strictly increasing. */
@@ -137,23 +172,46 @@ export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
 /** The values of all laws, at most `maxPoints` of them; a mixture with equal weights says which to keep. */
 export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
-  const union = laws.map((law) => law.values).reduce(mergedValues);
-  if (union.length <= maxPoints) return union;
-  const survival = new Float64Array(union.length);
-  for (const law of laws) {
+  const candidates = candidateValues(laws, maxPoints);
+  if (candidates.length <= maxPoints) return candidates;
+  const survival = new Float64Array(candidates.length);
+  for (const { values, survival: own } of laws) {
     let at = -1;
-    for (let i = 0; i < union.length; i++) {
-      while (at + 1 < law.values.length && law.values[at + 1] <= union[i]) at++;
-      survival[i] += (at < 0 ? 1 : law.survival[at]) / laws.length;
+    let above = 1 / laws.length;
+    for (let i = 0; i < candidates.length; i++) {
+      while (at + 1 < values.length && values[at + 1] <= candidates[i]) above = own[++at] / laws.length;
+      survival[i] += above;
     }
   }
-  return coarseGrid({ values: union, survival }, maxPoints);
+  return coarseGrid({ values: candidates, survival }, maxPoints);
+}
+
+/** The values of all laws, or where they are many and hardly any in common twice `maxPoints` evenly spaced between them. */
+function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
+  let union = laws[0].values;
+  for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
+  if (union.length <= 4 * maxPoints) return union;
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { values } of laws) {
+    low = Math.min(low, values[0]);
+    high = Math.max(high, values[values.length - 1]);
+  }
+  const even = new Float64Array(2 * maxPoints);
+  for (let i = 0; i < even.length; i++) even[i] = low + ((high - low) * i) / (even.length - 1);
+  return even;
 }
 
 /** A law to draw from, with its cumulants. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
+  /** Logarithms of its moments, as `tailReach` has asked for them. */
+  readonly logMoments: Map<number, number>;
+}
+
+export function sumTerm(law: DiscreteLaw): SumTerm {
+  return { law, cumulants: cumulantsOf(law), logMoments: new Map() };
 }
 
 /** Terms of comparable variance from which on a sum is taken by its first three cumulants. */
@@ -219,14 +277,14 @@ function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/** Standard normal quantiles on an even grid and the mass around each. */
+/** Standard normal quantiles on an even grid, the mass around each and the tail beyond it. */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
   const step = (2 * reach) / (points - 1);
   const z = Float64Array.from({ length: points }, (_, i) => -reach + i * step);
   const survival = z.map((value, i) => (i === points - 1 ? 0 : normalUpperTail(value + step / 2)));
-  return { z, survival };
+  return { z, survival, masses: massesOf({ values: z, survival }) };
 })();
 
 /** Beyond this skewness the normal grid no longer resolves a Pearson III law; mean and deviation are still met. */
@@ -234,31 +292,42 @@ const LARGEST_SKEWNESS = 4;
 
 /** Pearson III law by its first three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
-  const standard = standardPearson(Math.max(-LARGEST_SKEWNESS, Math.min(LARGEST_SKEWNESS, skewness)));
-  const { values, survival } = standard;
-  // The cube is an approximation: its own mean and deviation are put right.
-  const own = cumulantsOf(standard);
-  const scale = standardDeviation / Math.sqrt(own.variance);
-  return { values: values.map((value) => mean + (value - own.mean) * scale), survival };
-}
-
-function standardPearson(skewness: number): DiscreteLaw {
-  const { z, survival } = NORMAL_GRID;
+  const { z, survival, masses } = NORMAL_GRID;
+  const points = z.length;
+  const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
+  const standard = new Float64Array(points);
   // For a vanishing skewness the cube's quotient is the normal quantile itself.
-  if (Math.abs(skewness) < 1e-6) return { values: z, survival };
-  if (skewness < 0) return mirrored(standardPearson(-skewness));
-  // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there.
-  const base = z.map((value) => 1 + (skewness * value) / 6 - (skewness * skewness) / 36);
-  const first = Math.max(0, base.findIndex((value) => value > 0) - 1);
-  return {
-    values: base.subarray(first).map((value) => (2 / skewness) * (Math.max(0, value) ** 3 - 1)),
-    survival: survival.subarray(first),
-  };
-}
-
-/** Law of −X. */
-function mirrored(law: DiscreteLaw): DiscreteLaw {
-  return fromMasses(law.values.map((value) => -value).reverse(), massesOf(law).reverse());
+  const cubed = bounded >= 1e-6;
+  let first = 0;
+  let sum = 0;
+  let squares = 0;
+  for (let i = 0; i < points; i++) {
+    let value = z[i];
+    if (cubed) {
+      // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there.
+      const base = Math.max(0, 1 + (bounded * value) / 6 - (bounded * bounded) / 36);
+      if (base === 0) first = i;
+      value = (2 / bounded) * (base * base * base - 1);
+    }
+    standard[i] = value;
+    sum += masses[i] * value;
+    squares += masses[i] * value * value;
+  }
+  // The cube is an approximation: its own mean and deviation are put right.
+  const scale = standardDeviation / Math.sqrt(squares - sum * sum);
+  const values = new Float64Array(points - first);
+  if (skewness >= 0) {
+    for (let i = 0; i < values.length; i++) values[i] = mean + (standard[first + i] - sum) * scale;
+    return { values, survival: first === 0 ? survival : survival.subarray(first) };
+  }
+  // Mirrored: what lay above a value lies below it.
+  const mirrored = new Float64Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const at = points - 1 - i;
+    values[i] = mean - (standard[at] - sum) * scale;
+    mirrored[i] = at === first ? 0 : 1 - survival[at - 1];
+  }
+  return { values, survival: mirrored };
 }
 
 function transformedSums(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
@@ -286,9 +355,10 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   }
 
   const transform = fourier(TRANSFORM_POINTS);
-  const half = TRANSFORM_POINTS / 2;
+  let scratch = 0;
+  const nextScratch = (): Float64Array => (spectrumScratch[scratch++] ??= new Float64Array(2 * TRANSFORM_POINTS));
   const spectra = terms.map(({ law }) => {
-    const spectrum = new Float64Array(2 * TRANSFORM_POINTS);
+    const spectrum = nextScratch();
     transform.realTransform(spectrum, latticeMasses(law, step));
     return spectrum;
   });
@@ -297,55 +367,79 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     if (count === 1) return spectra[term];
     let power = powers[term].get(count);
     if (!power) {
-      power = spectrumPower(spectra[term], count, half);
+      power = nextScratch();
+      powerInto(power, spectra[term], count);
       powers[term].set(count, power);
     }
     return power;
   };
-
-  const inverse = new Float64Array(2 * TRANSFORM_POINTS);
-  const cellOf = new Int32Array(TRANSFORM_POINTS);
-  const massOf = new Float64Array(TRANSFORM_POINTS);
-  return sums.map(({ counts, origin, low, margin }) => {
-    const product = new Float64Array(2 * TRANSFORM_POINTS);
-    for (let k = 0; k <= half; k++) product[2 * k] = 1;
-    counts.forEach((count, i) => {
-      if (count > 0) multiplyInto(product, powerOf(i, count), half);
-    });
-    transform.completeSpectrum(product);
-    transform.inverseTransform(inverse, product);
-
-    // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
-    const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
-    let kept = 0;
-    let totalMass = 0;
-    for (
-      let j = 0, at = start % TRANSFORM_POINTS;
-      j < TRANSFORM_POINTS;
-      j++, at = at + 1 === TRANSFORM_POINTS ? 0 : at + 1
-    ) {
-      const mass = inverse[2 * at];
-      // Below this the transform's rounding is all there is.
-      if (mass < 1e-15) continue;
-      cellOf[kept] = j;
-      massOf[kept++] = mass;
-      totalMass += mass;
+  const productInto = (product: Float64Array, counts: readonly number[]): void => {
+    let empty = true;
+    for (let i = 0; i < counts.length; i++) {
+      if (counts[i] === 0) continue;
+      if (empty) copyHalf(product, powerOf(i, counts[i]));
+      else multiplyInto(product, powerOf(i, counts[i]));
+      empty = false;
     }
-    const values = new Float64Array(kept);
-    const survival = new Float64Array(kept);
-    // From the top, so that small tails keep their digits.
-    for (let i = kept - 1, above = 0; i >= 0; i--) {
-      values[i] = origin + (start + cellOf[i]) * step;
-      survival[i] = Math.min(1, above);
-      above += massOf[i] / totalMass;
+  };
+
+  // Masses are real, so two sums come out of one transform, as its real and its imaginary part.
+  const one = nextScratch();
+  const other = nextScratch();
+  const both = nextScratch();
+  const masses = nextScratch();
+  const laws: DiscreteLaw[] = [];
+  for (let at = 0; at < sums.length; at += 2) {
+    productInto(one, sums[at].counts);
+    if (at + 1 < sums.length) productInto(other, sums[at + 1].counts);
+    else other.fill(0);
+    joinInto(both, one, other);
+    transform.inverseTransform(masses, both);
+    for (let part = 0; part < 2 && at + part < sums.length; part++) {
+      const { origin, low, margin } = sums[at + part];
+      // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
+      const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
+      laws.push(latticeLaw(masses, part, origin, start, step));
     }
-    return { values, survival };
-  });
+  }
+  return laws;
 }
 
-/** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays. */
+/** Kept between calls, which would otherwise leave hundreds of kilobytes of garbage each. */
+const spectrumScratch: Float64Array[] = [];
+const cellScratch = new Int32Array(TRANSFORM_POINTS);
+const massScratch = new Float64Array(TRANSFORM_POINTS);
+
+/**
+ * Law of origin + (start + j)·step, j = 0, 1, ….
+ * @param masses interleaved with those of another law, `part` 0 or 1 of them, by start + j modulo the size
+ */
+function latticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
+  let kept = 0;
+  let totalMass = 0;
+  for (let j = 0; j < TRANSFORM_POINTS; j++) {
+    const mass = masses[2 * ((start + j) % TRANSFORM_POINTS) + part];
+    // Below this the transform's rounding is all there is.
+    if (mass < 1e-15) continue;
+    cellScratch[kept] = j;
+    massScratch[kept++] = mass;
+    totalMass += mass;
+  }
+  const values = new Float64Array(kept);
+  const survival = new Float64Array(kept);
+  const scale = 1 / totalMass;
+  // From the top, so that small tails keep their digits.
+  for (let i = kept - 1, above = 0; i >= 0; i--) {
+    values[i] = origin + (start + cellScratch[i]) * step;
+    survival[i] = Math.min(1, above);
+    above += massScratch[i] * scale;
+  }
+  return { values, survival };
+}
+
+/** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays: scratch. */
 function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
-  const cells = new Float64Array(TRANSFORM_POINTS);
+  const cells = massScratch.fill(0);
   let above = 1;
   for (let i = 0; i < values.length; i++) {
     const mass = above - survival[i];
@@ -363,63 +457,113 @@ function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64
   return cells;
 }
 
-function spectrumPower(spectrum: Float64Array, exponent: number, half: number): Float64Array {
-  const square = spectrum.slice();
-  let power: Float64Array | null = null;
+const HALF = TRANSFORM_POINTS / 2;
+
+/** Spectra of real sequences: only the first half + 1 bins are used. */
+function copyHalf(target: Float64Array, source: Float64Array): void {
+  for (let k = 0; k < 2 * HALF + 2; k++) target[k] = source[k];
+}
+
+const squareScratch = new Float64Array(2 * HALF + 2);
+
+function powerInto(power: Float64Array, spectrum: Float64Array, exponent: number): void {
+  copyHalf(squareScratch, spectrum);
+  let empty = true;
   for (let rest = exponent; ;) {
     if (rest % 2 === 1) {
-      if (power) multiplyInto(power, square, half);
-      else power = square.slice();
+      if (empty) copyHalf(power, squareScratch);
+      else multiplyInto(power, squareScratch);
+      empty = false;
     }
     rest = Math.floor(rest / 2);
-    if (rest === 0) return power!;
-    multiplyInto(square, square, half);
+    if (rest === 0) return;
+    multiplyInto(squareScratch, squareScratch);
   }
 }
 
-/** Complex product of the first half + 1 bins, in place; `factor` may be `target`. */
-function multiplyInto(target: Float64Array, factor: Float64Array, half: number): void {
-  for (let k = 0; k <= 2 * half; k += 2) {
-    const re = target[k] * factor[k] - target[k + 1] * factor[k + 1];
-    target[k + 1] = target[k] * factor[k + 1] + target[k + 1] * factor[k];
-    target[k] = re;
+/** Complex product in place; `factor` may be `target`. */
+function multiplyInto(target: Float64Array, factor: Float64Array): void {
+  for (let k = 0; k <= 2 * HALF; k += 2) {
+    const re = target[k];
+    const im = target[k + 1];
+    const factorRe = factor[k];
+    const factorIm = factor[k + 1];
+    target[k] = re * factorRe - im * factorIm;
+    target[k + 1] = re * factorIm + im * factorRe;
+  }
+}
+
+/** Spectrum, in full, of one sequence + i times the other. */
+function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): void {
+  for (let k = 0; k <= 2 * HALF; k += 2) {
+    both[k] = one[k] - other[k + 1];
+    both[k + 1] = one[k + 1] + other[k];
+    if (k === 0 || k === 2 * HALF) continue;
+    const mirror = 4 * HALF - k;
+    both[mirror] = one[k] + other[k + 1];
+    both[mirror + 1] = other[k] - one[k + 1];
   }
 }
 
 /** −ln of the probability that a sum may have beyond its window, at either end. */
 const WINDOW_INFORMATION = 23;
-/** Exponents tried for the window's bound, over the longest single step in its direction; each gives a valid bound. */
-const WINDOW_EXPONENTS = [0.1, 0.3, 1, 2, 4, 8, 16, 32];
+/** A narrower window is not worth another exponent unless it is below this part of the last. */
+const NOTABLE = 0.99;
 
-/** Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff. */
+/**
+ * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff's
+ * bound at a power of √2. Every exponent gives a valid one; as a function of it the bound has one minimum.
+ */
 function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
   let variance = 0;
-  const used = terms.map((term, i) => ({ ...term, count: counts[i] })).filter(({ count }) => count > 0);
-  for (const { law, cumulants, count } of used) {
+  for (let i = 0; i < terms.length; i++) {
+    if (counts[i] === 0) continue;
+    const { law, cumulants } = terms[i];
     const end = sign > 0 ? law.values[law.values.length - 1] : law.values[0];
     longest = Math.max(longest, sign * (end - cumulants.mean));
-    variance += count * cumulants.variance;
+    variance += counts[i] * cumulants.variance;
   }
   if (longest <= 0) return 0;
-  const normal = Math.sqrt((2 * WINDOW_INFORMATION) / variance);
-  const exponents = WINDOW_EXPONENTS.map((e) => e / longest);
-  if (normal * longest < 32) exponents.push(normal);
-  let reach = Infinity;
-  for (const exponent of exponents) {
+  const reachAt = (halves: number): number => {
     let information = WINDOW_INFORMATION;
-    for (const { law, cumulants, count } of used) {
-      let moment = 0;
-      let above = 1;
-      for (let i = 0; i < law.values.length; i++) {
-        moment += (above - law.survival[i]) * Math.exp(exponent * sign * (law.values[i] - cumulants.mean));
-        above = law.survival[i];
-      }
-      information += count * Math.log(moment);
+    for (let i = 0; i < terms.length; i++) {
+      if (counts[i] > 0) information += counts[i] * logMoment(terms[i], sign, halves);
     }
-    reach = Math.min(reach, information / exponent);
+    return information / 2 ** (halves / 2);
+  };
+  // Least for a normal law; far beyond the longest step it is that step's alone.
+  const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
+  let halves = Math.round(2 * Math.log2(normal));
+  let reach = reachAt(halves);
+  for (const direction of [1, -1]) {
+    const before = reach;
+    for (let next = reachAt(halves + direction); next < NOTABLE * reach; next = reachAt(halves + direction)) {
+      reach = next;
+      halves += direction;
+    }
+    if (reach < before) break;
   }
   return reach;
+}
+
+/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite where it overflows. */
+function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
+  const key = 2 * halves + (sign > 0 ? 1 : 0);
+  let log = logMoments.get(key);
+  if (log === undefined) {
+    const { values, survival } = law;
+    const exponent = sign * 2 ** (halves / 2);
+    let moment = 0;
+    let above = 1;
+    for (let i = 0; i < values.length; i++) {
+      moment += (above - survival[i]) * Math.exp(exponent * (values[i] - cumulants.mean));
+      above = survival[i];
+    }
+    log = Math.log(moment);
+    logMoments.set(key, log);
+  }
+  return log;
 }
 
 /** Largest step that every value of every set is a whole number of, counted from its set's first; 0 where there is none. */

@@ -8,6 +8,7 @@ import {
   shifted,
   smoothLaw,
   sumOf,
+  sumTerm,
   type DiscreteLaw,
 } from './discrete-law.ts';
 
@@ -136,13 +137,7 @@ export function dynamicGroupDepth(
     // Less than the grid of the lives.
     if (deviation < 0.5) return last;
     const noise = smoothLaw(0, deviation * step, 0);
-    return sumOf(
-      [
-        { law: last, cumulants: cumulantsOf(last) },
-        { law: noise, cumulants: cumulantsOf(noise) },
-      ],
-      [1, 1],
-    );
+    return sumOf([sumTerm(last), sumTerm(noise)], [1, 1]);
   }
 
   const { first, masses } = times;
