@@ -17,7 +17,7 @@ import { agreement, type Agreement, type MeasuredDesigns } from './models/calibr
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
 import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
-import { classifyDesigns, createPredictor, explainDesign, predictChunk, type Predictor } from './sweep/predict.ts';
+import { classifyDesigns, createPredictor, explainDesign, predictRanges, type Predictor } from './sweep/predict.ts';
 import type { SweepPlan } from './sweep/plan.ts';
 import {
   simulateDesign,
@@ -57,7 +57,7 @@ interface PredictOutput {
 
 export function predict({ plan, ranges }: PredictInput): PredictOutput {
   const predictor = predictorOf(plan);
-  const chunks = ranges.map(({ first, count }) => predictChunk(predictor, first, count));
+  const chunks = predictRanges(predictor, ranges);
   let timeMs = Infinity;
   let designIndex = -1;
   for (const chunk of chunks)

@@ -28,6 +28,7 @@ import { orderedLengths, type OrderedLengths } from '../../src-workers/sweep/ord
  * the run fails and names its designs.
  */
 const TASKS_PER_WORKER = 8;
+const LEAST_TASKS_PER_WORKER = 2;
 const TASK_DESIGNS = 32_768;
 /** Each chunk is a transaction: bounds on its designs. */
 const MIN_CHUNK_DESIGNS = 512;
@@ -303,8 +304,10 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Block sizes and register caps share every depth law: they stay together.
-  const sharing = counts[5]! * counts[6]!;
+  // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
+  const perLaunch = counts[5]! * counts[6]!;
+  const family = counts[4]! * perLaunch;
+  const sharing = family <= most && perDevice >= LEAST_TASKS_PER_WORKER * workers * family ? family : perLaunch;
   const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
 
   const tasks = new Map<number, DesignRange[]>();

@@ -20,6 +20,15 @@ export function notDecayed(x: number): number {
   return -x * (1 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x / 120))));
 }
 
+/** 1 − e^x for −40 < x ≤ 0, relative error below 2e-5: in half the time of `notDecayed`. */
+export function anyOf(x: number): number {
+  const steps = -x * STEPS;
+  const i = (steps + 0.5) | 0;
+  const rest = (i - steps) / STEPS;
+  const more = rest * (1 + 0.5 * rest);
+  return i === 0 ? -more : 1 - DECAY[i] * (1 + more);
+}
+
 const HIGHEST_LOG = 4;
 
 const NOT_ALL = Float64Array.from(

@@ -90,6 +90,27 @@ export interface Laws {
   readonly blocks: Arena;
   /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
+  /** What the design predicted last shares with others that differ in their register cap only. */
+  capless: Capless | null;
+}
+
+/** Everything about a design of a GPU that its register cap has no part in. */
+interface Capless {
+  readonly predictor: Predictor;
+  readonly deviceAt: number;
+  readonly threadsPerUnit: number;
+  readonly loopAt: number;
+  readonly balancingAt: number;
+  readonly blockAt: number;
+  readonly gridBlocks: number;
+  /** The cap does have a part in this one where slots fetch. */
+  readonly meanUnitsPerThread: number;
+  readonly depths: DepthLaws;
+  /** Mean units per slot over those of the depth law. */
+  readonly scale: number;
+  /** Time of an iteration of a launch over t(w): what cooperation and the reconvergence stack cost. */
+  readonly iterationFactor: number;
+  readonly balancingMs: number;
 }
 
 /** A depth law and the laws of its blocks, by W_b. */
@@ -191,6 +212,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
       placedNumbers: 0,
       blocks: createArena(SLAB_LENGTH),
       residency: null,
+      capless: null,
     },
     stackFactors: new Map(),
   };
@@ -447,8 +469,9 @@ function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const last = known.residency;
-  if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.rate === rate) return last;
-  const residency = prepareResidency(block, shape.residentBlocks, rate);
+  if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.givenRate === rate)
+    return last;
+  const residency = prepareResidency(block, shape.residentBlocks, rate, last);
   known.residency = residency;
   return residency;
 }
@@ -588,11 +611,10 @@ function placedOf(
 }
 
 function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
-  const { plan } = predictor;
+  const shared = caplessOf(predictor, candidate, device);
+  const { depths, scale } = shared;
+  const { laws } = predictor;
   const balancing = lockstepBalancing(predictor, candidate);
-  const tabulated = tabulatedFor(balancing, candidate.meanUnitsPerThread);
-  const laws = lawsOf(predictor, candidate, tabulated);
-  const depth = laws.means;
   let cycles: number;
   if (isSorted(balancing)) {
     const launch = placedOf(predictor, candidate, device, balancing);
@@ -603,49 +625,148 @@ function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice
       candidate.shape.residentBlocks,
       device.multiprocessors,
       predictor.rates[candidate.deviceAt]![candidate.capAt]!,
-      predictor.laws.blocks,
+      laws.blocks,
     );
   } else {
-    const residency = residencyOf(predictor, candidate, laws);
+    const residency = residencyOf(predictor, candidate, depths);
     out.life = residency;
-    cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * tabulated.scale;
+    cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * scale;
   }
-  const phi = iterationCost(plan, candidate);
-  out.depth = depth;
-  out.scale = tabulated.scale;
-  out.meanLoss = depth.meanLoss;
-  out.aggregateLoss = depth.aggregateLoss;
-  const kernelMs = (cycles * phi * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3);
-  out.timeMs = kernelMs + balancingMs(predictor, candidate, device);
+  out.depth = depths.means;
+  out.scale = scale;
+  out.meanLoss = depths.means.meanLoss;
+  out.aggregateLoss = depths.means.aggregateLoss;
+  out.timeMs = (cycles * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
+}
+
+/** Looked up, or worked out where the design predicted last differs in more than its register cap. */
+function caplessOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): Capless {
+  const { laws } = predictor;
+  const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
+  const last = laws.capless;
+  if (
+    last !== null &&
+    last.gridBlocks === gridBlocks &&
+    last.meanUnitsPerThread === meanUnitsPerThread &&
+    last.deviceAt === deviceAt &&
+    last.blockAt === blockAt &&
+    last.balancingAt === balancingAt &&
+    last.loopAt === loopAt &&
+    last.threadsPerUnit === threadsPerUnit &&
+    last.predictor === predictor
+  )
+    return last;
+  const tabulated = tabulatedFor(lockstepBalancing(predictor, candidate), meanUnitsPerThread);
+  return (laws.capless = {
+    predictor,
+    deviceAt,
+    threadsPerUnit,
+    loopAt,
+    balancingAt,
+    blockAt,
+    gridBlocks,
+    meanUnitsPerThread,
+    depths: lawsOf(predictor, candidate, tabulated),
+    scale: tabulated.scale,
+    iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
+    balancingMs: balancingMs(predictor, candidate, device),
+  });
+}
+
+/** The part of a range that lies on one device: designs from … to − 1 of that device's. */
+interface Segment {
+  readonly columns: PredictionChunk;
+  readonly deviceAt: number;
+  readonly from: number;
+  readonly to: number;
+  /** Position in `columns` of the device's first design. */
+  readonly offset: number;
 }
 
 /**
- * Predicts the designs first … first + count − 1.
- * @returns one entry per design; an invalid one has timeMs NaN and its reason
+ * Predicts ranges of designs. Designs that need the same tables are predicted one after another, whatever ranges they are in:
+ * best are the same designs of every device.
+ * @returns one chunk per range, one entry per design; an invalid one has timeMs NaN and its reason
  */
-export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
-  const columns = allocateChunk(first, count);
-  const positions = new Int32Array(predictor.counts.length);
+export function predictRanges(
+  predictor: Predictor,
+  ranges: readonly { readonly first: number; readonly count: number }[],
+): PredictionChunk[] {
+  const { counts } = predictor;
+  const [, , , , launches, caps, blocks] = counts as [number, number, number, number, number, number, number];
+  const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0]!;
+  const chunks = ranges.map(({ first, count }) => allocateChunk(first, count));
+  const segments: Segment[] = [];
+  for (const columns of chunks) {
+    const end = columns.firstDesign + columns.count;
+    for (let at = columns.firstDesign; at < end;) {
+      const deviceAt = Math.floor(at / perDevice);
+      const origin = deviceAt * perDevice;
+      const to = Math.min(end - origin, perDevice);
+      segments.push({ columns, deviceAt, from: at - origin, to, offset: origin - columns.firstDesign });
+      at = origin + to;
+    }
+  }
+  const from = Math.min(...segments.map((segment) => segment.from));
+  const to = Math.max(...segments.map((segment) => segment.to));
+  const perLaunch = caps * blocks;
+  const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedOnGpu;
-  decodeInto(positions, predictor.counts, first);
-  for (let i = 0; i < count; i += 1) {
-    examine(predictor, positions, candidate);
-    columns.invalidReason[i] = candidate.invalid;
-    columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
-    columns.residentBlocks[i] = candidate.shape.residentBlocks;
-    columns.limitedBy[i] = candidate.shape.limitedBy;
-    columns.unitsPerThread[i] = candidate.unitsPerThread;
-    columns.gridBlocks[i] = candidate.gridBlocks;
-    if (candidate.invalid === 0) {
-      time(predictor, candidate, timed);
-      columns.timeMs[i] = timed.timeMs;
-      columns.meanLoss[i] = timed.meanLoss;
-      columns.aggregateLoss[i] = timed.aggregateLoss;
-    } else columns.timeMs[i] = NaN;
-    advance(positions, predictor.counts);
+  // One family has one granularity, loop and balancing. In it a block size keeps its laws over all launches; a launch of it is
+  // the same on every device and with every cap, or nearly so.
+  for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
+    const firstLaunch = tile % launches;
+    const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));
+    decodeInto(positions, counts, tile * perLaunch);
+    for (let block = 0; block < blocks; block += 1) {
+      positions[6] = block;
+      for (let at = tile; at < lastTile; at += 1) {
+        positions[4] = firstLaunch + at - tile;
+        for (const segment of segments) {
+          const first = at * perLaunch + block;
+          if (first >= segment.to || first + perLaunch <= segment.from) continue;
+          positions[0] = segment.deviceAt;
+          for (let cap = 0, design = first; cap < caps; cap += 1, design += blocks) {
+            if (design < segment.from || design >= segment.to) continue;
+            positions[5] = cap;
+            predictInto(segment.columns, segment.offset + design, predictor, positions, candidate, timed);
+          }
+        }
+      }
+    }
+    tile = lastTile;
   }
-  return columns;
+  return chunks;
+}
+
+/** Predicts the design at `positions` into entry `i`. */
+function predictInto(
+  columns: PredictionChunk,
+  i: number,
+  predictor: Predictor,
+  positions: Int32Array,
+  candidate: Candidate,
+  timed: TimedOnGpu,
+): void {
+  examine(predictor, positions, candidate);
+  columns.invalidReason[i] = candidate.invalid;
+  columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
+  columns.residentBlocks[i] = candidate.shape.residentBlocks;
+  columns.limitedBy[i] = candidate.shape.limitedBy;
+  columns.unitsPerThread[i] = candidate.unitsPerThread;
+  columns.gridBlocks[i] = candidate.gridBlocks;
+  if (candidate.invalid === 0) {
+    time(predictor, candidate, timed);
+    columns.timeMs[i] = timed.timeMs;
+    columns.meanLoss[i] = timed.meanLoss;
+    columns.aggregateLoss[i] = timed.aggregateLoss;
+  } else columns.timeMs[i] = NaN;
+}
+
+/** `predictRanges` of one range: the designs first … first + count − 1. */
+export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
+  return predictRanges(predictor, [{ first, count }])[0]!;
 }
 
 function advance(positions: Int32Array, counts: readonly number[]): void {

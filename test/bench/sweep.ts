@@ -9,7 +9,7 @@ import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { missingTasks } from '../../src-main/services/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor, predictRanges } from '../../src-workers/sweep/predict.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -66,8 +66,7 @@ async function predictorBenches(): Promise<void> {
     const tasks = missingTasks(predictor.counts, [], WORKERS);
     const times = Array.from({ length: 4 }, () => {
       const start = performance.now();
-      // In the order of a sweep: the same stretch of every device, so that they share tables.
-      for (const task of tasks) for (const { first, count } of task) predictChunk(predictor, first, count);
+      for (const task of tasks) predictRanges(predictor, task);
       return performance.now() - start;
     });
     report(`${name}, ${size} designs, one core, first time`, 500_000, (size / times[0]) * 1e3, 'designs/s', true);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { missingTasks } from '../../src-main/services/sweeps.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, explainDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor, explainDesign, predictChunk, predictRanges } from '../../src-workers/sweep/predict.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const counts = fc.tuple(
@@ -144,6 +144,29 @@ describe('laws of a prediction', () => {
         }
       }),
       { numRuns: 4 },
+    );
+  });
+
+  it('are the same bits in ranges that are predicted together, whatever they hold of which device', async () => {
+    const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
+    const plan = await planOf({ ...study(), devices });
+    const size = spaceSize(plan.axes);
+    const whole = predictChunk(createPredictor(plan), 0, size);
+    const cut = fc.integer({ min: 0, max: size });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cut, cut), { minLength: 1, maxLength: 4 }), (pairs) => {
+        const ranges = pairs
+          .filter(([a, b]) => a !== b)
+          .map(([a, b]) => ({ first: Math.min(a, b), count: Math.abs(b - a) }));
+        const chunks = predictRanges(createPredictor(plan), ranges);
+        expect(chunks.length).toBe(ranges.length);
+        chunks.forEach((chunk, i) => {
+          const { first, count } = ranges[i];
+          for (const column of ['timeMs', 'meanLoss', 'invalidReason', 'residentBlocks', 'gridBlocks'] as const)
+            expect(chunk[column]).toEqual(whole[column].subarray(first, first + count));
+        });
+      }),
+      { numRuns: 6 },
     );
   });
 

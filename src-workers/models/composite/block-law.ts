@@ -16,8 +16,8 @@ import {
 } from './profile.ts';
 
 /** Cells spent on the bulk of each law, and per factor of e in the block's upper tail. */
-const BULK_CELLS = 4;
-const TAIL_CELLS = 1;
+const BULK_CELLS = 3;
+const TAIL_CELLS = 0.5;
 /** Tail beyond which a block's life no longer matters, even as the longest of a million. */
 const NEGLIGIBLE_TAIL = 1e-9;
 /** Widest cells: this fraction of E[B], or of the time since the last dispatch. */

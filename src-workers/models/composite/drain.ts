@@ -1,4 +1,4 @@
-import { decay } from '../../numeric/exponential.ts';
+import { anyOf } from '../../numeric/exponential.ts';
 import {
   ACTIVE,
   BLOCK,
@@ -8,6 +8,8 @@ import {
   LOG_IDLE,
   OWN,
   OWN_VARIANCE,
+  PER_ENDED,
+  SKEWED,
   VARIANCE,
   WIDTH,
   type ActivityProfile,
@@ -70,7 +72,6 @@ export function drainCycles(
       continue;
     }
     // Mean and variance of the active groups of a slot, then of all of them.
-    const group = data[c + GROUP];
     const active = data[c + ACTIVE];
     const slotVariance = data[c + VARIANCE];
     const all = slots * active;
@@ -80,7 +81,7 @@ export function drainCycles(
     if (logIdleHere < -SURE) {
       meanTime += h * meanRate(cycles, all, deviation, cap);
     } else {
-      const alive = 1 - decay(logIdleHere);
+      const alive = slots === 1 ? b : anyOf(logIdleHere);
       const mean = all / alive;
       const square = (deviation * deviation + all * all) / alive;
       meanTime += h * alive * meanRate(cycles, mean, Math.sqrt(Math.max(0, square - mean * mean)), cap);
@@ -90,26 +91,24 @@ export function drainCycles(
     const meanSlow = own + (all - active);
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
-    // At least half a group to either side, so that the difference is a slope.
-    const step = Math.max(0.5, deviationSlow);
-    const above = rateAt(cycles, meanSlow + step, cap);
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
-    const aliveAnywhere = logNowhere < -MANY ? 1 : 1 - decay(logNowhere);
-    longestTime += h * t * aliveAnywhere;
-    const ended = 1 - group;
-    if (ended > 0) {
+    const aliveAnywhere = logNowhere < -MANY ? h : h * anyOf(logNowhere);
+    longestTime += t * aliveAnywhere;
+    const perEnded = data[c + PER_ENDED];
+    if (perEnded > 0) {
+      // At least half a group to either side, so that the difference is a slope.
+      const step = Math.max(0.5, deviationSlow);
+      const above = rateAt(cycles, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Never negative but for rounding at the cap.
       const slope = (Math.max(0, above - t) / step) * h;
-      const before = slope * ended;
-      spread += ((slope * varianceSlow) / ended) * (2 * inner + before);
+      const before = slope * (1 - data[c + GROUP]);
+      spread += slope * varianceSlow * perEnded * (2 * inner + before);
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
-      const clump = active > 0 ? slotVariance / (ended * active) : 0;
-      const skewed = skewing * (ended - group) * clump;
-      const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
-      topTime += h * aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
+      const shift = Math.min(cap - all, top * deviation + skewing * data[c + SKEWED]);
+      topTime += aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
       aligned += slope * deviationSlow;
       alignedShift += slope * shift * (deviation > 0 ? deviationSlow / deviation : 1);
     } else topTime += h * t;
@@ -137,7 +136,7 @@ const MANY = 25;
 /** Logarithm of the odds from which on something is active. */
 const SURE = 20.7;
 /** Probability that any block of the device is active below which no two are. */
-const NOWHERE = 1e-4;
+const NOWHERE = 1e-2;
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
 /** Largest factor by which skewness raises the expected maximum. */

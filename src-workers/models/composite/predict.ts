@@ -9,7 +9,11 @@ import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationar
 export interface Residency {
   readonly block: BlockLaw;
   readonly residentBlocks: number;
+  readonly givenRate: SmoothedRate;
+  /** As blocks see it whose groups end together: see `clumpedRate`. */
   readonly rate: SmoothedRate;
+  /** The rate made for this residency or for a former one; `null` where none was. */
+  readonly own: SmoothedRate | null;
   /** E[t(w)] of a multiprocessor that has been busy forever, cycles per iteration; NaN until asked for. */
   stationaryRate: number;
   /** Its excess over that of a normal w, per variance of a slot's active fraction between ages. */
@@ -22,13 +26,24 @@ export interface Residency {
  * Prepares a block law for one residency; what costs anything is computed when a grid asks for it.
  * @param residentBlocks R, integer ≥ 1
  * @param rate rates for 0 … at least R·W_b groups
+ * @param former a residency that is no longer needed: its memory is used again
  */
-export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: SmoothedRate): Residency {
+export function prepareResidency(
+  block: BlockLaw,
+  residentBlocks: number,
+  rate: SmoothedRate,
+  former: Residency | null = null,
+): Residency {
   const { clumping, groupsPerBlock } = block;
+  const groups = residentBlocks * groupsPerBlock;
+  const own = former?.own ?? null;
+  const clumped = clumping > CLUMPED ? clumpedRate(rate, groupsPerBlock, clumping, groups, own) : null;
   return {
     block,
     residentBlocks,
-    rate: clumping > CLUMPED ? clumpedRate(rate, groupsPerBlock, clumping, residentBlocks * groupsPerBlock) : rate,
+    givenRate: rate,
+    rate: clumped ?? rate,
+    own: clumped ?? own,
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,

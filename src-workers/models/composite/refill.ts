@@ -12,7 +12,7 @@ import type { SmoothedRate } from './rate.ts';
 const MIDDLE = 0.5;
 const WINDOW = 0.15;
 /** Weight of a count of refilled slots below which it is left out. */
-const NEGLIGIBLE = 0.03;
+const NEGLIGIBLE = 0.12;
 /** σ_B/E[B] up to which waves can be in step; at twice that they never are. */
 const NARROW = 0.1;
 /** Blocks that end in the window, relative to the stationary state: at one in this many the waves are out of step. */
