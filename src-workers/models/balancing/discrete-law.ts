@@ -352,6 +352,9 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
+    // Both ends of the widest law on the lattice: where units often run to a limit, so do sums.
+    const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
+    step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
 
   const transform = fourier(TRANSFORM_POINTS);

@@ -2,7 +2,7 @@ import { normalUpperTail } from '../workload/normal.ts';
 import {
   cumulantsOf,
   fromMasses,
-  massesOf,
+  maximumInto,
   maximumOf,
   onGrid,
   shifted,
@@ -36,6 +36,8 @@ export interface Renewals {
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
   readonly survival: Float64Array;
+  /** The same x in iterations. */
+  readonly lengths: Float64Array;
   /** Expected starts of non-empty units at step t, until they settle at 1/mean. */
   readonly starts: Float64Array;
   /** Mean and variance of the number of non-empty units that a lane has started by step t, t as for `starts`. */
@@ -58,33 +60,40 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const survival = lattice.survival.map((s) => Math.min(1, s / (1 - emptyProbability)));
   const { mean, variance } = cumulantsOf({ values: grid.map((_, i) => i), survival });
 
-  const lengths: number[] = [];
-  const masses: number[] = [];
+  const lengths = new Int32Array(points);
+  const masses = new Float64Array(points);
+  let count = 0;
   for (let j = 1; j <= points; j++) {
     const mass = survival[j - 1] - survival[j];
-    if (mass > 0) {
-      lengths.push(j);
-      masses.push(mass);
-    }
+    if (mass <= 0) continue;
+    lengths[count] = j;
+    masses[count++] = mass;
   }
-  const starts: number[] = [1];
-  let settledSince = 0;
-  for (let t = 1; t < LONGEST_TRANSIENT && t - settledSince <= points; t++) {
+  // The rate of starts, u = f∗u but for the first at step 0, and that of their pairs, u∗u = u + f∗(u∗u).
+  const starts = new Float64Array(LONGEST_TRANSIENT);
+  const pairs = new Float64Array(LONGEST_TRANSIENT);
+  // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
+  const startedMean = new Float64Array(LONGEST_TRANSIENT);
+  const startedVariance = new Float64Array(LONGEST_TRANSIENT);
+  starts[0] = 1;
+  pairs[0] = 1;
+  startedMean[0] = 1;
+  let allPairs = 1;
+  let steps = 1;
+  for (let settledSince = 0; steps < LONGEST_TRANSIENT && steps - settledSince <= points; steps++) {
     let rate = 0;
-    for (let i = 0; i < lengths.length && lengths[i] <= t; i++) rate += masses[i] * starts[t - lengths[i]];
-    starts.push(rate);
-    if (Math.abs(rate * mean - 1) > 1e-3) settledSince = t;
-  }
-  // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u, u the rate of starts (the first at step 0 included).
-  const startedMean = new Float64Array(starts.length);
-  const startedVariance = new Float64Array(starts.length);
-  let once = 0;
-  let pairs = 0;
-  for (let t = 0; t < starts.length; t++) {
-    once += starts[t];
-    for (let s = 0; s <= t; s++) pairs += starts[s] * starts[t - s];
-    startedMean[t] = once;
-    startedVariance[t] = Math.max(0, 2 * pairs - once - once * once);
+    let pairRate = 0;
+    for (let i = 0; i < count && lengths[i] <= steps; i++) {
+      rate += masses[i] * starts[steps - lengths[i]];
+      pairRate += masses[i] * pairs[steps - lengths[i]];
+    }
+    starts[steps] = rate;
+    pairs[steps] = rate + pairRate;
+    if (Math.abs(rate * mean - 1) > 1e-3) settledSince = steps;
+    const once = startedMean[steps - 1] + rate;
+    allPairs += pairs[steps];
+    startedMean[steps] = once;
+    startedVariance[steps] = Math.max(0, 2 * allPairs - once - once * once);
   }
   return {
     step,
@@ -92,9 +101,10 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     mean,
     variance,
     survival,
-    starts: Float64Array.from(starts),
-    startedMean,
-    startedVariance,
+    lengths: Float64Array.from(survival, (_, i) => i * step),
+    starts: starts.slice(0, steps),
+    startedMean: startedMean.slice(0, steps),
+    startedVariance: startedVariance.slice(0, steps),
   };
 }
 
@@ -115,10 +125,9 @@ export function dynamicGroupDepth(
   unitsPerThread: number,
   poolGroups: number,
 ): DiscreteLaw {
-  const { step, emptyProbability, mean, variance, survival, starts } = renewals;
+  const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
   // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
   const units = unitsPerThread * (1 - emptyProbability);
-  const lengths = Float64Array.from(survival, (_, i) => i * step);
   if (units <= 1) {
     // At most one for each lane, on average: the longest of all units.
     const withEmpty = survival.map((s) => s * (1 - emptyProbability));
@@ -128,11 +137,11 @@ export function dynamicGroupDepth(
   const lanes = n * poolGroups;
   const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
-    const residual = residualLife(renewals, Infinity, 1);
+    const residual = settledLives(renewals);
     // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
-    const last = shifted(lastLane(renewals, lengths, residual, n, poolGroups), end);
+    const last = shifted({ values: lengths, survival: lastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
     // Less than the grid of the lives.
     if (deviation < 0.5) return last;
@@ -141,7 +150,10 @@ export function dynamicGroupDepth(
   }
 
   const { first, masses } = times;
-  const depth = new Float64Array(first + masses.length + survival.length);
+  // P(depth = first + t).
+  const depth = new Float64Array(masses.length + survival.length);
+  const alive = new Float64Array(survival.length);
+  let aliveAt = -1;
   for (let from = 0; from < masses.length;) {
     let to = from;
     let mass = 0;
@@ -156,38 +168,48 @@ export function dynamicGroupDepth(
     }
     if (mass > 0) {
       const time = Math.round(sum / mass);
-      // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
-      const before = time === 0 ? 0 : renewals.startedMean[time - 1];
-      const share = to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
-      const last = massesOf(lastLane(renewals, lengths, residualLife(renewals, time, share), n, poolGroups));
+      let residual: Float64Array;
+      if (time < starts.length) {
+        advanceLives(alive, renewals, aliveAt, time);
+        aliveAt = time;
+        // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
+        const before = time === 0 ? 0 : renewals.startedMean[time - 1];
+        const share =
+          to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
+        const without = (1 - share) * starts[time];
+        residual = alive.map((lives, x) => Math.min(1, Math.max(0, lives - without * survival[x])));
+      } else residual = settledLives(renewals);
+      const last = lastLane(renewals, residual, n, poolGroups);
       for (let t = from; t < to; t++) {
-        if (masses[t] === 0) continue;
-        for (let x = 0; x < last.length; x++) depth[first + t + x] += masses[t] * last[x];
+        const share = masses[t];
+        if (share === 0) continue;
+        for (let x = 0, above = 1; x < last.length; above = last[x++]) depth[t + x] += share * (above - last[x]);
       }
     }
     from = to;
   }
-  const kept = Float64Array.from(depth.keys()).filter((t) => depth[t] > 0);
-  return fromMasses(
-    kept.map((t) => t * step),
-    kept.map((t) => depth[t]),
-  );
+  let count = 0;
+  const values = new Float64Array(depth.length);
+  for (let t = 0; t < depth.length; t++) {
+    if (depth[t] === 0) continue;
+    depth[count] = depth[t];
+    values[count++] = (first + t) * step;
+  }
+  return fromMasses(values.slice(0, count), depth.subarray(0, count));
 }
 
 /**
  * Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. Where groups
  * share a pool, hardly any of them holds that unit.
+ * @returns P(longest > x steps), x = 0, 1, …
  */
-function lastLane(
-  renewals: Renewals,
-  lengths: Float64Array,
-  residual: Float64Array,
-  n: number,
-  poolGroups: number,
-): DiscreteLaw {
-  if (poolGroups > 1) return maximumOf({ values: lengths, survival: residual }, n);
-  const others = maximumOf({ values: lengths, survival: residual }, n - 1).survival;
-  return { values: lengths, survival: others.map((s, x) => s + renewals.survival[x] * (1 - s)) };
+function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
+  const lives = new Float64Array(residual.length);
+  maximumInto(lives, residual, poolGroups > 1 ? n : n - 1);
+  if (poolGroups > 1) return lives;
+  const { survival } = renewals;
+  for (let x = 0; x < lives.length; x++) lives[x] += survival[x] * (1 - lives[x]);
+  return lives;
 }
 
 /**
@@ -224,27 +246,29 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
 }
 
 /**
- * P(a lane has more than x steps to go at step `time`), x = 0, 1, …: every unit started `age` steps ago that is longer
- * than age + x. Beyond the known starts, their settled rate 1/mean.
- *
- * @param share part of the lanes that come free exactly then and still get a unit
+ * P(a lane has more than x steps to go), x = 0, 1, …, taken from step `from` to a later one, where the rate of starts is
+ * known: every unit started `age` steps ago that is longer than age + x. Nobody lives at step −1.
  */
-function residualLife(renewals: Renewals, time: number, share: number): Float64Array {
-  const { survival, starts, mean } = renewals;
-  if (time >= starts.length) {
-    const residual = new Float64Array(survival.length);
-    let sum = 0;
-    for (let x = survival.length - 1; x >= 0; x--) {
-      sum += survival[x];
-      residual[x] = Math.min(1, sum / mean);
-    }
-    return residual;
+function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
+  const passed = to - from;
+  const points = survival.length;
+  for (let x = 0; x < points; x++) {
+    let lives = x + passed < points ? alive[x + passed] : 0;
+    const ages = Math.min(passed, points - x);
+    for (let age = 0; age < ages; age++) lives += starts[to - age] * survival[x + age];
+    alive[x] = lives;
   }
-  return survival.map((s, x) => {
-    let alive = share * starts[time] * s;
-    for (let age = 1; age <= time && age + x < survival.length; age++) alive += starts[time - age] * survival[age + x];
-    return Math.min(1, alive);
-  });
+}
+
+/** The same once the rate of starts has settled at 1/mean. */
+function settledLives({ survival, mean }: Renewals): Float64Array {
+  const residual = new Float64Array(survival.length);
+  let sum = 0;
+  for (let x = survival.length - 1; x >= 0; x--) {
+    sum += survival[x];
+    residual[x] = Math.min(1, sum / mean);
+  }
+  return residual;
 }
 
 /** Greatest common divisor of whole values; 0 when one is not whole. */

@@ -110,6 +110,21 @@ describe('group depths against played launches', () => {
     }
   });
 
+  it('is never longer than the longest units of all rounds', () => {
+    const escape = unwrap(
+      categoricalLaw([
+        ...Array.from({ length: 199 }, (_, i) => ({ length: i + 1, probability: 0.75 / 199 })),
+        { length: 1000, probability: 0.25 },
+      ]),
+    );
+    for (const loop of ['nested', 'flattened'] as const) {
+      for (const m of [3, 7, 12]) {
+        const block = blockOf(depthOf(escape, 32, 'none', loop, m), 32);
+        expect(block.mean, `${loop}, m = ${m}`).toBeLessThan(1000 * m * (1 + 1e-9));
+      }
+    }
+  });
+
   it('runs the setup once a round in nested loops', () => {
     for (const text of ['none', 'quantile-buckets(3)', 'full-sort']) {
       const with0 = depthOf(geometric, n, text, 'nested', 3, 0);
