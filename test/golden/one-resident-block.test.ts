@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
+import { kneeRate, unsortedDepth } from '../bench/composite-designs.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
+import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
+import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
+import { smoothRate } from '../../src-workers/models/composite/rate.ts';
+import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
+import { prepareDevice } from '../../src-workers/simulate/device.ts';
+import { replicate } from '../../src-workers/simulate/replicate.ts';
+import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { createPredictor, describeDesign, explainDesign } from '../../src-workers/sweep/predict.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
@@ -47,3 +55,22 @@ it('is predicted as the event simulation plays it, whatever the groups of the bl
   }
   expect(designs).toBeGreaterThanOrEqual(40);
 }, 120_000);
+
+/*
+ * Blocks that all but surely hold one of the long units: each lives 9 iterations, but has more or fewer groups active in them.
+ * The last blocks go to the multiprocessors that were faster.
+ */
+it.each([60, 100, 138, 152, 184, 200])('plays %i even blocks on 46 multiprocessors one after another', (gridBlocks) => {
+  const lengths = categoricalLaw([
+    { length: 1, probability: 0.9716 },
+    { length: 9, probability: 0.0284 },
+  ]);
+  const depth = unsortedDepth(unwrap(lengths), 32);
+  const groupsPerBlock = 32;
+  const rate = kneeRate(572, 45.53, 3.5, 4, groupsPerBlock);
+  const launch = { multiprocessors: 46, residentBlocks: 1, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+  const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth)));
+  const times = unwrap(replicate(device, { seed: 1, atLeast: 100, atMost: 2000, relativeStandardError: 0.002 }));
+  const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), 1, smoothRate(rate));
+  expect(Math.abs(predictCycles(residency, gridBlocks, 46) / times.meanCycles - 1)).toBeLessThan(0.045);
+});

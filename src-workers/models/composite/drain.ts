@@ -145,7 +145,7 @@ const MOST_SKEWED = 1.25;
 const maxima: number[] = [0, 0];
 
 /** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
-function normalMaximum(n: number): number {
+export function normalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;
   // Normal quantile: Abramowitz and Stegun 26.2.23.

@@ -4,6 +4,7 @@ import { drainCycles, drainParts } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
+import { turnOf, turnsCycles, turnShare, type Turn } from './turns.ts';
 
 /** Everything about a design but its grid. */
 export interface Residency {
@@ -20,6 +21,8 @@ export interface Residency {
   ageExcess: number;
   /** Correlation of the refills of one multiprocessor's slots; NaN until asked for. */
   likeness: number;
+  /** Of one resident block, once asked for: see `turnOf`. */
+  turn: Turn | null;
 }
 
 /**
@@ -47,6 +50,7 @@ export function prepareResidency(
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
+    turn: null,
   };
 }
 
@@ -65,6 +69,21 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   if (isConstant(block)) return synchronousCycles(residency, gridBlocks, multiprocessors);
   const slots = multiprocessors * R;
   if (gridBlocks <= slots) return waveCycles(residency, gridBlocks, multiprocessors);
+  let apart = 0;
+  let turns = 0;
+  if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block)) {
+    const turn = (residency.turn ??= turnOf(block, rate));
+    apart = turnShare(turn, gridBlocks, multiprocessors);
+    if (apart > 0) turns = apart * turnsCycles(turn, gridBlocks, multiprocessors);
+  }
+  return apart < 1 ? turns + (1 - apart) * wavesCycles(residency, gridBlocks, multiprocessors) : turns;
+}
+
+/** More than one wave. */
+function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: number): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const W = block.groupsPerBlock;
+  const slots = multiprocessors * R;
   const waves = gridBlocks / slots;
   if (waves <= wavesUntilStationary(block)) {
     const renewal = renewalOf(block);
