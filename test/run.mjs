@@ -1,9 +1,10 @@
 // npm test: every check and test of the project. The last line says how many passed and failed, in one total: a static
-// check and the build count as one each. Plain JavaScript for any Node from 20 on: the tools run on the locked Node.
+// check, a tool that tests start, and the build count as one each. Plain JavaScript for any Node from 20 on: what it runs
+// runs on the locked Node.
 //
 //   node test/run.mjs [--desktop [COMMAND …]]   also the desktop tests, started through COMMAND where there is one
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -55,6 +56,27 @@ function report(label, counts, start, output) {
     `${counts.failed ? 'FAILED' : 'ok    '}  ${label}: ${counts.passed} passed, ${counts.failed} failed${skipped} (${seconds} s)\n`,
   );
   if (counts.failed) process.stdout.write(`${output.trim().replaceAll(/^/gm, '    ')}\n`);
+}
+
+/** Programs that tests start, by any of their names, and the Debian package of each. */
+const TOOLS = [
+  {
+    debian: 'chromium',
+    programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'],
+    use: 'the browser tests; or name one in LOCKSTEP_CHROMIUM',
+    named: process.env.LOCKSTEP_CHROMIUM,
+  },
+  { debian: 'g++', programs: ['g++'], use: 'the CUDA sources, which run in an emulation' },
+  { debian: 'shellcheck', programs: ['shellcheck'], use: "a bundle's script" },
+];
+
+/** The tools that are missing, a line each: what it is for and how to get it. */
+function missingTools() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return TOOLS.filter(
+    ({ programs, named }) =>
+      !named && !folders.some((folder) => programs.some((program) => existsSync(join(folder, program)))),
+  ).map(({ debian, use }) => `missing: ${debian}, for ${use} (Debian: apt-get install ${debian})\n`);
 }
 
 /** A check that passes or fails as a whole. */
@@ -111,6 +133,10 @@ const ofPlaywright = (
 mkdirSync(results, { recursive: true });
 const asked = process.argv.indexOf('--desktop');
 
+// A tool that is missing fails by itself and the tests that start it fail too: what to do stands first and again last.
+const missing = missingTools();
+report('tools', { passed: TOOLS.length - missing.length, failed: missing.length }, performance.now(), missing.join(''));
+
 // Two lanes for two cores: the checks, one after another, beside the tests that need no build.
 const checks = async () => {
   await check('types', 'npm run --silent check:types');
@@ -151,5 +177,5 @@ if (built) {
   if (asked >= 0) report('desktop', { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 }
 
-process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
+process.stdout.write(`${missing.join('')}${total.passed} passed, ${total.failed} failed\n`);
 process.exitCode = total.failed === 0 ? 0 : 1;
