@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import type {
   BenchSuite,
@@ -13,13 +13,14 @@ import type {
   SavedProfile,
 } from '../contract/measuring.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
-import { procedures, type ProcedureName, type ProcedureOutput } from '../contract/procedures.ts';
+import { procedures } from '../contract/procedures.ts';
 import { bundleArchive } from '../services/benchmarks.ts';
-import { PAGE_TARGET } from '../services/bench-targets.ts';
+import { PAGE_TARGET, targetBackend } from '../services/bench-targets.ts';
 import { isDone } from '../services/measured.ts';
 import { measuredRunStudy } from '../services/measured-records.ts';
 import { studyWithProfile } from '../services/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
+import { called } from './call.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
 
@@ -45,14 +46,6 @@ export interface BenchOptions {
 
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`;
 const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
-
-async function called<Name extends ProcedureName>(
-  engine: Engine,
-  name: Name,
-  input: unknown,
-): Promise<Result<ProcedureOutput<Name>>> {
-  return (await engine.call(name, input)) as Result<ProcedureOutput<Name>>;
-}
 
 const usage = (message: string): Failure => ({ code: 'bad-input', message });
 
@@ -95,13 +88,16 @@ export async function benchCommand(
   const input = measuringInput(run, options);
   if (!input.ok) return reportFailure(terminal, input.error, true);
   if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
-  if (options.target === undefined || options.target === PAGE_TARGET)
+  const { target } = options;
+  if (target === undefined || target === PAGE_TARGET || !targetBackend(target).ok)
     return reportFailure(
       terminal,
-      usage(`bench: got ${options.target ? `--target ${PAGE_TARGET}` : 'no --target'}, expected cuda:0, webgpu or cpu`),
+      usage(
+        `bench: got ${target === undefined ? 'no --target' : `--target ${target}`}, expected cuda:0, webgpu or cpu`,
+      ),
       true,
     );
-  const start = validate(procedures['bench.start'].input, { target: options.target, ...input.value }, 'bench');
+  const start = validate(procedures['bench.start'].input, { target, ...input.value }, 'bench');
   if (!start.ok) return reportFailure(terminal, start.error, true);
   const done = await followRun(engine, terminal, 'Measuring', () => engine.measure(start.value));
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
@@ -213,7 +209,7 @@ async function compareMeasurement(
   run: string | undefined,
   options: BenchOptions,
 ): Promise<number> {
-  const id = runId(run ?? '');
+  const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const stored = await engine.context.store.getRun(id.value);
   const asked = stored.ok ? measuredRunStudy(stored.value) : stored;
@@ -336,7 +332,7 @@ async function packBundle(
       }
     }
   } catch (error) {
-    return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${reasonOf(error)})` });
+    return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${systemReason(error)})` });
   }
   if (options.json) printJson(terminal, { path, cases, files: files.map((file) => file.path), bytes });
   else
@@ -345,9 +341,6 @@ async function packBundle(
     );
   return EXIT_OK;
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 interface CalibrateOptions {
   readonly json?: boolean;
@@ -406,7 +399,7 @@ async function writeIntoStudy(file: string, profile: CalibrationProfile): Promis
     await writeFile(file, `${JSON.stringify(study, null, 2)}\n`);
     return ok(null);
   } catch (error) {
-    return fail('storage', `${file}: cannot be read or written (${reasonOf(error)})`);
+    return fail('storage', `${file}: cannot be read or written (${systemReason(error)})`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { fail, type Result } from '../../src-workers/domain/result.ts';
-import type { ExportDocument, RankRow, RunDetail, RunSummary } from '../contract/api.ts';
+import { fail, systemReason } from '../../src-workers/domain/result.ts';
+import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
@@ -10,6 +10,7 @@ import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
+import { called } from './call.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
@@ -145,12 +146,8 @@ export async function rankCommand(
   return EXIT_OK;
 }
 
-async function called<T>(engine: Engine, name: string, input: unknown): Promise<Result<T>> {
-  return (await engine.call(name, input)) as Result<T>;
-}
-
 export async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const runs = await called<readonly RunSummary[]>(engine, 'runs.list', {});
+  const runs = await called(engine, 'runs.list', {});
   if (!runs.ok) return reportFailure(terminal, runs.error);
   if (options.json) printJson(terminal, { runs: runs.value });
   else if (runs.value.length === 0) terminal.out('No runs yet: lockstep sweep STUDY.json makes one.\n');
@@ -176,7 +173,7 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
 export async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const detail = await called<RunDetail>(engine, 'runs.get', { id: id.value });
+  const detail = await called(engine, 'runs.get', { id: id.value });
   if (!detail.ok) return reportFailure(terminal, detail.error);
   const value = detail.value;
   if (options.json) {
@@ -273,7 +270,7 @@ export async function exportCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const document = await called<ExportDocument>(engine, 'export.render', {
+  const document = await called(engine, 'export.render', {
     runId: id.value,
     format: options.format,
     limit: options.top,
@@ -289,8 +286,10 @@ export async function exportCommand(
     try {
       await write(options.output, text);
     } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      return reportFailure(terminal, { code: 'storage', message: `${options.output}: cannot be written (${reason})` });
+      return reportFailure(terminal, {
+        code: 'storage',
+        message: `${options.output}: cannot be written (${systemReason(error)})`,
+      });
     }
   }
   if (options.json)

@@ -6,10 +6,10 @@ import type { SweepHandle } from '../services/sweeps.ts';
 import { progressBar, type Terminal } from './output.ts';
 
 /** The number of a run, as typed. */
-export function runId(text: string): Result<number> {
-  return /^[1-9]\d{0,14}$/.test(text)
-    ? { ok: true, value: Number(text) }
-    : fail('bad-input', `run: got "${text}", expected the number of a run (lockstep runs list)`);
+export function runId(text: string | undefined): Result<number> {
+  if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
+  const got = text === undefined ? 'nothing' : `"${text}"`;
+  return fail('bad-input', `run: got ${got}, expected the number of a run (lockstep runs list)`);
 }
 
 /** Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved. */

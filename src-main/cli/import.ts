@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
-import { ok, type Result } from '../../src-workers/domain/result.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
-import type { ImportedFile } from '../contract/measuring.ts';
 import type { Engine } from '../services/engine.ts';
 import { fileKind, readImportFile } from '../services/imports.ts';
 import { readStudyFile, saveStudy } from '../services/studies.ts';
+import { called } from './call.ts';
 import { EXIT_OK, printJson, reportFailure, type Terminal } from './output.ts';
 
 interface ImportOptions {
@@ -33,11 +34,11 @@ export async function importCommand(
     return EXIT_OK;
   }
   const start = performance.now();
-  const imported = (await engine.call('import.file', {
+  const imported = await called(engine, 'import.file', {
     fileName: basename(file),
     bytes: bytes.value,
     ...(options.device === undefined ? {} : { deviceName: options.device }),
-  })) as Result<ImportedFile>;
+  });
   if (!imported.ok) return reportFailure(terminal, imported.error);
   if (options.json) {
     printJson(terminal, imported.value);
@@ -70,9 +71,16 @@ async function importStudy(engine: Engine, file: string): Promise<Result<Saved>>
 }
 
 async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Promise<Result<Saved>> {
-  const json = parseJson(new TextDecoder().decode(bytes), file);
-  const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
+  const saved = await saveDevice(engine, new TextDecoder().decode(bytes), file);
   if (!saved.ok) return saved;
   const { id, name } = saved.value;
   return ok({ json: { kind: 'device', deviceId: id, name }, text: `Device ${id}: ${name}.` });
+}
+
+/** Takes a device into the person's catalogue, from the text of its file. */
+export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<Device>> {
+  const json = parseJson(text, file);
+  if (!json.ok) return json;
+  const saved = await engine.context.catalogue.save(json.value);
+  return saved.ok ? saved : fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
 }

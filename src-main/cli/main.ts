@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { fail, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { fail, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
-import { parseJson } from '../contract/json.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { doctorChecks } from '../services/doctor.ts';
 import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
@@ -13,7 +12,7 @@ import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/oc
 import { APP_VERSION } from '../services/version.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
-import { importCommand } from './import.ts';
+import { importCommand, saveDevice } from './import.ts';
 import { simulateCommand } from './simulate.ts';
 import {
   EXIT_FAILED,
@@ -348,9 +347,9 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     (file: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
         const text = await readText(file);
-        const json = text.ok ? parseJson(text.value, file) : text;
-        const saved = json.ok ? await engine.context.catalogue.save(json.value) : json;
-        show(saved, options, (device) => terminal.out(`Saved ${device.id}.\n`));
+        show(text.ok ? await saveDevice(engine, text.value, file) : text, options, (device) =>
+          terminal.out(`Saved ${device.id}.\n`),
+        );
         return status;
       }),
   );
@@ -432,7 +431,6 @@ async function readText(file: string): Promise<Result<string>> {
   try {
     return { ok: true, value: await readFile(file, 'utf8') };
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return fail('not-found', `${file}: cannot be read (${reason}); expected a file`);
+    return fail('not-found', `${file}: cannot be read (${systemReason(error)}); expected a file`);
   }
 }

@@ -8,7 +8,7 @@ import type {
   PlanLine,
   PlanSource,
 } from '../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
@@ -57,8 +57,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
       return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_IMPORT_BYTES}`);
     return ok(new Uint8Array(await readFile(path)));
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return fail('not-found', `${path}: cannot be read (${reason}); expected a file`);
+    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a file`);
   }
 }
 
@@ -129,7 +128,10 @@ interface Imported {
   readonly warnings: readonly string[];
 }
 
-/** See the contract's `import.file`. A file that cannot be read leaves nothing in the database. */
+/**
+ * See the contract's `import.file`. A file that cannot be read leaves nothing in the database, and neither does one whose import
+ * did not end: the store takes it out.
+ */
 export async function importFile(
   context: Context,
   input: { readonly fileName: string; readonly bytes: Uint8Array; readonly deviceName?: string | undefined },

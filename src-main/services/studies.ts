@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { StudyRecord as StoredStudy } from '../../db/records.ts';
 import type { StoreClient } from '../../db/store-api.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type { StudyRecord } from '../contract/api.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
 import { studySchema, type Study } from '../contract/study.ts';
@@ -22,8 +22,7 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return fail('not-found', `${path}: cannot be read (${reason}); expected a study file (JSON)`);
+    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a study file (JSON)`);
   }
   const study = parseStudy(text, path);
   return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { drawnLengths, MAX_ENTRIES, type OrderedLengths } from '../../src-workers/sweep/ordered.ts';
@@ -24,8 +24,7 @@ export function fileOpener(folder: string) {
       if (info.size > MAX_FILE_BYTES)
         return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_FILE_BYTES}`);
     } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      return fail('not-found', `${path}: cannot be read (${reason}); expected a file beside the study`);
+      return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a file beside the study`);
     }
     return ok(createReadStream(file) as AsyncIterable<Uint8Array>);
   };

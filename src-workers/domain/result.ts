@@ -37,6 +37,11 @@ export class FailureError extends Error {
   }
 }
 
+/** Why the system refused, as a message may say it: the error's code, such as `ENOENT`, where it has one. */
+export function systemReason(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
 /** Returns the value, or throws the failure. For edges where an exception is the only way out. */
 export function unwrap<T>(result: Result<T>): T {
   if (result.ok) return result.value;

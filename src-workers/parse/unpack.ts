@@ -26,7 +26,9 @@ export async function unpacked(
       parts.push(part);
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // Node's stream says why in the cause alone.
+    const said = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = said instanceof Error ? said.message : String(said);
     return fail(
       'bad-input',
       `${label}: unpacking stopped after ${length} bytes (${reason}); expected a whole gzip file`,
