@@ -27,9 +27,9 @@ export interface Ownership {
   claim(): void;
   /** Says that this store lives, if it has running runs. */
   beat(): void;
-  /** Marks the running runs of owners that are gone. Returns how many. */
+  /** Marks the running runs of owners that are gone, and takes their unfinished imports out. Returns how many were marked. */
   markInterrupted(): number;
-  /** Marks own running runs as interrupted: nobody works on them from here on. */
+  /** The same for one's own: nobody works on them from here on. */
   release(): void;
 }
 
@@ -38,7 +38,9 @@ export function ownershipOf(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
+  /** Half an import is of no use, since nothing goes on with it and its file is still there: it is taken out. */
   function interrupt(owner: string, finishedAt: string): number {
+    run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(
       `UPDATE runs SET state = 'interrupted', finished_at = ?, owner_token = NULL WHERE owner_token = ? AND state = 'running'`,
       finishedAt,

@@ -209,12 +209,17 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       case 'bench':
         return benchmarks.resume(run);
       case 'import':
-        return Promise.resolve(fail('unsupported', `run ${run.id} was imported; expected one that was made here`));
+        return Promise.resolve(
+          fail('unsupported', `run ${run.id} was imported; expected one that was made here: import its file again`),
+        );
     }
   };
 
   /** Takes over a run that stopped and goes on with it. */
   const resumeRun = async (id: number): Promise<Result<SweepHandle>> => {
+    const before = await context.store.getRun(id);
+    // What cannot go on is not taken over: it keeps the end that it had.
+    if (before.ok && before.value.kind === 'import') return resumed(before.value);
     const run = await context.store.resumeRun(id);
     if (!run.ok) return run;
     const handle = await resumed(run.value);

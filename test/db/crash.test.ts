@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 
-import type { RunAxes } from '../../db/records.ts';
+import type { MeasurementRecord, RunAxes } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from './sample.ts';
@@ -108,3 +108,53 @@ it('takes a run for interrupted when its process is gone or has been silent for 
     other.close();
     owner.close();
   }));
+
+it.each(['killed', 'closed'] as const)('takes an import out that was not done when its process was %s', (how) =>
+  inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    const measurement: MeasurementRecord = {
+      sourceRunId: null,
+      designIndex: null,
+      deviceId: 'fast',
+      design: { a: 1 },
+      predictedMs: null,
+      backend: 'external',
+      timesMs: [1.5, 1.25],
+      correct: null,
+      failure: null,
+      detail: {},
+    };
+    const imported = (): number => {
+      const { id } = unwrap(owner.store.createRun({ ...sampleDraft(), kind: 'import', axes: null }));
+      unwrap(owner.store.saveMeasurements(id, [measurement, measurement]));
+      return id;
+    };
+    const done = imported();
+    unwrap(owner.store.finishRun(done, { state: 'complete', elapsedMs: 1 }));
+    const half = imported();
+    const sweep = unwrap(owner.store.createRun(sampleDraft())).id;
+    if (how === 'killed') {
+      const raw = new Database(file);
+      raw.prepare('UPDATE owners SET pid = ?').run(spawnSync(process.execPath, ['--version']).pid);
+      raw.close();
+    } else owner.close();
+
+    const next = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    expect(unwrap(next.store.listRuns({})).rows.map(({ id, state }) => [id, state])).toEqual([
+      [sweep, 'interrupted'],
+      [done, 'complete'],
+    ]);
+    expect(unwrap(next.store.listMeasurements(done))).toEqual([measurement, measurement]);
+    expect(next.store.listMeasurements(half)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(unwrap(next.store.checkIntegrity())).toEqual([]);
+    if (how === 'killed') {
+      expect(owner.store.saveMeasurements(half, [measurement])).toMatchObject({ error: { code: 'not-found' } });
+      owner.close();
+    }
+    const raw = new Database(file, { readonly: true });
+    expect(raw.prepare('SELECT count(*) AS n FROM measurements').get()).toEqual({ n: 4 });
+    raw.close();
+    next.close();
+  }),
+);

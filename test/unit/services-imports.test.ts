@@ -197,6 +197,29 @@ describe('a result file', () => {
     expect((await detailOf(runId)).cases.map((one) => one.failure)).toEqual([null, 'launch failed']);
   });
 
+  it('does not go on, and keeps the end that it had', async () => {
+    const { store } = bench.engine.context;
+    const draft = {
+      kind: 'import' as const,
+      name: 'half',
+      studyId: null,
+      study: {},
+      appVersion: '1',
+      modelVersions: {},
+    };
+    const run = unwrap(
+      await store.createRun({ ...draft, seed: null, machine: null, enumeratedCount: 2, devices: [], axes: null }),
+    );
+    const failure = { code: 'storage' as const, message: 'the disk is full' };
+    unwrap(await store.finishRun(run.id, { state: 'failed', elapsedMs: 1, failure }));
+    expect(await bench.engine.call('runs.resume', { id: run.id })).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported', message: expect.stringMatching(/import its file again$/) as string },
+    });
+    expect(unwrap(await store.getRun(run.id))).toMatchObject({ state: 'failed', failure });
+    unwrap(await store.deleteRuns([run.id]));
+  });
+
   it('leaves nothing behind where it is refused', async () => {
     const before = await runCount();
     const plan = await bundledPlan();
@@ -355,6 +378,14 @@ describe('the command line', () => {
       }),
     );
     expect(JSON.parse((await run(device, '--json')).out)).toEqual({ kind: 'device', deviceId: 'own-cpu', name: 'Own' });
+  });
+
+  it('names the file of a device that is none', async () => {
+    const device = join(folder, 'half.json');
+    writeFileSync(device, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
+    const { status, out, err } = await run(device, '--json');
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/^lockstep: .*half\.json: name: got .*, expected .*\n$/);
   });
 
   it('says in one line what it cannot read, and which formats it knows', async () => {
