@@ -93,7 +93,7 @@ export function ownershipOf(statements: Statements): Ownership {
 }
 
 /** Whether a process with this id exists on this machine. */
-function processLives(pid: number): boolean {
+export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

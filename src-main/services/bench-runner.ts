@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 
@@ -41,10 +42,11 @@ const MAX_SHOWN_CHARACTERS = 300;
 /** Time to end by itself after being asked to. */
 const TERM_GRACE_MS = 2000;
 
-/** A script of ours as a program: under Electron its own Node runs it. */
+/** A script of ours as a program, which ends with this process: under Electron its own Node runs it. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const asNode: Record<string, string> = process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
-  return { program: process.execPath, args: [file, ...args], cwd, env: asNode };
+  const env = { ...asNode, [PARENT_VARIABLE]: String(process.pid) };
+  return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
 /**

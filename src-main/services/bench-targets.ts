@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { compileCuda, findNvcc, localArchitectures } from '../../src-workers/bench/cuda/compile.ts';
 import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
@@ -10,6 +9,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../contract/measuring.ts';
 import { runProgram, scriptProgram, type Program } from './bench-runner.ts';
 import type { Context } from './context.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
 export const PAGE_TARGET = 'webgpu-page';
@@ -67,7 +67,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
 async function compiledCuda(
   sources: string,
   objects: readonly CudaObject[],
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Result<string>> {
   const nvcc = await findNvcc(process.env);
   if (!nvcc.ok) return nvcc;
@@ -93,11 +93,11 @@ function userCacheFolder(): string {
 }
 
 /** Every device that the program names. */
-async function askDevices(program: Program): Promise<Result<readonly MeasuringDevice[]>> {
+async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
   const devices: MeasuringDevice[] = [];
   let lost: string | null = null;
   const limits = { totalMs: ASK_LIMIT_MS, quietMs: () => ASK_LIMIT_MS };
-  const end = await runProgram(program, limits, new AbortController().signal, async (record) => {
+  const end = await runProgram(program, limits, signal, async (record) => {
     if (record.type === 'device') devices.push(record);
     if (record.type === 'lost') lost = record.message;
     return ok(null);
@@ -111,14 +111,18 @@ async function askDevices(program: Program): Promise<Result<readonly MeasuringDe
     case 'late':
       return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
     case 'ended':
-    case 'cancelled':
       return fail('not-found', 'no device');
+    case 'cancelled':
+      return fail('cancelled', 'cancelled');
   }
 }
 
 /** A script asked for its device: by a plan without cases. */
-async function askScript(programs: MeasuringPrograms, backend: 'cpu' | 'webgpu'): Promise<Result<MeasuringDevice>> {
-  const folder = await mkdtemp(join(tmpdir(), 'lockstep-ask-'));
+async function askScript(
+  programs: MeasuringPrograms,
+  backend: 'cpu' | 'webgpu',
+  signal: AbortSignal,
+): Promise<Result<MeasuringDevice>> {
   const plan: BenchPlan = {
     format: 'lockstep-bench',
     version: 1,
@@ -130,19 +134,21 @@ async function askScript(programs: MeasuringPrograms, backend: 'cpu' | 'webgpu')
     caseTimeLimitMs: ASK_LIMIT_MS,
     workload: null,
   };
-  try {
+  const asked = await inTemporaryFolder(async (folder) => {
     const program = await scriptWithPlan(programs, plan, folder);
-    const devices = program.ok ? await askDevices(program.value) : program;
+    const devices = program.ok ? await askDevices(program.value, signal) : program;
     return devices.ok ? ok(devices.value[0]!) : devices;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
+  return asked.ok ? asked.value : asked;
 }
 
 /** The CUDA devices of this machine; compiles the program that asks them where that was not done before. */
-export async function cudaTargets(programs: MeasuringPrograms): Promise<readonly MeasuringTarget[]> {
-  const program = await compiledCuda(programs.cudaFolder, [HOST_OBJECT]);
-  const devices = program.ok ? await askDevices(cudaListCommand(program.value)) : program;
+export async function cudaTargets(
+  programs: MeasuringPrograms,
+  signal: AbortSignal,
+): Promise<readonly MeasuringTarget[]> {
+  const program = await compiledCuda(programs.cudaFolder, [HOST_OBJECT], signal);
+  const devices = program.ok ? await askDevices(cudaListCommand(program.value), signal) : program;
   if (devices.ok) return devices.value.map((device, at) => target(`cuda:${at}`, 'cuda', ok(device), ''));
   const advice =
     program.ok || program.error.code !== 'not-found'
@@ -151,17 +157,20 @@ export async function cudaTargets(programs: MeasuringPrograms): Promise<readonly
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
-export async function webgpuTarget(programs: MeasuringPrograms): Promise<MeasuringTarget> {
+export async function webgpuTarget(
+  programs: MeasuringPrograms,
+  signal = new AbortController().signal,
+): Promise<MeasuringTarget> {
   return target(
     'webgpu',
     'webgpu',
-    await askScript(programs, 'webgpu'),
+    await askScript(programs, 'webgpu', signal),
     'WebGPU under Node needs the optional package webgpu and a driver for Vulkan, Metal or Direct3D 12; a browser measures with its own GPU in the Measure view.',
   );
 }
 
-export async function cpuTarget(programs: MeasuringPrograms): Promise<MeasuringTarget> {
-  return target('cpu', 'cpu', await askScript(programs, 'cpu'), '');
+export async function cpuTarget(programs: MeasuringPrograms, signal: AbortSignal): Promise<MeasuringTarget> {
+  return target('cpu', 'cpu', await askScript(programs, 'cpu', signal), '');
 }
 
 function target(id: string, backend: BenchBackend, device: Result<MeasuringDevice>, advice: string): MeasuringTarget {
@@ -171,15 +180,23 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
 }
 
 /** The device of a target where asking is quick and tells which cases it can run. */
-export async function deviceOf({ programs }: Context, id: string): Promise<MeasuringDevice | null> {
-  return id === 'webgpu' ? (await webgpuTarget(programs)).device : null;
+export async function deviceOf({ programs, closing }: Context, id: string): Promise<MeasuringDevice | null> {
+  return id === 'webgpu' ? (await webgpuTarget(programs, closing)).device : null;
 }
 
 /** All targets, asked once and remembered until they are to be asked again. */
-export function openTargets({ programs, host }: Context): (again: boolean) => Promise<readonly MeasuringTarget[]> {
+export function openTargets({
+  programs,
+  host,
+  closing,
+}: Context): (again: boolean) => Promise<readonly MeasuringTarget[]> {
   let known: Promise<readonly MeasuringTarget[]> | null = null;
   const ask = async (): Promise<readonly MeasuringTarget[]> => {
-    const [cuda, webgpu, cpu] = await Promise.all([cudaTargets(programs), webgpuTarget(programs), cpuTarget(programs)]);
+    const [cuda, webgpu, cpu] = await Promise.all([
+      cudaTargets(programs, closing),
+      webgpuTarget(programs, closing),
+      cpuTarget(programs, closing),
+    ]);
     const page: MeasuringTarget = {
       id: PAGE_TARGET,
       backend: 'webgpu',

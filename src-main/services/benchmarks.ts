@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { RunRecord } from '../../db/records.ts';
 import type { BenchPlan, BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
@@ -27,6 +24,7 @@ import { thisMachine } from './machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
 import { runStudy, type RunView } from './run-view.ts';
 import type { RunStudy, SweepHandle } from './sweeps.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
 
 /**
@@ -258,11 +256,12 @@ export function openBenchmarks(
 /** Measures what is left with a program of the target, and with another one after a case that hung. */
 function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): SweepHandle {
   const controller = new AbortController();
+  const signal = AbortSignal.any([controller.signal, context.closing]);
   const measure = async (): Promise<Result<RunRecord>> => {
     let hangs = 0;
     for (;;) {
       const before = session.state().saved;
-      const attempt = await measureOnce(context, session, request.target, controller.signal);
+      const attempt = await measureOnce(context, session, request.target, signal);
       if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
       hangs = session.state().saved > before + 1 ? 1 : hangs + 1;
       if (hangs >= MAX_HANGS)
@@ -295,69 +294,71 @@ async function measureOnce(
 ): Promise<Attempt> {
   const plan = session.remaining();
   if (plan.cases.length === 0) return { kind: 'complete' };
-  let folder: string;
-  try {
-    folder = await mkdtemp(join(tmpdir(), 'lockstep-bench-'));
-  } catch (error) {
-    return failed({ code: 'storage', message: `no temporary folder for the plan: ${String(error)}` });
-  }
-  try {
-    const program = await prepareProgram(context, target, plan, folder, signal);
-    if (signal.aborted) return { kind: 'cancelled' };
-    if (!program.ok) return failed(program.error);
-    let storeFailure: Failure | null = null;
-    const limits = {
-      totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
-      quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
-    };
-    const end = await runProgram(program.value, limits, signal, async (record) => {
-      const taken = await session.take(record);
-      if (!taken.ok) storeFailure = taken.error;
-      return taken;
+  const attempt = await inTemporaryFolder((folder) => measureIn(folder, plan, context, session, target, signal));
+  return attempt.ok ? attempt.value : failed(attempt.error);
+}
+
+async function measureIn(
+  folder: string,
+  plan: BenchPlan,
+  context: Context,
+  session: MeasuringSession,
+  target: string,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const program = await prepareProgram(context, target, plan, folder, signal);
+  if (signal.aborted) return { kind: 'cancelled' };
+  if (!program.ok) return failed(program.error);
+  let storeFailure: Failure | null = null;
+  const limits = {
+    totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
+    quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
+  };
+  const end = await runProgram(program.value, limits, signal, async (record) => {
+    const taken = await session.take(record);
+    if (!taken.ok) storeFailure = taken.error;
+    return taken;
+  });
+  const state = session.state();
+  if (storeFailure) return failed(storeFailure);
+  const settled = await session.programEnded();
+  if (!settled.ok) return failed(settled.error);
+  if (state.done) return { kind: 'complete' };
+  const { saved } = session.state();
+  const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
+  if (state.lost !== null) {
+    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept}` });
+    const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
+    if (!gone.ok) return failed(gone.error);
+    return failed({
+      code: 'unsupported',
+      message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept}`,
     });
-    const state = session.state();
-    if (storeFailure) return failed(storeFailure);
-    const settled = await session.programEnded();
-    if (!settled.ok) return failed(settled.error);
-    if (state.done) return { kind: 'complete' };
-    const { saved } = session.state();
-    const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
-    if (state.lost !== null) {
-      if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept}` });
-      const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
-      if (!gone.ok) return failed(gone.error);
-      return failed({
-        code: 'unsupported',
-        message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept}`,
-      });
+  }
+  switch (end.kind) {
+    case 'cancelled':
+      return { kind: 'cancelled' };
+    case 'ended':
+      return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept}` });
+    case 'refused':
+      return failed({ code: 'bad-input', message: `${end.message}; ${kept}` });
+    case 'crashed': {
+      // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
+      const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
+      if (!at.ok) return failed(at.error);
+      const where = at.value === null ? '' : ` (while measuring ${at.value})`;
+      return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept}` });
     }
-    switch (end.kind) {
-      case 'cancelled':
-        return { kind: 'cancelled' };
-      case 'ended':
-        return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept}` });
-      case 'refused':
-        return failed({ code: 'bad-input', message: `${end.message}; ${kept}` });
-      case 'crashed': {
-        // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
-        const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
-        if (!at.ok) return failed(at.error);
-        const where = at.value === null ? '' : ` (while measuring ${at.value})`;
-        return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept}` });
-      }
-      case 'late': {
-        const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
-        if (end.whole || !state.begun)
-          return failed({
-            code: 'unsupported',
-            message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept}`,
-          });
-        const at = await session.giveUp(`no result within ${seconds}: given up`);
-        return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
-      }
+    case 'late': {
+      const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
+      if (end.whole || !state.begun)
+        return failed({
+          code: 'unsupported',
+          message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept}`,
+        });
+      const at = await session.giveUp(`no result within ${seconds}: given up`);
+      return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

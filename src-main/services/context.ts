@@ -15,6 +15,8 @@ export interface Context {
   readonly databaseFile: string;
   readonly programs: MeasuringPrograms;
   readonly host: 'desktop' | 'serve' | 'cli';
+  /** Fires when the engine closes: programs that still run for it end. */
+  readonly closing: AbortSignal;
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
 }
 

@@ -74,7 +74,11 @@ async function cacheSizes(): Promise<string> {
 }
 
 /** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
-export async function doctorChecks(databaseFile: string, programs: MeasuringPrograms): Promise<readonly DoctorCheck[]> {
+export async function doctorChecks(
+  databaseFile: string,
+  programs: MeasuringPrograms,
+  signal?: AbortSignal,
+): Promise<readonly DoctorCheck[]> {
   const major = Number(process.versions.node.split('.')[0]);
   const node: DoctorCheck =
     major >= 22
@@ -105,7 +109,7 @@ export async function doctorChecks(databaseFile: string, programs: MeasuringProg
   const [nvcc, gpu, webgpu, caches] = await Promise.all([
     cudaCompiler(),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
-    webgpuTarget(programs),
+    webgpuTarget(programs, signal),
     cacheSizes(),
   ]);
   return [

@@ -115,6 +115,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   };
   const workers = options.workers ?? Math.max(1, availableParallelism());
   const pool = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers);
+  const closing = new AbortController();
   const listeners = new Set<(event: EventName, payload: unknown) => void>();
   const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {
     for (const listener of listeners) listener(name, payload);
@@ -127,6 +128,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     databaseFile,
     programs,
     host,
+    closing: closing.signal,
     emit,
   };
   const views = createRunViews();
@@ -140,6 +142,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
 
   const follow = (handle: SweepHandle): void => {
     running.set(handle.runId, handle);
+    if (closing.signal.aborted) handle.cancel();
     void handle.finished.then((run) => {
       running.delete(handle.runId);
       views.drop(handle.runId);
@@ -247,7 +250,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         workers,
       });
     },
-    'app.doctor': async () => ok(await doctorChecks(databaseFile, programs)),
+    'app.doctor': async () => ok(await doctorChecks(databaseFile, programs, closing.signal)),
     'settings.get': async ({ key }) => {
       const settings = await context.store.listSettings();
       return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;
@@ -559,8 +562,10 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       return () => listeners.delete(listener);
     },
     async close() {
+      closing.abort();
       for (const handle of running.values()) handle.cancel();
-      await Promise.allSettled([...running.values()].map((handle) => handle.finished));
+      // What was still being prepared begins, and ends, meanwhile.
+      while (running.size > 0) await Promise.allSettled([...running.values()].map((handle) => handle.finished));
       stopListening();
       await pool.close();
       await store.value.close();

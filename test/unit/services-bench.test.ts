@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type {
@@ -470,6 +471,18 @@ describe('a measurement that is stopped', () => {
     Object.assign(store, { saveMeasurements: save });
     expect(await doneCases(engine, run.id)).toHaveLength(2);
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
+  });
+
+  it('by closing the engine ends a program that was only asked for its device', async () => {
+    fake({ mute: true });
+    const engine = await engineOn(temporaryFile());
+    const started = engine.call('bench.start', { target: 'webgpu', suite: 'probes' });
+    await pause(300);
+    const closing = performance.now();
+    await engine.close();
+    expect((await started).ok).toBe(false);
+    // Asking has 30 s.
+    expect(performance.now() - closing).toBeLessThan(15_000);
   });
 
   it('by kill -9 of the engine keeps what was reported saved, and resumes from there', async () => {

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { parseArgs } from 'node:util';
 import type { BenchRecord } from '../../domain/benchmark.ts';
+import { endWithParent } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
 import { cpuDevice } from './device.ts';
 import { measureCpu } from './measure.ts';
@@ -73,6 +74,7 @@ async function main(): Promise<void> {
 if (isMainThread) {
   // Loops of the first tier are never replaced while they run: only code of the last tier is worth measuring.
   setFlagsFromString('--no-liftoff');
+  endWithParent();
   await main();
 } else {
   await runThread(workerData as ThreadTask, (message) => parentPort!.postMessage(message));

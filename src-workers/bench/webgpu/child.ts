@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { BenchRecord } from '../../domain/benchmark.ts';
 import { fail } from '../../domain/result.ts';
 import { resolveWorkload } from '../../parse/grammar.ts';
+import { endWithParent, PARENT_VARIABLE } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
 import { measureWebGpu } from './measure.ts';
 import { openNodeWebGpu, softwareEnvironment } from './node.ts';
@@ -49,7 +50,10 @@ async function main(folder: string | undefined): Promise<number> {
 /** The same once more, with more in its environment; ends as that does. */
 function again(env: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, process.argv.slice(1), { env: { ...process.env, ...env }, stdio: 'inherit' });
+    const child = spawn(process.execPath, process.argv.slice(1), {
+      env: { ...process.env, ...env, [PARENT_VARIABLE]: String(process.pid) },
+      stdio: 'inherit',
+    });
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       if (signal) process.kill(process.pid, signal);
@@ -59,5 +63,6 @@ function again(env: Readonly<Record<string, string>>): Promise<number> {
   });
 }
 
+endWithParent();
 // Threads of the driver would keep the process.
 process.exit(await main(process.argv[2]));

@@ -21,6 +21,8 @@ export interface FakeBench {
   readonly failing?: readonly string[];
   /** Ends without a record, before the device. */
   readonly silent?: boolean;
+  /** Says nothing, and does not end by itself. */
+  readonly mute?: boolean;
   /** Says that there is no device, and ends well. */
   readonly absent?: boolean;
   /** Time over predicted time. */
@@ -35,6 +37,7 @@ if (fake.silent) {
   process.stderr.write('no such device\n');
   process.exit(3);
 }
+if (fake.mute) await pause(60_000);
 if (fake.absent) {
   print({ type: 'lost', message: 'no adapter' });
   process.exit(0);

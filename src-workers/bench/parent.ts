@@ -1,0 +1,18 @@
+/** Environment variable that holds the id of the process that started a program of ours and reads what it says. */
+export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
+
+/** How soon a program notices, ms. */
+const LOOK_MS = 500;
+
+/**
+ * Ends this process soon after the one that reads it is gone, however that ended: a killed one cannot end its programs. One that
+ * a person started has no such variable, and goes on.
+ */
+export function endWithParent(): void {
+  const parent = Number(process.env[PARENT_VARIABLE]);
+  if (!(parent > 0)) return;
+  setInterval(() => {
+    // Whoever takes over a process without a parent has another id.
+    if (process.ppid !== parent) process.exit(1);
+  }, LOOK_MS).unref();
+}

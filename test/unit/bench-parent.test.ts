@@ -1,0 +1,72 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { inTemporaryFolder } from '../../src-main/services/temporary-folder.ts';
+import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
+import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-parent-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Starts the program as the engine does and prints its id; both write into one pipe, which lives as long as either. */
+const STARTER = `
+  const [file, folder, parent] = process.argv.slice(1);
+  const env = { ...process.env, ...(parent && { ${PARENT_VARIABLE}: String(process.pid) }) };
+  const child = require('node:child_process').spawn(process.execPath, [file, folder], { env, detached: true, stdio: 'inherit' });
+  console.log('pid ' + child.pid);
+`;
+
+it.each([true, false])('ends when whoever started it was killed, if it was told: %s', async (told) => {
+  // Far more launches than there is time for: by itself it goes on for a minute.
+  await writePlanFolder(folder, {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'cpu',
+    cases: [{ id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } }],
+    warmUps: 0,
+    repeats: 10_000_000,
+    seed: 1,
+    caseTimeLimitMs: 60_000,
+    workload: null,
+  });
+  const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(told ? ['told'] : [])], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  let ended = false;
+  starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
+  const close = once(starter.stdout, 'close').then(() => (ended = true));
+  await expect.poll(() => output, { timeout: 20_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
+  starter.kill('SIGKILL');
+  if (told) await expect.poll(() => ended, { timeout: 10_000 }).toBe(true);
+  else {
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(ended).toBe(false);
+    process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
+  }
+  await close;
+});
+
+it('takes away the folders that a killed process left, and no other', async () => {
+  const own = unwrap(await inTemporaryFolder((path) => Promise.resolve(path)));
+  expect(existsSync(own)).toBe(false);
+  const gone = spawnSync(process.execPath, ['--version']).pid;
+  const of = (pid: number, name: string): string =>
+    join(tmpdir(), `${basename(own).replace(/-\d+-[^-]*$/, `-${pid}-`)}${name}`);
+  const [left, other] = [of(gone, 'left'), of(process.ppid, 'other')];
+  try {
+    for (const path of [left, other]) {
+      mkdirSync(path);
+      writeFileSync(join(path, 'plan.json'), '{}');
+    }
+    unwrap(await inTemporaryFolder((path) => Promise.resolve(expect(existsSync(path)).toBe(true))));
+    expect([existsSync(left), existsSync(other)]).toEqual([false, true]);
+  } finally {
+    for (const path of [left, other]) rmSync(path, { recursive: true, force: true });
+  }
+});
