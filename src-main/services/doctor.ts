@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { findNvcc, nvccVersion } from '../../src-workers/bench/cuda/compile.ts';
+import { findProgram, isProgram, pathFolders } from '../../src-workers/bench/cuda/tool.ts';
 import type { DoctorCheck } from '../contract/api.ts';
 import { webgpuTarget, type MeasuringPrograms } from './bench-targets.ts';
 
@@ -22,21 +23,6 @@ function firstLine(program: string, args: readonly string[], pattern: RegExp): P
       );
     });
   });
-}
-
-async function findInPath(names: readonly string[]): Promise<string | null> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of names) {
-      const file = join(folder, name);
-      try {
-        await access(file, constants.X_OK);
-        return file;
-      } catch {
-        // Not here: look in the next folder.
-      }
-    }
-  }
-  return null;
 }
 
 function check(
@@ -105,7 +91,7 @@ export async function doctorChecks(
     (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
   const browser =
     process.env.LOCKSTEP_CHROMIUM ??
-    (await findInPath(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge']));
+    (await findProgram(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge'], pathFolders(process.env)));
   const [nvcc, gpu, webgpu, caches] = await Promise.all([
     cudaCompiler(),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
@@ -159,8 +145,5 @@ export async function doctorChecks(
 
 async function electronBinary(): Promise<string | null> {
   const binary = join(import.meta.dirname, '..', '..', 'node_modules', 'electron', 'dist', 'electron');
-  return access(binary, constants.X_OK).then(
-    () => binary,
-    () => null,
-  );
+  return (await isProgram(binary)) ? binary : null;
 }

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -426,6 +426,44 @@ describe('compiling', () => {
     await rm(dirname(program), { recursive: true });
     expect(unwrap(await compileCuda(request)).compiled).toEqual(['unit-loop-24']);
     expect((await runToEnd(program, ['--list'], folder)).code).toBe(0);
+  });
+
+  it('keeps what was used last, and no more than it may', async () => {
+    const nvcc = join(folder, 'copying-nvcc');
+    // Tells its version, and otherwise writes 100,000 bytes to where its output goes.
+    await writeFile(
+      nvcc,
+      `#!/bin/sh
+[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.2"; exit 0; }
+while [ "$1" != -o ]; do shift; done
+head -c 100000 /dev/zero >"$2"
+`,
+      { mode: 0o755 },
+    );
+    const cacheFolder = join(folder, 'small-cache');
+    const compiled = async (cap: number): Promise<number> => {
+      const object = { ...HOST_OBJECT, name: `main-${cap}`, flags: [`-DCAP=${cap}`] };
+      // A time of use is to the millisecond.
+      await pause(5);
+      return unwrap(await compileCuda(compilation([object], { nvcc, cacheFolder, maxCacheBytes: 450_000 }))).compiled
+        .length;
+    };
+    const stale = join(cacheFolder, 'draft-of-a-killed-process');
+    await mkdir(stale, { recursive: true });
+    await utimes(stale, new Date(0), new Date(0));
+    await mkdir(join(cacheFolder, 'draft-of-another-process'));
+    await mkdir(join(cacheFolder, 'something else'));
+    // An object and a program each: room for two plans beside the one that is compiled.
+    for (const cap of [1, 2, 3]) expect(await compiled(cap)).toBe(1);
+    expect(await compiled(1)).toBe(0);
+    expect(await compiled(4)).toBe(1);
+    expect(await readdir(cacheFolder)).toHaveLength(6 + 2);
+    for (const cap of [4, 3, 1]) expect(await compiled(cap)).toBe(0);
+    expect(await compiled(2)).toBe(1);
+    expect((await readdir(cacheFolder)).filter((name) => name.length < 64).sort()).toEqual([
+      'draft-of-another-process',
+      'something else',
+    ]);
   });
 
   it("fails with the compiler's first error", async () => {

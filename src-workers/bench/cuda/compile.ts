@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
 import { firstError, parsePtxas, type KernelUsage } from './ptxas.ts';
-import { runTool } from './tool.ts';
+import { findProgram, isProgram, pathFolders, runTool } from './tool.ts';
 
 export interface CudaCompilation {
   /** Path of nvcc, as `findNvcc` gives it. */
@@ -19,6 +18,8 @@ export interface CudaCompilation {
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
+  /** What is kept there at most, besides this compilation; `MAX_CACHE_BYTES` where nothing else is said. */
+  readonly maxCacheBytes?: number;
   /** For each object, and for linking them. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -40,27 +41,19 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   const file = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
   const set = environment['NVCC'];
   if (set !== undefined && set !== '')
-    return (await executable(set)) ? ok(set) : fail('not-found', `NVCC is ${set}; expected a program`);
-  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+    return (await isProgram(set)) ? ok(set) : fail('not-found', `NVCC is ${set}; expected a program`);
+  const folders = [...pathFolders(environment)];
   for (const name of ['CUDA_HOME', 'CUDA_PATH']) {
     const home = environment[name];
     if (home !== undefined && home !== '') folders.push(join(home, 'bin'));
   }
   if (process.platform !== 'win32') folders.push('/usr/local/cuda/bin');
-  for (const folder of folders) if (await executable(join(folder, file))) return ok(join(folder, file));
+  const found = await findProgram([file], folders);
+  if (found !== null) return ok(found);
   return fail(
     'not-found',
     'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda; expected the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
   );
-}
-
-async function executable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** Architectures of this machine's GPUs as the driver's tool names them; `native` where it does not say. */
@@ -102,8 +95,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 
 /**
  * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of all
- * sources, their flags and the compiler's version; an entry whose file is not what was put there is made again. Several
- * processes may use one cache.
+ * sources, their flags and the compiler's version; an entry whose file is not what was put there is made again. What was used
+ * longest ago goes once the cache holds more than `maxCacheBytes`. Several processes may use one cache.
  *
  * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where they do
  * not go together, `storage` where the cache cannot be written, `cancelled`.
@@ -140,6 +133,9 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   const keys = objects.map(({ key }) => key);
   const program = await cached(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
   if (!program.ok) return fail(program.error.code, `linking: ${program.error.message}`);
+  const made = [...objects, program.value];
+  if (made.some((entry) => entry.made))
+    await prune(request.cacheFolder, request.maxCacheBytes ?? MAX_CACHE_BYTES, new Set(made.map(({ key }) => key)));
   return ok({
     program: program.value.path,
     kernels: objects.flatMap(({ log }) => parsePtxas(log)),
@@ -177,8 +173,11 @@ async function cached(
     .digest('hex');
   const folder = join(request.cacheFolder, key);
   const found = await readEntry(folder, file);
-  if (found !== null) return ok({ key, path: join(folder, file), log: found, made: false });
-  const draft = join(request.cacheFolder, `draft-${randomUUID()}`);
+  if (found !== null) {
+    await markUsed(folder);
+    return ok({ key, path: join(folder, file), log: found, made: false });
+  }
+  const draft = join(request.cacheFolder, `${DRAFT}${randomUUID()}`);
   try {
     await mkdir(draft, { recursive: true });
     const run = await runTool(request.nvcc, [...args, '-o', join(draft, file)], {
@@ -204,6 +203,48 @@ async function cached(
 }
 
 const ENTRY = 'entry.json';
+const DRAFT = 'draft-';
+
+/** Programs of many plans and several compilers: those of one plan are a few megabytes. */
+const MAX_CACHE_BYTES = 256 * 2 ** 20;
+/** Far above any time limit of a compilation: whoever wrote a draft this old was killed. */
+const STALE_DRAFT_MS = 24 * 3600 * 1000;
+
+/** An entry's time is that of its last use. */
+async function markUsed(folder: string): Promise<void> {
+  const now = new Date();
+  // Another process may be taking it away: then the next one makes it again.
+  await utimes(join(folder, ENTRY), now, now).catch(() => {});
+}
+
+/**
+ * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes left.
+ * What cannot be taken away stays: a cache that is too large is no reason not to measure.
+ * @param kept keys of entries that stay and do not count
+ */
+async function prune(cacheFolder: string, maxBytes: number, kept: ReadonlySet<string>): Promise<void> {
+  const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true }).catch(() => {});
+  const entries: { readonly folder: string; readonly bytes: number; readonly usedMs: number }[] = [];
+  for (const name of await readdir(cacheFolder).catch(() => [])) {
+    const folder = join(cacheFolder, name);
+    try {
+      if (name.startsWith(DRAFT)) {
+        if (Date.now() - (await stat(folder)).mtimeMs > STALE_DRAFT_MS) await remove(folder);
+      } else if (/^[0-9a-f]{64}$/.test(name) && !kept.has(name)) {
+        const files = await Promise.all((await readdir(folder)).map((file) => stat(join(folder, file))));
+        const bytes = files.reduce((sum, { size }) => sum + size, 0);
+        entries.push({ folder, bytes, usedMs: Math.max(...files.map(({ mtimeMs }) => mtimeMs)) });
+      }
+    } catch {
+      // Another process has taken it away.
+    }
+  }
+  let bytes = 0;
+  for (const entry of entries.sort((a, b) => b.usedMs - a.usedMs)) {
+    bytes += entry.bytes;
+    if (bytes > maxBytes) await remove(entry.folder);
+  }
+}
 
 /** What nvcc said, or null where there is no sound entry. */
 async function readEntry(folder: string, file: string): Promise<string | null> {

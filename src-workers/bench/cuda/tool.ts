@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 
 /** How a tool ended. */
@@ -12,6 +15,28 @@ export interface ToolOptions {
   readonly cwd?: string;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The folders of PATH. */
+export function pathFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+}
+
+/** The first program of one of these names in the first folder that has one; `null` where there is none. */
+export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
+  for (const folder of folders)
+    for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);
+  return null;
+}
+
+/** Whether a file is there that can be started. */
+export async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Beyond this a tool's output is cut: what matters of a compiler's stands at the beginning. */
