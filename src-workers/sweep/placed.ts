@@ -66,8 +66,7 @@ export function placeLaunch(lengths: LengthLaw, balancing: SortedBalancing, deal
 
 /** @param arena where the law lives; with it `block` is to be forgotten */
 export function placedBlockLaw(launch: PlacedLaunch, arena: Arena): BlockLaw {
-  const { depths, weights } = launch.sample;
-  return (launch.block ??= sampledBlockLaw(depths, launch.groupsPerBlock, weights, arena));
+  return (launch.block ??= sampledBlockLaw(launch.sample, launch.groupsPerBlock, arena));
 }
 
 /**

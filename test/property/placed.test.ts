@@ -99,14 +99,16 @@ describe('launches of known blocks', () => {
         return depth.values[survival.findIndex((above) => above <= u)];
       });
       for (let b = 0; b < blocks; b++) depths.subarray(b * W, (b + 1) * W).sort();
-      const sampled = sampledBlockLaw(depths, W, null, createArena(4096));
+      const counts = new Int32Array(W).fill(1);
+      const sampled = sampledBlockLaw({ depths, counts, weights: null }, W, createArena(4096));
       // The sampling error of 20 000 groups.
       for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const) {
         if (W === 1 && moment === 'meanPair') continue;
         expect(Math.abs(sampled[moment] / exact[moment] - 1)).toBeLessThan(0.03);
       }
       expect(Math.abs(sampled.clumping - exact.clumping)).toBeLessThan(0.03);
-      const same = sampledBlockLaw(depths, W, new Float64Array(blocks).fill(7), createArena(4096));
+      const weights = new Float64Array(blocks).fill(7);
+      const same = sampledBlockLaw({ depths, counts, weights }, W, createArena(4096));
       expect(same.meanBlock).toBeCloseTo(sampled.meanBlock, 9);
     }
   });

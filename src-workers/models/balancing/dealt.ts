@@ -1,6 +1,8 @@
 import type { LoopForm } from '../../domain/kernel.ts';
-import type { DiscreteLaw } from './discrete-law.ts';
-import { lengthAbove, type RankTable } from './ranks.ts';
+import { arbitraryOrder } from '../../numeric/random.ts';
+import { normalQuantile } from '../workload/normal.ts';
+import { greatestCommonDivisor, orbitSum, type RankTable } from './ranks.ts';
+import { addStarts, noStarts, startsWithin, type Starts } from './starts.ts';
 
 /** How ordered units are dealt out: in round j slot s takes the unit at j·slots + s of the order. */
 export interface Dealing {
@@ -21,100 +23,49 @@ export interface Dealing {
 
 /** Depths of blocks of a launch, iterations. */
 export interface DealtDepths {
-  /** Group g of the b-th block at b·W_b + g, shortest first within a block. */
+  /** Rows of a number for each of `counts`, one of every block, shortest first. */
   readonly depths: Float64Array;
+  /** Groups of a block that each number of a row stands for, with their mean; the last, the longest, for itself. */
+  readonly counts: Int32Array;
   /** Of every block, in any unit; `null` where these are all blocks of the launch, as they stand, and not a sample. */
   readonly weights: Float64Array | null;
 }
 
 /** Groups of a launch, and lengths looked up for them, that are followed one by one; of larger ones a sample is. */
 const MOST_GROUPS = 10_240;
-const MOST_LOOKUPS = 2 ** 14;
-const SAMPLED_LOOKUPS = 2 ** 11;
+const MOST_LOOKUPS = 2 ** 16;
+/** Lengths where groups cross the ends of windows, which takes longer. */
+const MOST_CROSSING_LOOKUPS = 2 ** 14;
+/** Groups of a sample, and blocks at least. */
+const SAMPLED_GROUPS = 768;
 const LEAST_SAMPLED = 64;
-/** Rounds looked at in a sample; of more, every second or third and so on, and the last. */
-const MOST_ROUNDS = 256;
-/** Ends of windows looked at in one group. */
-const MOST_ENDS = 4;
+/** Numbers kept of a block of a sample. */
+export const MOST_FOLLOWED = 12;
+/** Rounds of a sample whose windows are looked up one by one; of more, sums have a mean and a deviation. */
+const FEW_ROUNDS = 12;
 /** Slots that a sample aims at: where there are more, rounds make up for one another. */
 const AIMED_SLOTS = 8;
 /** Its multiples fall in step with no window. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-/** Whether a flattened loop takes as long as a nested one: no group crosses the end of a window, and nothing is set up. */
-export function isLoopAlike(window: number, { unitsPerGroup, slotsPerBlock, setupIterations }: Dealing): boolean {
-  return setupIterations === 0 && window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0;
+/** Whether a group's units are always of one window. */
+function isWithinWindows(window: number, { unitsPerGroup, slotsPerBlock }: Dealing): boolean {
+  return window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0;
 }
 
-function hasFewGroups({ groupsPerBlock, gridBlocks, everyBlock }: Dealing): boolean {
+/** Whether a flattened loop takes as long as a nested one: no group crosses the end of a window, and nothing is set up. */
+export function isLoopAlike(window: number, dealing: Dealing): boolean {
+  return dealing.setupIterations === 0 && isWithinWindows(window, dealing);
+}
+
+/** Whether there are few enough groups for each to be known, and each has to be. */
+export function hasFewGroups({ groupsPerBlock, gridBlocks, everyBlock }: Dealing): boolean {
   return everyBlock && gridBlocks * groupsPerBlock <= MOST_GROUPS;
 }
 
-/**
- * `dealtDepths` of a launch whose units are all sorted together, in time that does not grow with the units: a length of the
- * law is passed in so many rounds by all groups, and in one more by those beyond a certain place.
- *
- * @param longestUnits expected lengths of the longest units of all, the longest first
- * @returns `null` where not every block is wanted or there are too many, or where setup makes lanes wait for one another.
- */
-export function sortedDepths(law: DiscreteLaw, longestUnits: Float64Array, dealing: Dealing): DealtDepths | null {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop, setupIterations } = dealing;
-  if (!hasFewGroups(dealing) || (loop === 'flattened' && setupIterations > 0)) return null;
-  const { values, survival } = law;
-  const slots = slotsPerBlock * G;
-  const groups = G * W;
-  // Changes of depth from one group to the next.
-  const depths = new Float64Array(groups);
-  const groupOf = (slot: number): number => {
-    const block = Math.floor(slot / slotsPerBlock);
-    return block * W + Math.floor((slot - block * slotsPerBlock) / n);
-  };
-  const rounds = Math.ceil(units / slots);
-  // Slots from here on are one round short; the round they miss is one of the longest units.
-  const short = units - (rounds - 1) * slots;
-  let longest = values[values.length - 1];
-  let first = values[0] * rounds;
-  for (let i = 0; i + 1 < values.length; i++) {
-    const gap = values[i + 1] - values[i];
-    const passed = units * (1 - survival[i]) - 0.5;
-    if (passed < 0) {
-      first += gap * rounds;
-      continue;
-    }
-    const round = Math.floor(passed / slots);
-    // In this round the slots beyond are above the step, in all later ones every slot.
-    const slot = Math.floor(passed - round * slots) + 1;
-    first += gap * (rounds - 1 - round);
-    if (round === rounds - 1 && slot >= short) longest -= gap;
-    else if (slot < slots) depths[groupOf(slot)] += gap;
-  }
-  // A group is as long as its last lane; one with some lanes short of the last round still runs it.
-  const shortGroup = short < slots ? groupOf(short - 1) + 1 : groups;
-  let depth = first;
-  for (let k = 0; k < groups; k++) {
-    depth += depths[k];
-    if (k === shortGroup) depth -= longest;
-    const played = k < shortGroup ? rounds : rounds - 1;
-    depths[k] = Math.max(0, depth) + setupIterations * played;
-  }
-  // The very longest units are rarer than any quantile tells: their expected lengths, where the last of them are.
-  for (let rank = 1; rank <= Math.min(longestUnits.length, units); rank++) {
-    const slot = (units - rank) % slots;
-    const block = Math.floor(slot / slotsPerBlock);
-    const within = slot - block * slotsPerBlock;
-    const g = Math.floor(within / n);
-    const last = within === slotsPerBlock - 1 || within === (g + 1) * n - 1 || rank === 1;
-    if (last) {
-      depths[block * W + g] += longestUnits[rank - 1] - lengthAbove(law, (rank - 0.5) / units);
-    }
-  }
-  for (let b = 0; b < G; b++) sortRow(depths, b * W, W);
-  return { depths, weights: null };
-}
-
-/** Whether a launch is followed block by block. */
-function isFollowed(dealing: Dealing): boolean {
-  return hasFewGroups(dealing) && dealing.units <= MOST_LOOKUPS * dealing.unitsPerGroup;
+/** Whether lanes of a group wait for one another's setup. */
+export function isWaiting({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
+  return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }
 
 /**
@@ -125,23 +76,327 @@ function isFollowed(dealing: Dealing): boolean {
  * @param draw 0, 1, …: one arbitrary choice of the strata, the odd ones mirrored
  */
 export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): DealtDepths {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop, setupIterations } = dealing;
-  const { units: M, ranks, lengths } = table;
-  const flattened = loop === 'flattened';
-  const countStarts = flattened && setupIterations > 0;
-  const changes = countStarts ? table.changes : lengths;
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+  const { units: M } = table;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  const followed = isFollowed(dealing);
-  const blocks = followed
-    ? G
-    : Math.min(G, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_LOOKUPS / (Math.min(rounds, MOST_ROUNDS) * W))));
-  const step = followed ? 1 : Math.ceil(rounds / MOST_ROUNDS);
-  const stride = step * slots;
-  const depths = new Float64Array(blocks * W);
-  const weights = followed ? null : new Float64Array(blocks);
+  const usual = M >= n && table.ranks === M;
+  const lookedUp = usual && (dealing.loop === 'nested' || isWithinWindows(M, dealing));
+  const followed = hasFewGroups(dealing) && units <= (lookedUp ? MOST_LOOKUPS : MOST_CROSSING_LOOKUPS) * n;
+  const blocks = followed ? G : Math.min(G, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_GROUPS / W)));
+  const tellRow =
+    usual && !followed && rounds > FEW_ROUNDS
+      ? summedRow(table, dealing, blocks)
+      : lookedUp
+        ? lookedUpRow(table, dealing, followed ? table.strataOf(draw) : null, blocks)
+        : crossingRow(table, dealing, table.strataOf(draw));
+  if (followed) {
+    const depths = new Float64Array(G * W);
+    for (let b = 0; b < G; b++) {
+      tellRow(depths, b * W, b, b);
+      sortRow(depths, b * W, W);
+    }
+    return { depths, counts: new Int32Array(W).fill(1), weights: null };
+  }
+  const counts = groupCounts(W, MOST_FOLLOWED);
+  const depths = new Float64Array(blocks * counts.length);
+  const { block, weights } = sampledBlocks(dealing, M, rounds, blocks);
+  const lengths = new Float64Array(blocks);
+  const row = new Float64Array(W);
+  for (let i = 0; i < blocks; i++) {
+    row.fill(0);
+    lengths[i] = tellRow(row, 0, block[i], i);
+    sortRow(row, 0, W);
+    keepRow(depths, i * counts.length, counts, row);
+  }
+  if (usual) {
+    const waiting = dealing.loop === 'nested' || rounds <= FEW_ROUNDS;
+    calibrate(weights, lengths, meanLongest(table, dealing, waiting) * (units / slots));
+  }
+  return { depths, counts, weights };
+}
+
+/** Cuts the groups of a block into at most `most` runs of about equal length, and the last group by itself. */
+export function groupCounts(groups: number, most: number): Int32Array {
+  const inner = Math.min(groups, most) - 1;
+  const upTo = (v: number): number => (inner === 0 ? 0 : Math.floor((v * (groups - 1)) / inner));
+  return Int32Array.from({ length: inner + 1 }, (_, v) => (v === inner ? 1 : upTo(v + 1) - upTo(v)));
+}
+
+/**
+ * Writes the depths of the groups of a block to `out` from `at` on, which are 0 before; it is the i-th that is asked for.
+ * @returns the sum over its groups and all rounds of the longest length, or in a flattened loop of many rounds the last
+ */
+type RowTeller = (out: Float64Array, at: number, block: number, i: number) => number;
+
+/**
+ * Mean over the blocks of a launch of the sum over their groups of what `RowTeller` returns, in a round.
+ * @param waiting whether a group that crosses the end of a window counts as long as that window's longest
+ */
+function meanLongest({ units: M, meanLengths }: RankTable, dealing: Dealing, waiting: boolean): number {
+  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock } = dealing;
+  // Over all places that the last lane can have, which are a step apart.
+  const meanFrom = (last: number, lanes: number, step: number): number => {
+    let sum = 0;
+    for (let place = last % step; place < M; place += step) {
+      sum += meanLengths[waiting && place < lanes - 1 ? M - 1 : place];
+    }
+    return (sum * step) / M;
+  };
+  if (slotsPerBlock % n === 0) return W * meanFrom(n - 1, n, greatestCommonDivisor(M, n));
+  const step = greatestCommonDivisor(M, slotsPerBlock);
+  let sum = 0;
+  for (let g = 0; g < W; g++) {
+    const lanes = Math.min(n, slotsPerBlock - g * n);
+    sum += meanFrom(g * n + lanes - 1, lanes, step);
+  }
+  return sum;
+}
+
+/** How much one weight may change. */
+const MOST_CALIBRATION = 0.8;
+
+/** Changes weights in proportion to how far their values are from the mean, so that this becomes what it is known to be. */
+function calibrate(weights: Float64Array, values: Float64Array, known: number): void {
+  let total = 0;
+  let mean = 0;
+  for (let i = 0; i < values.length; i++) {
+    total += weights[i];
+    mean += weights[i] * values[i];
+  }
+  mean /= total;
+  let variance = 0;
+  for (let i = 0; i < values.length; i++) variance += (weights[i] * (values[i] - mean) ** 2) / total;
+  if (variance <= (1e-6 * mean) ** 2) return;
+  const slope = (known - mean) / variance;
+  for (let i = 0; i < values.length; i++) {
+    weights[i] *= 1 + Math.max(-MOST_CALIBRATION, Math.min(MOST_CALIBRATION, slope * (values[i] - mean)));
+  }
+}
+
+/** The means of the runs of a sorted row. */
+export function keepRow(out: Float64Array, at: number, counts: Int32Array, row: Float64Array): void {
+  for (let k = 0, g = 0; k < counts.length; k++) {
+    let sum = 0;
+    for (const to = g + counts[k]; g < to; g++) sum += row[g];
+    out[at + k] = sum / counts[k];
+  }
+}
+
+/**
+ * Where every window is looked up, and a group is of one window, or in a nested loop crosses into the next.
+ * @param strata of the windows; `null` for a sample of so many blocks, whose windows are an even sample of the strata
+ */
+function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | null, blocks: number): RowTeller {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, setupIterations } = dealing;
+  const { units: M, lengths } = table;
+  const slots = slotsPerBlock * gridBlocks;
   const windows = Math.ceil(units / M);
-  const strata = table.strataOf(draw);
+  const lastUnits = units - (windows - 1) * M;
+  const perLastRank = M / lastUnits;
+  // Windows that a block is in, numbered as it meets them.
+  const perRound = slots < M ? slots / M : Math.ceil(slotsPerBlock / M) + 1;
+  const ordered = strata ? [] : latinOrders(blocks, Math.ceil(perRound * Math.ceil(units / slots)) + 2);
+  const perStratum = table.strata / blocks;
+  const waiting = isWaiting(dealing);
+  const played = new Float64Array(W);
+  const starts = Array.from({ length: waiting ? W : 0 }, (): Starts => ({
+    count: 0,
+    together: 1,
+    spread: 0,
+    overlap: 0,
+  }));
+
+  return (out, at, block, i) => {
+    played.fill(0);
+    starts.forEach(noStarts);
+    let met = 0;
+    const rowOf = (window: number): number =>
+      M * (strata ? strata[window] : Math.floor((ordered[slots < M ? window : met++][i] + 0.5) * perStratum));
+    for (let position = block * slotsPerBlock; position < units; position += slots) {
+      const filled = Math.min(slotsPerBlock, units - position);
+      const full = Math.floor(filled / n);
+      let window = Math.floor(position / M);
+      let row = rowOf(window);
+      // Of the next group's first lane, in its window.
+      let place = position - window * M;
+      for (let g = 0; g * n < filled;) {
+        const isLast = window === windows - 1;
+        const whole = isLast ? g : Math.min(full, g + Math.floor((M - place) / n));
+        if (waiting) {
+          const { changes } = table;
+          for (; g < whole; g++, place += n) {
+            const longest = lengths[row + place + n - 1];
+            out[at + g] += longest;
+            played[g] += 1;
+            addStarts(starts[g], n, changes[place + n - 1] - changes[place], longest - lengths[row + place]);
+          }
+        } else {
+          for (; g < whole; g++, place += n) {
+            out[at + g] += lengths[row + place + n - 1];
+            played[g] += 1;
+          }
+        }
+        if (g * n >= filled) break;
+        const lanes = Math.min(n, filled - g * n);
+        let last = place + lanes - 1;
+        let longest = 0;
+        if (last >= M) {
+          // The longest of the window that ends here, if any lane is still in it.
+          if (place < M) longest = lengths[row + M - 1];
+          place -= M;
+          last -= M;
+          window++;
+          row = rowOf(window);
+          if (place === 0) continue;
+        }
+        const perRank = window === windows - 1 ? perLastRank : 1;
+        const high = Math.floor((last + 0.5) * perRank);
+        longest = Math.max(longest, lengths[row + high]);
+        out[at + g] += longest;
+        played[g] += 1;
+        if (waiting) {
+          const low = Math.floor((place + 0.5) * perRank);
+          addStarts(starts[g], lanes, table.changes[high] - table.changes[low], longest - lengths[row + low]);
+        }
+        g++;
+        place += n;
+      }
+    }
+    let longestSum = 0;
+    for (let g = 0; g < W; g++) {
+      longestSum += out[at + g];
+      const count = waiting ? startsWithin(starts[g], played[g], out[at + g], false) : played[g];
+      out[at + g] += setupIterations * count;
+    }
+    return longestSum;
+  };
+}
+
+/** Lanes of a group that are looked at for the most work. */
+const MOST_LANES = 4;
+/** Rounds in which a lane that ends a window is looked for. */
+const LANE_ROUNDS = 64;
+/** Groups of a block whose starts are counted where there are many rounds, and rounds told apart for that. */
+const STARTS_FOLLOWED = 4;
+const MOST_STARTS = 32;
+
+/**
+ * Of many rounds: the sum of the mean lengths at a group's places, and for each window that a block is in a normal
+ * deviation. What all blocks of a launch have in common is left out of that.
+ */
+function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTeller {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, loop, setupIterations } = dealing;
+  const { units: M } = table;
+  const slots = slotsPerBlock * gridBlocks;
+  const rounds = Math.ceil(units / slots);
+  const within = isWithinWindows(M, dealing);
+  const nested = loop === 'nested';
+  const step = slots % M;
+  // In a nested loop a group that crosses the end of a window waits for its longest.
+  const waits = nested && !within;
+  const orbits = table.orbits(step, waits ? n : 1);
+  const lastLanes = slotsPerBlock - (W - 1) * n;
+  const lastOrbits = waits && lastLanes < n ? table.orbits(step, lastLanes) : orbits;
+  // Units of one window deviate together; and what windows have in common that all slots pass through is left out.
+  const perWindow = Math.max(1, Math.min(rounds, M / slots));
+  const together = perWindow * Math.max(0, 1 - (rounds / perWindow) * (M / units)) - 1;
+  const deviations = new Float64Array(Math.ceil(slotsPerBlock / M) + 2);
+  const startsOf = isWaiting(dealing) ? meanStarts(table, dealing) : null;
+  const counted = Math.ceil(W / STARTS_FOLLOWED);
+
+  const laneWork = (startPlace: number, lane: number, played: number): number => {
+    const offset = startPlace + lane;
+    const place = offset % M;
+    const sums = lane < (W - 1) * n ? orbits : lastOrbits;
+    const depth = orbitSum(sums, sums.means, place, played);
+    const at = step === 0 ? Math.floor(offset / M) : lane / M;
+    const k = Math.floor(at);
+    const next = at - k;
+    const deviation = Math.sqrt(1 - next) * deviations[k] + Math.sqrt(next) * deviations[k + 1];
+    const alike = orbitSum(sums, sums.deviations, place, played) ** 2 / played;
+    const variance = orbitSum(sums, sums.variances, place, played) + together * alike;
+    if (variance < 1e-9) return depth;
+    const third = orbitSum(sums, sums.thirds, place, played);
+    // Cornish and Fisher's first term.
+    return depth + deviation * Math.sqrt(variance) + ((deviation * deviation - 1) * third) / (6 * variance);
+  };
+
+  const ordered = latinOrders(blocks, deviations.length);
+
+  return (out, at, block, i) => {
+    const start = block * slotsPerBlock;
+    const startPlace = start % M;
+    for (let k = 0; k < deviations.length; k++) deviations[k] = normalQuantile((ordered[k][i] + 0.5) / blocks);
+    let starts = 0;
+    let longestSum = 0;
+    for (let g = 0; g < W; g++) {
+      const first = g * n;
+      const last = Math.min(first + n, slotsPerBlock) - 1;
+      const played = start + first + (rounds - 1) * slots < units ? rounds : rounds - 1;
+      let depth = laneWork(startPlace, last, played);
+      longestSum += depth;
+      if (!within && !nested) {
+        // One of the lanes that end a window may have the most work.
+        let place = (startPlace + first) % M;
+        for (let j = 0, lanes = 0; j < Math.min(played, LANE_ROUNDS) && lanes < MOST_LANES; j++) {
+          const end = M - 1 - place;
+          if (end < last - first) {
+            depth = Math.max(depth, laneWork(startPlace, first + end, played));
+            lanes++;
+          }
+          place += step;
+          if (place >= M) place -= M;
+        }
+      }
+      if (startsOf && g % counted === 0) starts = startsOf((startPlace + first) % M, last - first + 1, played, depth);
+      out[at + g] = Math.max(0, depth) + setupIterations * (startsOf ? starts : played);
+    }
+    return longestSum;
+  };
+}
+
+/** `startsWithin` of rounds that are all as long as the mean window. */
+function meanStarts(
+  { units: M, meanLengths, changes }: RankTable,
+  { units, slotsPerBlock, gridBlocks }: Dealing,
+): (place: number, lanes: number, rounds: number, depth: number) => number {
+  const slots = slotsPerBlock * gridBlocks;
+  const alike = Math.ceil(units / slots / MOST_STARTS);
+  const stride = (alike * slots) % M;
+  const starts: Starts = { count: 0, together: 1, spread: 0, overlap: 0 };
+  return (place, lanes, rounds, depth) => {
+    noStarts(starts);
+    let crossing = false;
+    for (let j = 0; j < rounds; j += alike) {
+      const last = place + lanes - 1;
+      let changed: number;
+      let spread: number;
+      if (last < M) {
+        changed = changes[last] - changes[place];
+        spread = meanLengths[last] - meanLengths[place];
+      } else {
+        crossing = true;
+        changed = changes[M - 1] - changes[place] + 1 + changes[last - M];
+        spread = meanLengths[M - 1] - meanLengths[0];
+      }
+      addStarts(starts, lanes, changed, spread, Math.min(alike, rounds - j));
+      place += stride;
+      if (place >= M) place -= M;
+    }
+    return startsWithin(starts, rounds, depth, crossing);
+  };
+}
+
+/** Where the lanes of a group are of several windows: in a flattened loop each has work of its own. */
+function crossingRow(table: RankTable, dealing: Dealing, strata: Uint8Array): RowTeller {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, loop, setupIterations } = dealing;
+  const { units: M, ranks, lengths } = table;
+  const flattened = loop === 'flattened';
+  const waiting = isWaiting(dealing);
+  const changes = waiting ? table.changes : lengths;
+  const slots = slotsPerBlock * gridBlocks;
+  const windows = Math.ceil(units / M);
   const lastUnits = units - (windows - 1) * M;
   const perRank = ranks / M;
   const perLastRank = ranks / lastUnits;
@@ -160,128 +415,127 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   };
   const laneWork = (first: number): number => {
     let sum = 0;
-    for (let position = first; position < units; position += stride) sum += lengthAt(position);
+    for (let position = first; position < units; position += slots) sum += lengthAt(position);
     return sum;
   };
-
-  // Slots on a ring: of a window's places, or where a window takes several rounds, of all slots.
-  const span = Math.min(M, slots);
-  const firstWindows = Math.max(1, Math.floor(slots / M));
-  const longestAt = weights ? longestSlots(dealing, M) : [];
-  /** An even sample of the ring, denser towards the slots that get a window's longest units, and of the windows. */
-  const sampledBlock = (i: number): number => {
-    const window = Math.floor(((i + 0.5) / blocks) * firstWindows);
-    const fromEnd = 1 - (((i + 0.5) * GOLDEN_RATIO) % 1);
-    const at = longestAt[i % longestAt.length] - fromEnd ** 3 * span;
-    return Math.min(G - 1, Math.floor((window * span + (at < 0 ? at + span : at)) / slotsPerBlock));
-  };
-  /** One over how likely a block was to be drawn. */
-  const sampledWeight = (block: number): number => {
-    let likeliness = 0;
-    for (const end of longestAt) {
-      const first = (((end - block * slotsPerBlock) % span) + span) % span;
-      likeliness += Math.cbrt((first + 1) / span) - Math.cbrt(Math.max(0, first + 1 - slotsPerBlock) / span);
-    }
-    return 1 / likeliness;
-  };
-
-  // From round to round a slot moves on by so many windows and places.
-  const stepWindows = Math.floor(stride / M);
-  const stepPlaces = stride - stepWindows * M;
   /** Lanes that end a window in some round: where a loop is flattened, one of them may have the most work. */
   const ends: number[] = [];
-  for (let i = 0; i < blocks; i++) {
-    const block = weights ? sampledBlock(i) : i;
-    if (weights) weights[i] = sampledWeight(block);
+  const starts: Starts = { count: 0, together: 1, spread: 0, overlap: 0 };
+
+  return (out, at, block) => {
+    let longestSum = 0;
     for (let g = 0; g < W; g++) {
       const filled = Math.min(n, slotsPerBlock - g * n);
-      const start = block * slotsPerBlock + g * n + ((rounds - 1) % step) * slots;
-      let window = Math.floor(start / M);
-      let place = start - window * M;
+      const start = block * slotsPerBlock + g * n;
       let depth = 0;
-      let longest = 0;
       let played = 0;
-      let starts = 0;
-      let together = 1;
-      let spread = 0;
-      let overlap = 0;
       ends.length = 0;
-      for (let from = start; from < units; from += stride) {
-        const last = place + filled - 1;
-        if (last < M && window < windows - 1) {
-          longest = lengths[strata[window] * ranks + (ranks === M ? last : Math.floor((last + 0.5) * perRank))];
-        } else {
-          const to = Math.min(from + filled, units) - 1;
-          longest = lengthAt(to);
-          for (let end = from - place + M - 1; end < to; end += M) {
-            longest = Math.max(longest, lengthAt(end));
-            if (flattened && ends.length < MOST_ENDS) ends.push(end - from);
-          }
+      noStarts(starts);
+      for (let from = start; from < units; from += slots) {
+        const to = Math.min(from + filled, units) - 1;
+        const nextWindow = (Math.floor(from / M) + 1) * M;
+        let longest = lengthAt(to);
+        for (let end = nextWindow - 1; end < to; end += M) {
+          longest = Math.max(longest, lengthAt(end));
+          if (flattened && ends.length < MOST_LANES) ends.push(end - from);
         }
         depth += longest;
         played++;
-        if (countStarts) {
-          const to = Math.min(from + filled, units) - 1;
-          const nextWindow = from - place + M;
-          // Lanes that were still together start together.
-          starts += 1 + (to - from) * (1 - together);
-          if (to > from) together *= 1 - Math.min(1, (changesAt(to) - changesAt(from)) / (to - from));
-          spread += longest - Math.min(lengthAt(from), nextWindow <= to ? lengthAt(nextWindow) : Infinity);
-          if (from + stride < units) overlap += spread;
-        }
-        window += stepWindows;
-        place += stepPlaces;
-        if (place >= M) {
-          place -= M;
-          window++;
+        if (waiting) {
+          const shortest = Math.min(lengthAt(from), nextWindow <= to ? lengthAt(nextWindow) : Infinity);
+          addStarts(starts, to - from + 1, changesAt(to) - changesAt(from), longest - shortest);
         }
       }
+      longestSum += depth;
       if (ends.length > 0) {
         depth = laneWork(start + filled - 1);
         for (const lane of ends) depth = Math.max(depth, laneWork(start + lane));
       }
-      if (setupIterations > 0) {
-        depth +=
-          setupIterations * (countStarts ? startsWithin(starts, played, depth, overlap, ends.length > 0) : played);
-      }
-      depths[i * W + g] = step === 1 ? depth : longest + ((depth - longest) * (rounds - 1)) / Math.max(1, played - 1);
+      const started = waiting ? startsWithin(starts, played, depth, ends.length > 0) : played;
+      out[at + g] = depth + setupIterations * started;
     }
-    sortRow(depths, i * W, W);
-  }
-  return { depths, weights };
+    return longestSum;
+  };
 }
 
 /**
- * Starts that fall on the same iteration are one. Within a round they are apart; those of other rounds come in between as far
- * as the rounds overlap.
- * @param overlap Σ over the rounds but the first of how far apart its starts are, iterations
- * @param crossing whether the lanes fall into some with long and some with short units, each lot close together
+ * An even sample of the slots of a ring, denser towards those that get a window's longest units, and of the windows. The
+ * ring is of a window's places, or where a window takes several rounds, of all slots.
+ * @returns blocks, and one over how likely each was to be drawn
  */
-function startsWithin(starts: number, rounds: number, depth: number, overlap: number, crossing: boolean): number {
-  if (starts <= rounds || rounds === 1) return rounds;
-  // All but the first round's, over the iterations before the last round.
-  const room = (depth * (rounds - 1)) / rounds;
-  const others = crossing ? Math.min(1, overlap / room) : Math.max(0, 1 - room / overlap);
-  const shared = ((starts - 1) / room) * others;
-  return Math.max(rounds, 1 + (starts - 1) * (shared > 1e-9 ? -Math.expm1(-shared) / shared : 1));
+function sampledBlocks(
+  dealing: Dealing,
+  window: number,
+  rounds: number,
+  count: number,
+): { readonly block: Int32Array; readonly weights: Float64Array } {
+  const { slotsPerBlock, gridBlocks: G } = dealing;
+  const slots = slotsPerBlock * G;
+  const span = Math.min(window, slots);
+  const windows = Math.ceil(slots / span);
+  const ends = longestSlots(dealing, window);
+  const block = new Int32Array(count);
+  const weights = new Float64Array(count).fill(1);
+  // Where a slot has had many places, or a block all of them, there is nothing to aim at.
+  const all = count === G;
+  const aimed = !all && slotsPerBlock < span && (rounds <= FEW_ROUNDS || ends.length < AIMED_SLOTS);
+  for (let i = 0; i < count; i++) {
+    const part = ((i + 0.5) * GOLDEN_RATIO) % 1;
+    if (!aimed) {
+      block[i] = all ? i : Math.floor(part * G);
+      continue;
+    }
+    const at = ends[i % ends.length] - part * part * span;
+    let slot = Math.floor(((i + 0.5) / count) * windows) * span + (at < 0 ? at + span : at);
+    if (slot >= slots) slot -= span;
+    const b = Math.floor(slot / slotsPerBlock);
+    let likeliness = 0;
+    for (const end of ends) {
+      // From the block's first slot to the end, and slots of the block beyond it: the next window's.
+      const first = ((((end - b * slotsPerBlock) % span) + span) % span) + 1;
+      const beyond = slotsPerBlock - first;
+      likeliness += Math.sqrt(first / span);
+      if (beyond > 0) likeliness += 1 - Math.sqrt(1 - beyond / span);
+      else likeliness -= Math.sqrt(-beyond / span);
+    }
+    block[i] = b;
+    weights[i] = 1 / likeliness;
+  }
+  return { block, weights };
 }
 
-/** Slots that get the longest units of a window, in one round or another. */
+/** Slots that get the longest units of a window, in one round or another: each once, and so many at most. */
 function longestSlots({ units, slotsPerBlock, gridBlocks }: Dealing, window: number): number[] {
   const slots = slotsPerBlock * gridBlocks;
-  const ends: number[] = [];
+  const ends = new Set<number>();
   if (slots >= window) {
-    for (let j = 0; j * slots < units && j < AIMED_SLOTS; j++) ends.push(window - 1 - ((j * slots) % window));
+    for (let j = 0; j * slots < units && j < AIMED_SLOTS; j++) ends.add(window - 1 - ((j * slots) % window));
   } else {
-    for (let end = window; end < units + window && ends.length < AIMED_SLOTS; end += window) {
-      ends.push((Math.min(end, units) - 1) % slots);
-    }
+    for (let j = 1; (j - 1) * window < units && j <= AIMED_SLOTS; j++)
+      ends.add((Math.min(j * window, units) - 1) % slots);
   }
-  return ends;
+  return [...ends];
+}
+
+/** By number of items. */
+const latin = new Map<number, Int32Array[]>();
+/** Numbers of items for which they are kept. */
+const MOST_LATIN = 64;
+
+/** Orders of 0 … count − 1: the first ascends, the others are without pattern. A Latin hypercube: each is an even sample. */
+function latinOrders(count: number, orders: number): readonly Int32Array[] {
+  let known = latin.get(count);
+  if (!known) {
+    if (latin.size >= MOST_LATIN) latin.clear();
+    known = [Int32Array.from({ length: count }, (_, i) => i)];
+    latin.set(count, known);
+  }
+  while (known.length < orders) known.push(arbitraryOrder(count, known.length));
+  return known;
 }
 
 /** Nearly sorted rows: by insertion. */
-function sortRow(values: Float64Array, from: number, count: number): void {
+export function sortRow(values: Float64Array, from: number, count: number): void {
   for (let i = from + 1; i < from + count; i++) {
     const value = values[i];
     let j = i;

@@ -4,7 +4,7 @@ import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments, quickMeanLosses } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
-import { dealtDepths, sortedDepths, type DealtDepths, type Dealing } from './dealt.ts';
+import { dealtDepths, type DealtDepths, type Dealing } from './dealt.ts';
 import {
   coarseGrid,
   commonGrid,
@@ -23,7 +23,8 @@ import {
 } from './discrete-law.ts';
 import { divergentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
-import { longestLengths, rankTable } from './ranks.ts';
+import { longestLengths, rankTable, type RankTable } from './ranks.ts';
+import { sortedDepths } from './sorted.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 
 /** Windows of more units count as a full sort; their loss is below 1.001 for any group that fits a device. */
@@ -391,21 +392,19 @@ function spreadLengths(law: DiscreteLaw, rounds: number): DiscreteLaw {
 }
 
 /**
- * Depths of the blocks of a launch whose units are sorted, in windows of `window` units: see `dealtDepths`.
+ * Depths of the blocks of a launch whose units are sorted, in windows of `window` units: see `dealtDepths` and `sortedDepths`.
  * @param window M, from 1 to all units
  */
 export function sortedLaunch(law: LengthLaw, window: number, dealing: Dealing, draw: number): DealtDepths {
   const prepared = preparedLaw(law);
   const windows = Math.ceil(dealing.units / window);
-  if (windows === 1) {
-    const longest = shared(prepared, `longest ${window}`, () => longestLengths(prepared.law, window, LONGEST_UNITS));
-    const sorted = sortedDepths(prepared.law, longest, dealing);
-    if (sorted) return sorted;
-  }
-  const table = shared(prepared, `ranks ${window} ${windows}`, () =>
-    rankTable(prepared.law, fromMasses(law.support, law.probability), window, windows),
-  );
-  return dealtDepths(table, dealing, draw);
+  const table = (): RankTable =>
+    shared(prepared, `ranks ${window} ${windows}`, () =>
+      rankTable(prepared.law, fromMasses(law.support, law.probability), window, windows),
+    );
+  if (windows > 1) return dealtDepths(table(), dealing, draw);
+  const longest = shared(prepared, `longest ${window}`, () => longestLengths(prepared.law, window, LONGEST_UNITS));
+  return sortedDepths(prepared.law, longest, dealing, table);
 }
 
 /** Units at the end of a sorted order whose expected lengths are computed one by one. */

@@ -15,13 +15,48 @@ export interface RankTable {
   readonly strata: number;
   /** Length of rank r of stratum s at s·ranks + r. */
   readonly lengths: Float64Array;
+  /** Over the strata, of the length of each rank. */
+  readonly meanLengths: Float64Array;
+  readonly lengthVariances: Float64Array;
+  /** Third central moment. */
+  readonly lengthThirds: Float64Array;
   /** Expected number of units from the first to rank r that are longer than the one before. */
   readonly changes: Float64Array;
+  /**
+   * Sums over rounds in which a slot moves on by `step` places of its window.
+   * @param lanes of a group that waits for the longest of its window, where it crosses the end; of no more than one: 1
+   */
+  orbits(step: number, lanes: number): OrbitSums;
   /**
    * A stratum for every window, each as often as the others, in an order without pattern.
    * @param draw 0, 1, …: one arbitrary order each, the odd ones mirrored
    */
   strataOf(draw: number): Uint8Array;
+}
+
+/** The places that a slot passes through, moving on by the same step each round, and comes back to: `period` of them. */
+export interface OrbitSums {
+  readonly step: number;
+  readonly lanes: number;
+  readonly period: number;
+  /** Where in the sums a place is. */
+  readonly at: Int32Array;
+  /** Of each orbit `period` + 1 numbers: sums over the places before, of what `RankTable` has of their ranks. */
+  readonly means: Float64Array;
+  readonly deviations: Float64Array;
+  readonly variances: Float64Array;
+  readonly thirds: Float64Array;
+}
+
+/** Sum of `values` (one of the sums of `orbits`) over `rounds` rounds from a place on. */
+export function orbitSum({ period, at }: OrbitSums, values: Float64Array, place: number, rounds: number): number {
+  const from = at[place];
+  const first = from - (from % (period + 1));
+  const last = first + period;
+  const turns = Math.floor(rounds / period);
+  const to = from + rounds - turns * period;
+  const whole = turns * values[last];
+  return to <= last ? whole + values[to] - values[from] : whole + values[last] - values[from] + values[to - period];
 }
 
 /** Numbers kept of one window size, and strata at most. */
@@ -64,6 +99,10 @@ export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, w
     }
   }
   let changes: Float64Array | undefined;
+  let meanLengths: Float64Array | undefined;
+  let lengthVariances: Float64Array | undefined;
+  let lengthThirds: Float64Array | undefined;
+  let orbits: OrbitSums | undefined;
   const orders: (Uint8Array | undefined)[] = [];
   return {
     units,
@@ -72,6 +111,20 @@ export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, w
     lengths,
     get changes() {
       return (changes ??= changesOf(whole, units, ranks));
+    },
+    get meanLengths() {
+      return (meanLengths ??= meansOf(lengths, ranks, strata));
+    },
+    get lengthVariances() {
+      return (lengthVariances ??= centralMoments(this, 2));
+    },
+    get lengthThirds() {
+      return (lengthThirds ??= centralMoments(this, 3));
+    },
+    // Launches that share a step come one after another.
+    orbits(step, lanes) {
+      if (orbits?.step !== step || orbits.lanes !== lanes) orbits = orbitsOf(this, step, lanes);
+      return orbits;
     },
     strataOf: (draw) => (orders[draw] ??= strataOf(windows, strata, draw)),
   };
@@ -164,6 +217,50 @@ function changesOf({ values, survival }: DiscreteLaw, units: number, ranks: numb
   const perRank = units / ranks;
   for (let r = 1; r < ranks; r++) changes[r] = changes[r - 1] + Math.min(perRank, changes[r]);
   return changes;
+}
+
+function meansOf(lengths: Float64Array, ranks: number, strata: number): Float64Array {
+  const means = new Float64Array(ranks);
+  for (let at = 0, s = 0; s < strata; s++) for (let r = 0; r < ranks; r++) means[r] += lengths[at++] / strata;
+  return means;
+}
+
+function centralMoments({ lengths, meanLengths, ranks, strata }: RankTable, power: number): Float64Array {
+  const moments = new Float64Array(ranks);
+  for (let at = 0, s = 0; s < strata; s++) {
+    for (let r = 0; r < ranks; r++) moments[r] += (lengths[at++] - meanLengths[r]) ** power / strata;
+  }
+  return moments;
+}
+
+function orbitsOf(table: RankTable, step: number, lanes: number): OrbitSums {
+  const { units: M, meanLengths, lengthVariances, lengthThirds } = table;
+  const count = greatestCommonDivisor(M, step);
+  const period = M / count;
+  const at = new Int32Array(M);
+  const means = new Float64Array(count * (period + 1));
+  const deviations = new Float64Array(means.length);
+  const variances = new Float64Array(means.length);
+  const thirds = new Float64Array(means.length);
+  for (let orbit = 0, to = 0; orbit < count; orbit++, to++) {
+    let place = orbit;
+    for (let k = 0; k < period; k++, to++) {
+      at[place] = to;
+      const rank = place < lanes - 1 ? M - 1 : place;
+      means[to + 1] = means[to] + meanLengths[rank];
+      deviations[to + 1] = deviations[to] + Math.sqrt(lengthVariances[rank]);
+      variances[to + 1] = variances[to] + lengthVariances[rank];
+      thirds[to + 1] = thirds[to] + lengthThirds[rank];
+      place += step;
+      if (place >= M) place -= M;
+    }
+  }
+  return { step, lanes, period, at, means, deviations, variances, thirds };
+}
+
+export function greatestCommonDivisor(a: number, b: number): number {
+  while (b > 0) [a, b] = [b, a % b];
+  return a;
 }
 
 function strataOf(windows: number, strata: number, draw: number): Uint8Array {

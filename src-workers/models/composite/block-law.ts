@@ -203,48 +203,70 @@ function tabulated(
   return Object.assign(law, { fresh, ages: agesOf(arena, fresh, meanBlock) });
 }
 
-/** Edges spent on each of the laws of a group and of a block. */
-const SAMPLED_EDGES = 48;
+/** Edges spent on the law of a group and on that of a block, and depths of either kind that they are picked from. */
+const GROUP_EDGES = 24;
+const BLOCK_EDGES = 64;
+const EDGE_POOL = 128;
+
+/** Blocks of a launch, each with its depths. */
+interface SampledBlocks {
+  /** Rows of a depth for each of `counts`, iterations, one of every block, shortest first. */
+  readonly depths: Float64Array;
+  /** Groups of a block that each depth of a row stands for; the last, the longest, for itself. */
+  readonly counts: Int32Array;
+  /** Of the blocks, in any unit; `null` where all are alike. */
+  readonly weights: Float64Array | null;
+}
+
+const MOST_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
+
+/** Scratch: edges, the probabilities between them, and pools that edges are picked from. */
+const steps = {
+  edges: new Float64Array(MOST_EDGES),
+  block: new Float64Array(MOST_EDGES),
+  group: new Float64Array(MOST_EDGES),
+  either: new Float64Array(MOST_EDGES),
+  groups: new Float64Array(EDGE_POOL),
+  longest: new Float64Array(EDGE_POOL),
+};
 
 /**
- * Tabulates the life of the blocks of a sample: exact whatever their groups have in common.
- * @param depths iterations of the groups of one block after another, shortest first within a block
+ * Tabulates the life of the blocks of a sample: exact whatever their groups have in common, where all are followed.
  * @param groupsPerBlock W_b, integer ≥ 1
- * @param weights of the blocks, in any unit; `null` where all are alike
  * @param arena where the law lives; it is void once that is cleared
  */
-export function sampledBlockLaw(
-  depths: Float64Array,
-  groupsPerBlock: number,
-  weights: Float64Array | null,
-  arena: Arena,
-): BlockLaw {
+export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, arena: Arena): BlockLaw {
   const W = groupsPerBlock;
-  const blocks = depths.length / W;
-  const edges = sampledEdges(depths, W);
-  const n = edges.length;
-  const block = new Float64Array(n);
-  const group = new Float64Array(n);
-  const pair = new Float64Array(n);
+  const { depths, counts, weights } = sample;
+  const V = counts.length;
+  const n = sampledEdges(sample);
+  const edges = steps.edges.subarray(0, n);
+  const block = steps.block.subarray(0, n).fill(0);
+  const group = steps.group.subarray(0, n).fill(0);
+  const pair = steps.either.subarray(0, n).fill(0);
   let total = 0;
-  for (let b = 0; b < blocks; b++) {
+  for (let b = 0, at = 0; at < depths.length; b++) {
     const weight = weights ? weights[b] : 1;
     total += weight;
-    let row = 0;
-    for (let i = 0; i < W; i++) {
-      const depth = depths[b * W + i];
+    let row = n > 1 ? rowOfEdge(edges, depths[at]) : 0;
+    // Of those still active.
+    let active = W;
+    for (let i = 0; i < V; i++, at++) {
+      const depth = depths[at];
       while (row < n - 2 && edges[row + 1] <= depth) row++;
+      const count = counts[i];
       // The part of its last row that the group lives: rows before that are added up below.
       const part = n > 1 ? (weight * (depth - edges[row])) / (edges[row + 1] - edges[row]) : 0;
-      // With one group less of W − i active, so many pairs fewer are.
-      const pairs = W > 1 ? (2 * (W - 1 - i)) / (W * (W - 1)) : 0;
-      group[row] += part / W;
-      pair[row] += part * pairs;
-      if (row > 0) {
-        group[row - 1] += (weight - part) / W;
-        pair[row - 1] += (weight - part) * pairs;
+      const share = count / W;
+      group[row] += part * share;
+      if (row > 0) group[row - 1] += (weight - part) * share;
+      if (W > 1) {
+        const pairs = (count * (2 * active - count - 1)) / (W * (W - 1));
+        pair[row] += part * pairs;
+        if (row > 0) pair[row - 1] += (weight - part) * pairs;
       }
-      if (i === W - 1) {
+      active -= count;
+      if (i === V - 1) {
         block[row] += part;
         if (row > 0) block[row - 1] += weight - part;
       }
@@ -265,40 +287,60 @@ export function sampledBlockLaw(
   return tabulated(edges, block, group, pair, W, lattice, arena);
 }
 
-/** Depths of either kind that the edges are picked from. */
-const EDGE_POOL = 192;
+/** The last of the edges but one that is at most `depth`, or the first. */
+function rowOfEdge(edges: Float64Array, depth: number): number {
+  let low = 0;
+  let high = edges.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (edges[middle] <= depth) low = middle;
+    else high = middle;
+  }
+  return low;
+}
 
-/** Quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. */
-function sampledEdges(depths: Float64Array, W: number): Float64Array {
-  const blocks = depths.length / W;
+/**
+ * Writes quantiles of the depths of a sample's groups and blocks to `steps.edges`, from the shortest to the longest; those
+ * of the blocks are closer and closer together, as few long ones decide when a launch ends.
+ * @returns how many
+ */
+function sampledEdges({ depths, counts }: SampledBlocks): number {
+  const V = counts.length;
+  const blocks = depths.length / V;
   let least = depths[0];
   let most = 0;
-  for (let b = 0; b < blocks; b++) {
-    least = Math.min(least, depths[b * W]);
-    most = Math.max(most, depths[b * W + W - 1]);
+  for (let at = 0; at < depths.length; at += V) {
+    least = Math.min(least, depths[at]);
+    most = Math.max(most, depths[at + V - 1]);
   }
-  const groups = new Float64Array(Math.min(depths.length, EDGE_POOL));
+  const groups = steps.groups.subarray(0, Math.min(depths.length, EDGE_POOL));
   for (let i = 0; i < groups.length; i++) {
     groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   }
   groups.sort();
-  const longest = new Float64Array(Math.min(blocks, EDGE_POOL));
+  const longest = steps.longest.subarray(0, Math.min(blocks, EDGE_POOL));
   for (let i = 0; i < longest.length; i++) {
-    longest[i] = depths[Math.floor(((i + 0.5) * blocks) / longest.length) * W + W - 1];
+    longest[i] = depths[Math.floor(((i + 0.5) * blocks) / longest.length) * V + V - 1];
   }
   longest.sort();
-  const picked = new Float64Array(2 * SAMPLED_EDGES + 2);
-  for (let i = 0; i < SAMPLED_EDGES; i++) {
-    const at = (i + 0.5) / SAMPLED_EDGES;
-    picked[2 * i] = groups[Math.floor(at * groups.length)];
-    picked[2 * i + 1] = longest[Math.floor(at * longest.length)];
-  }
-  picked[2 * SAMPLED_EDGES] = least;
-  picked[2 * SAMPLED_EDGES + 1] = most;
-  picked.sort();
+  const { edges } = steps;
+  const apart = 1e-9 * most;
+  const groupEdge = (g: number): number =>
+    g < GROUP_EDGES ? groups[Math.floor(((g + 0.5) / GROUP_EDGES) * groups.length)] : Infinity;
+  const blockEdge = (b: number): number =>
+    b < BLOCK_EDGES ? longest[Math.floor((1 - (1 - (b + 0.5) / BLOCK_EDGES) ** 2) * longest.length)] : Infinity;
+  edges[0] = least;
   let count = 1;
-  for (let i = 1; i < picked.length; i++) if (picked[i] > picked[count - 1] + 1e-9 * most) picked[count++] = picked[i];
-  return picked.slice(0, count);
+  for (let g = 0, b = 0, edge = least; edge < Infinity;) {
+    if (edge > edges[count - 1] + apart) edges[count++] = edge;
+    const ofGroup = groupEdge(g);
+    const ofBlock = blockEdge(b);
+    edge = Math.min(ofGroup, ofBlock);
+    if (ofGroup <= ofBlock) g++;
+    else b++;
+  }
+  if (most > edges[count - 1] + apart) edges[count++] = most;
+  return count;
 }
 
 const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0) };

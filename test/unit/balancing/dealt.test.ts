@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { roundPatterns } from '../../../src-workers/models/balancing/buckets.ts';
-import { dealtDepths, sortedDepths, type Dealing } from '../../../src-workers/models/balancing/dealt.ts';
+import { dealtDepths, type Dealing, type DealtDepths } from '../../../src-workers/models/balancing/dealt.ts';
 import { sortedLaunch } from '../../../src-workers/models/balancing/depth.ts';
 import { fromMasses } from '../../../src-workers/models/balancing/discrete-law.ts';
 import { longestLengths, rankTable, type RankTable } from '../../../src-workers/models/balancing/ranks.ts';
+import { sortedDepths } from '../../../src-workers/models/balancing/sorted.ts';
 import { categoricalLaw, geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { dealtUnits } from '../../../src-workers/simulate/units.ts';
@@ -138,19 +139,27 @@ describe('depths of dealt units', () => {
     return { group: group / (blocks * dealing.groupsPerBlock), block: block / blocks };
   }
 
-  function predicted(law: LengthLaw, window: number, dealing: Dealing) {
-    const { depths, weights } = sortedLaunch(law, window, dealing, 0);
-    const W = dealing.groupsPerBlock;
+  /** Mean depths of groups, and of the longest of a block, with its standard deviation. */
+  function momentsOf({ depths, counts, weights }: DealtDepths, groupsPerBlock: number) {
+    const kept = counts.length;
     let group = 0;
     let block = 0;
+    let squares = 0;
     let total = 0;
-    for (let b = 0; b < depths.length / W; b++) {
+    for (let b = 0; b < depths.length / kept; b++) {
       const weight = weights ? weights[b] : 1;
+      const longest = depths[(b + 1) * kept - 1];
       total += weight;
-      block += weight * depths[(b + 1) * W - 1];
-      for (let g = 0; g < W; g++) group += (weight * depths[b * W + g]) / W;
+      block += weight * longest;
+      squares += weight * longest * longest;
+      counts.forEach((count, k) => (group += (weight * count * depths[b * kept + k]) / groupsPerBlock));
     }
-    return { group: group / total, block: block / total };
+    const mean = block / total;
+    return { group: group / total, block: mean, deviation: Math.sqrt(Math.max(0, squares / total - mean * mean)) };
+  }
+
+  function predicted(law: LengthLaw, window: number, dealing: Dealing) {
+    return momentsOf(sortedLaunch(law, window, dealing, 0), dealing.groupsPerBlock);
   }
 
   const cases = [
@@ -182,6 +191,50 @@ describe('depths of dealt units', () => {
     }
   });
 
+  it.each([
+    { window: 256, n: 8, W: 4, gridBlocks: 512, slotsPerBlock: 32, loop: 'nested', setup: 0 },
+    { window: 4096, n: 32, W: 8, gridBlocks: 512, slotsPerBlock: 256, loop: 'nested', setup: 0 },
+    { window: 4096, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
+    // A last group that is not full, which falls out of step with the windows.
+    { window: 4096, n: 32, W: 11, gridBlocks: 150, slotsPerBlock: 336, loop: 'nested', setup: 1 },
+    { window: 5000, n: 32, W: 8, gridBlocks: 128, slotsPerBlock: 256, loop: 'flattened', setup: 0 },
+    // Of many rounds: wandering, and in place.
+    { window: 256, n: 8, W: 4, gridBlocks: 165, slotsPerBlock: 32, loop: 'nested', setup: 0 },
+    { window: 1024, n: 32, W: 2, gridBlocks: 120, slotsPerBlock: 64, loop: 'flattened', setup: 2 },
+    { window: 1000, n: 16, W: 4, gridBlocks: 110, slotsPerBlock: 64, loop: 'flattened', setup: 0 },
+    { window: 1024, n: 32, W: 2, gridBlocks: 128, slotsPerBlock: 64, loop: 'nested', setup: 0 },
+    { window: 131_072, n: 32, W: 8, gridBlocks: 510, slotsPerBlock: 256, loop: 'nested', setup: 0 },
+    { window: 131_072, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
+  ] as const)(
+    'of a sample are those of all blocks: windows of $window, $gridBlocks blocks, $loop, setup $setup',
+    (one) => {
+      const { window, n, W, gridBlocks, slotsPerBlock, loop, setup } = one;
+      const units = 131_072;
+      for (const law of [geometric, uniform]) {
+        const dealing: Dealing = {
+          units,
+          unitsPerGroup: n,
+          groupsPerBlock: W,
+          slotsPerBlock,
+          gridBlocks,
+          loop,
+          setupIterations: setup,
+          everyBlock: true,
+        };
+        const all = sortedLaunch(law, window, dealing, 0);
+        const sample = sortedLaunch(law, window, { ...dealing, everyBlock: false }, 0);
+        expect(all.weights).toBeNull();
+        expect(sample.weights).not.toBeNull();
+        const expected = momentsOf(all, W);
+        const got = momentsOf(sample, W);
+        // What the strata of the windows of one launch leave open.
+        expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(0.01);
+        expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(0.03);
+        expect(Math.abs(got.deviation - expected.deviation) / expected.block).toBeLessThan(0.04);
+      }
+    },
+  );
+
   it('of units all sorted together are the same by lengths as by places', () => {
     fc.assert(
       fc.property(
@@ -194,13 +247,13 @@ describe('depths of dealt units', () => {
           const dealing = dealingOf(units, n, W, rounds);
           const table = tableOf(law, units, 1);
           const lengths = fromMasses(law.support, law.probability);
-          const byLengths = sortedDepths(lengths, longestLengths(lengths, units, 48), dealing);
+          const byLengths = sortedDepths(lengths, longestLengths(lengths, units, 48), dealing, () => table);
           const byPlaces = dealtDepths(table, dealing, 0);
-          fc.pre(byLengths !== null && byPlaces.weights === null);
+          fc.pre(byLengths.weights === null && byPlaces.weights === null);
           const sum = (depths: Float64Array): number => depths.reduce((total, depth) => total + depth, 0);
           // Places are smoothed over their ranks, lengths are not: a step of one length is shared by neighbours.
-          expect(Math.abs(sum(byLengths!.depths) / sum(byPlaces.depths) - 1)).toBeLessThan(0.005);
-          byLengths!.depths.forEach((depth, at) => {
+          expect(Math.abs(sum(byLengths.depths) / sum(byPlaces.depths) - 1)).toBeLessThan(0.005);
+          byLengths.depths.forEach((depth, at) => {
             expect(Math.abs(depth - byPlaces.depths[at])).toBeLessThan(0.1 * byPlaces.depths[at] + 1.5 * rounds);
           });
         },
