@@ -204,11 +204,12 @@ function depthModel(
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
-      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, loop, rounds);
+      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', null, n, loop, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       const key = bucketKey(balancing, n);
-      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, n, loop, rounds);
+      const cutFor = balancing.kind === 'best-buckets' ? n : null;
+      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, cutFor, n, loop, rounds);
     }
     case 'window-sort':
       return balancing.units > LARGEST_WINDOW_UNITS
@@ -218,7 +219,7 @@ function depthModel(
       return sortedModel(prepared, rounds);
     case 'dynamic-fetch': {
       if (rounds === 1 || (n === 1 && poolGroups === 1))
-        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', n, 'flattened', rounds);
+        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', null, n, 'flattened', rounds);
       const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
       const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
       return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
@@ -257,10 +258,12 @@ export function bucketRanges(
   }));
 }
 
+/** @param cutFor units per group that the buckets are best for, `null` where groups of any width have the same */
 function bucketModel(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
   key: string,
+  cutFor: number | null,
   n: number,
   loop: LoopForm,
   rounds: number,
@@ -269,15 +272,24 @@ function bucketModel(
     return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
   if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
-  const laneSums = laneSumsOf(prepared, buckets, key, rounds);
+  const laneSums = laneSumsOf(prepared, buckets, key, rounds, cutFor);
   return { ...independentGroups(laneSums, n), laneSums };
 }
 
 /** Of a flattened loop: the same in groups of any width, as long as the buckets are. */
-function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
+function laneSumsOf(
+  prepared: PreparedLaw,
+  buckets: readonly Bucket[],
+  key: string,
+  rounds: number,
+  cutFor: number | null,
+): LaneLaws {
+  const make = (): LaneLaws =>
+    laneLaws(roundSums(prepared, buckets, key, 1, rounds), cutFor === null ? COMMON_SIZES : [cutFor]);
+  if (cutFor !== null) return make();
   const { lanes } = prepared;
   const name = `${key} ${rounds}`;
-  const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds));
+  const known = lanes.get(name) ?? make();
   lanes.delete(name);
   if (lanes.size >= MAX_LANES) lanes.delete(lanes.keys().next().value!);
   lanes.set(name, known);
@@ -308,33 +320,40 @@ function roundSums(
 interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** P(X > value) of each part. */
-  readonly survivals: readonly Float64Array[];
-  /** Of lanes whose lengths are sums: mean losses by units per group, as far as they are known. */
+  /** Mean losses of groups of such lanes, by units per group, as far as they are known. */
   readonly losses: Map<number, number>;
+  /** Units per group that designs often differ in: their losses cost hardly more together than that of the largest. */
+  readonly sizes: readonly number[];
 }
 
-function laneLaws(parts: readonly WeightedLaw[]): LaneLaws {
+function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []): LaneLaws {
   const values = commonGrid(parts.map(({ law }) => law));
-  return { parts, values, survivals: parts.map(({ law }) => onGrid(law, values).survival), losses: new Map() };
+  return {
+    parts: parts.map(({ weight, law }) => ({ weight, law: onGrid(law, values) })),
+    values,
+    losses: new Map(),
+    sizes,
+  };
 }
+
+const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
 /** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
-function independentGroups({ parts, values, survivals }: LaneLaws, draws: number): DepthModel {
+function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {
     values,
     survivalInto(out, groupsPerBlock) {
       const { of, groups } = lastSurvival;
       for (let p = 0; p < parts.length; p++) {
+        const { weight, law } = parts[p];
         const part = (lastSurvival.parts[p] ??= new Float64Array(MAX_POINTS));
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
-          maximumInto(part, survivals[p], draws * groupsPerBlock);
+          maximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
           // Twice as many.
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
         }
-        const { weight } = parts[p];
         if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
         else for (let i = 0; i < points; i++) out[i] += weight * part[i];
       }
@@ -463,8 +482,8 @@ function constantLaw(value: number): DiscreteLaw {
 
 /** Atoms kept of a lane's sum for its mean loss: enough for three digits. */
 const LOSS_POINTS = 192;
-/** From so many units per lane on the mean loss of a sum comes from its first two moments. */
-const MOMENT_ROUNDS = 64;
+/** Size of the terms that `momentLoss` may leave out: its error was below twice that in all laws tried. */
+const LARGEST_MOMENT_TERM = 1e-4;
 
 function meanLossOf(
   prepared: PreparedLaw,
@@ -476,10 +495,10 @@ function meanLossOf(
 ): number {
   switch (balancing.kind) {
     case 'none':
-      return laneSums ? laneSumsLoss(laneSums, n, rounds) : lossOf(prepared, prepared.law, 'all', n);
+      return laneSums ? laneSumsLoss(laneSums, n) : lossOf(prepared, prepared.law, 'all', n);
     case 'quantile-buckets':
     case 'best-buckets': {
-      if (laneSums) return laneSumsLoss(laneSums, n, rounds);
+      if (laneSums) return laneSumsLoss(laneSums, n);
       const buckets = lengthBuckets(prepared, n, balancing);
       const key = bucketKey(balancing, n);
       return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
@@ -496,10 +515,10 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
       // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
-      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
-      const unfetched = aggregateOf({ values: sums.values, survival: sums.survivals[0] }, n) - 1;
+      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds), null);
+      const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
       if (unfetched <= 0) return 1;
-      return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n, rounds) - 1)) / unfetched;
+      return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n) - 1)) / unfetched;
     }
   }
 }
@@ -530,11 +549,13 @@ function atomsOf({ values, survival }: DiscreteLaw) {
   return { support: support.subarray(0, count), probability: probability.subarray(0, count) };
 }
 
-/** Mean loss of n lanes whose summed lengths are independent draws from `sum`, for each n. */
-function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[], rounds: number): number[] {
-  if (rounds < MOMENT_ROUNDS) return quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), sizes);
-  const { mean, variance } = cumulantsOf(sum);
-  return sizes.map((n) => (mean === 0 ? 1 : momentLoss(mean, variance / n, aggregateOf(sum, n))));
+/** Mean losses of n lanes whose summed lengths are independent draws from `sum`, for each n. */
+function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
+  const cumulants = cumulantsOf(sum);
+  const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
+  const hard = sizes.filter((_, i) => losses[i] === null);
+  const quick = hard.length === 0 ? [] : quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), hard);
+  return losses.map((loss) => loss ?? quick.shift()!);
 }
 
 /** E[longest of n] / E[X]. */
@@ -543,30 +564,50 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
-/** Sizes of groups whose losses cost hardly more together than that of the largest, and which designs often differ in. */
-const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
-
 /** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
-function laneSumsLoss({ parts, losses }: LaneLaws, n: number, rounds: number): number {
-  if (!losses.has(n)) {
-    const sizes = COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
-    const byPart = parts.map(({ law }) => laneSumLosses(law, sizes, rounds));
-    sizes.forEach((size, i) =>
+function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
+  let loss = losses.get(n);
+  if (loss === undefined) {
+    const wanted = sizes.includes(n) ? sizes : [n];
+    const byPart = parts.map(({ law }) => laneSumLosses(law, wanted));
+    wanted.forEach((size, i) =>
       losses.set(
         size,
-        parts.reduce((loss, { weight }, p) => loss + weight * byPart[p][i], 0),
+        parts.reduce((total, { weight }, p) => total + weight * byPart[p][i], 0),
       ),
     );
+    loss = losses.get(n)!;
   }
-  return losses.get(n)!;
+  return loss;
 }
 
 /**
  * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²) −
- * v/E[A]², as the covariance of D and A is v too (exactly so for normal lanes).
+ * cov(D, A)/E[A]², the covariance being that of D and any one lane. `null` where the terms left out, of A's third and
+ * fourth moments, count.
  */
-function momentLoss(meanWork: number, variance: number, aggregateLoss: number): number {
-  if (meanWork === 0) return 1;
-  const relative = variance / (meanWork * meanWork);
-  return Math.max(1, aggregateLoss * (1 + relative) - relative);
+function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
+  if (mean === 0 || n === 1) return 1;
+  const { values, survival } = law;
+  const squared = mean * mean;
+  const spread = variance / squared;
+  const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
+  if (leftOut > LARGEST_MOMENT_TERM) return null;
+  const others = maximumOf(law, n - 1).survival;
+  // E[longest of n] and E[longest of the others and x], from the top.
+  let longest = values[0];
+  let beyond = 0;
+  let covariance = 0;
+  for (let i = values.length - 1; i >= 0; i--) {
+    if (i + 1 < values.length) {
+      const gap = values[i + 1] - values[i];
+      beyond += gap * others[i];
+      longest += gap * (others[i] + survival[i] * (1 - others[i]));
+    }
+    const mass = (i === 0 ? 1 : survival[i - 1]) - survival[i];
+    covariance += mass * (values[i] - mean) * (values[i] + beyond);
+  }
+  const aggregateLoss = longest / mean;
+  if (leftOut * aggregateLoss > LARGEST_MOMENT_TERM) return null;
+  return Math.max(1, aggregateLoss * (1 + spread / n) - covariance / squared);
 }

@@ -22,10 +22,18 @@ export interface Cumulants {
 
 /** Law from its atoms' probabilities; `values` strictly increasing. */
 export function fromMasses(values: Float64Array, masses: Float64Array): DiscreteLaw {
-  const survival = new Float64Array(values.length);
+  return { values, survival: survivalFrom(masses.slice()) };
+}
+
+/** P(X > values[i]) in the place of P(X = values[i]). */
+function survivalFrom(masses: Float64Array): Float64Array {
   // From the top, so that small tails keep their digits.
-  for (let i = values.length - 1; i > 0; i--) survival[i - 1] = Math.min(1, survival[i] + masses[i]);
-  return { values, survival };
+  for (let i = masses.length - 1, above = 0; i >= 0; i--) {
+    const mass = masses[i];
+    masses[i] = above;
+    above = Math.min(1, above + mass);
+  }
+  return masses;
 }
 
 /** P(X = values[i]). */
@@ -53,7 +61,7 @@ export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
  */
 export function maximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
-  if (!Number.isInteger(count) || count >= 2 ** 31) {
+  if (!Number.isInteger(count) || count < 1 || count >= 2 ** 31) {
     for (let i = 0; i < points; i++) out[i] = -Math.expm1(count * Math.log1p(-survival[i]));
     return;
   }
@@ -106,23 +114,31 @@ export function meanOf(values: Float64Array, survival: Float64Array): number {
  * @param grid strictly increasing; atoms outside it go to its nearest end
  */
 export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
+  const { values, survival } = law;
   const masses = new Float64Array(grid.length);
   const last = grid.length - 1;
-  let cell = 0;
+  let cell = -1;
+  let next = grid[0];
+  let width = Infinity;
   let above = 1;
-  for (let i = 0; i < law.values.length; i++) {
-    const mass = above - law.survival[i];
-    above = law.survival[i];
-    const v = law.values[i];
-    while (cell < last && grid[cell + 1] <= v) cell++;
-    if (cell === last || v <= grid[0]) masses[cell] += mass;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const v = values[i];
+    if (v >= next) {
+      while (cell < last && grid[cell + 1] <= v) cell++;
+      next = cell < last ? grid[cell + 1] : Infinity;
+      width = next - grid[cell];
+    }
+    if (cell < 0) masses[0] += mass;
     else {
-      const share = (v - grid[cell]) / (grid[cell + 1] - grid[cell]);
+      // Nothing goes on from the last point, whose cell has no end.
+      const share = (v - grid[cell]) / width;
       masses[cell] += mass * (1 - share);
-      masses[cell + 1] += mass * share;
+      if (share > 0) masses[cell + 1] += mass * share;
     }
   }
-  return fromMasses(grid, masses);
+  return { values: grid, survival: survivalFrom(masses) };
 }
 
 /**

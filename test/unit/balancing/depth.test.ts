@@ -224,6 +224,27 @@ describe('losses', () => {
     }
   });
 
+  it('knows the mean loss of rare long units, however many a lane has', () => {
+    // A lane of m units has a binomial number of long ones.
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.98 },
+        { length: 200, probability: 0.02 },
+      ]),
+    );
+    for (const m of [5, 64, 120]) {
+      const support = Float64Array.from({ length: m + 1 }, (_, k) => m + 199 * k);
+      const probability = new Float64Array(m + 1);
+      probability[0] = 0.98 ** m;
+      for (let k = 1; k <= m; k++) probability[k] = (probability[k - 1] * (m - k + 1) * 0.02) / (k * 0.98);
+      for (const n of [2, 32, 48]) {
+        const [exact] = lossMoments({ label: '', truncatedMass: 0, support, probability }, [n]);
+        const { meanLoss } = depthOf(law, n, 'none', 'flattened', m);
+        expect(Math.abs(meanLoss / exact.meanLoss - 1), `m = ${m}, n = ${n}`).toBeLessThan(1e-3);
+      }
+    }
+  });
+
   it('has none for constant lengths, nor for no work at all', () => {
     for (const length of [0, 7]) {
       for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
