@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { MeasurementOfRun, SimulationOfRun } from '../../db/records.ts';
 import type { StoreClient } from '../../db/store-api.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
@@ -7,7 +8,7 @@ import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../contract/api
 import { isSameDevice } from './measured-device.ts';
 import { measuredTime } from './measured.ts';
 
-/** What is known of a sweep's designs beyond their prediction. */
+/** Times of a sweep's designs played event by event. */
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
   /** Design indices by simulated mean; of equal means in the order of the designs. */
@@ -203,8 +204,11 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
   };
   return {
     add({ simulated, measured }) {
+      const order = { simulatedMs: simulated.order, measuredMs: measured.order };
+      // Read again without anything new: whoever stands by the newest still does.
+      if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
-      orders.set(newest, { simulatedMs: simulated.order, measuredMs: measured.order });
+      orders.set(newest, order);
       if (orders.size > MAX_ORDERS) orders.delete(orders.keys().next().value!);
       return { newest, at };
     },

@@ -24,8 +24,11 @@ type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
 /** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** Cases remembered, of all runs. */
-const MAX_SUMMARIES = 65_536;
+/** What is remembered of all cases of all runs, in numbers: about 64 MB with the times themselves. */
+const MAX_REMEMBERED = 2 ** 22;
+/** What a case takes besides its times, in numbers. */
+const NUMBERS_PER_CASE = 64;
+let remembered = 0;
 /** Other work gets its turn this often, ms. */
 const TURN_MS = 8;
 
@@ -38,9 +41,21 @@ function repeatsOf(record: Times): Repeats | null {
   if (known && known.of.length === of.length && known.of.every((value, at) => Object.is(value, of[at])))
     return known.found;
   const found = summarised(record);
-  if (summaries.size >= MAX_SUMMARIES) summaries.delete(summaries.keys().next().value!);
+  forget(key);
   summaries.set(key, { of, found });
+  remembered += of.length + NUMBERS_PER_CASE;
+  for (const oldest of summaries.keys()) {
+    if (remembered <= MAX_REMEMBERED) break;
+    forget(oldest);
+  }
   return found;
+}
+
+function forget(key: string): void {
+  const known = summaries.get(key);
+  if (!known) return;
+  summaries.delete(key);
+  remembered -= known.of.length + NUMBERS_PER_CASE;
 }
 
 /** Summarises all cases of a run, letting the engine answer others meanwhile. */

@@ -70,7 +70,11 @@ export function createRunViews(): RunViews {
       open.set(runId, known);
       return known;
     }
-    if (open.size >= MAX_OPEN) open.delete(open.keys().next().value!);
+    if (open.size >= MAX_OPEN) {
+      const oldest = open.keys().next().value!;
+      open.delete(oldest);
+      findings.delete(oldest);
+    }
     const loading = loadPredictions(context, runId).then((view) => {
       // A run that is still being written is read anew each time.
       if (!view.ok || view.value.run.state === 'running') open.delete(runId);
