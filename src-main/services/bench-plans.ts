@@ -3,7 +3,6 @@ import type {
   BenchCase,
   BenchPlan,
   PlanLine,
-  PlanSource,
   UnitLoopWorkload,
 } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
@@ -15,7 +14,7 @@ import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
-import { deviceFilter, type RunView } from './run-view.ts';
+import { checkPredicted, deviceFilter, type RunView } from './run-view.ts';
 import { resolveLengths, type RunStudy } from './sweeps.ts';
 import { unpackLengths } from './workloads.ts';
 
@@ -46,14 +45,9 @@ export function chosenDesigns(view: RunView, deviceId: string, input: MeasuringI
   if (input.choose === 'named' || input.designs) {
     if (!input.designs)
       return fail('bad-input', 'designs: got nothing, expected the numbers of the designs to measure');
-    const total = view.ranking.columns.timeMs.length;
     for (const design of input.designs) {
-      if (design >= total)
-        return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
-      const { invalid } = describeDesign(view.predictor, design);
-      if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
-      if (Number.isNaN(view.ranking.columns.timeMs[design]!))
-        return fail('conflict', `design ${design} of run ${runId} is not predicted yet; expected one that is`);
+      const predicted = checkPredicted(view, design);
+      if (!predicted.ok) return predicted;
       const of = view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.id;
       if (of !== deviceId)
         return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
@@ -161,15 +155,6 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
     a.length === b.length && a.every((value, at) => value === b[at]);
   const { support, probability } = again.value.law;
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
-}
-
-/** A plan as a run keeps it, which is how a result file begins: with a digest in place of the lengths, which are drawn again. */
-export function keptPlan(plan: BenchPlan, digest: string | null, source: PlanSource | null): PlanLine {
-  const { workload, ...rest } = plan;
-  if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest: digest, source };
-  const { lengths, ...described } = workload;
-  const units = { ...described, units: lengths.length };
-  return { type: 'plan', plan: { ...rest, workload: units }, lengthsDigest: digest, source };
 }
 
 /** A kept plan with its lengths drawn again; fails where they are not those that were measured. */

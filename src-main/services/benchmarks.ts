@@ -8,11 +8,11 @@ import {
   chosenDesigns,
   designCases,
   measuredDeviceId,
-  keptPlan,
   measuredUnits,
   restoredPlan,
   type MeasuringInput,
 } from './bench-plans.ts';
+import { keptPlan } from '../../src-workers/bench/plan-files.ts';
 import type { PlacedFile } from '../../src-workers/bench/cuda/plan.ts';
 import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { runProgram } from './bench-runner.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../src-workers/models/occupancy/comparison.ts';
 import type { Catalogue } from './catalogue.ts';
 import { designText } from './design-text.ts';
-import { bestRows, deviceFilter, rankRow, TIE_FRACTION, type RunView } from './run-view.ts';
+import { bestRows, checkDesign, deviceFilter, rankRow, TIE_FRACTION, type RunView } from './run-view.ts';
 
 /**
  * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
@@ -24,8 +24,8 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   const { ranking } = view;
   const stride = ranking.strides[0]!;
   const { timeMs } = ranking.columns;
-  if (designIndex !== undefined && designIndex >= timeMs.length)
-    return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${timeMs.length - 1}`);
+  const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
+  if (!known.ok) return known;
   const devices: DeviceBest[] = [];
   const bestDesigns: (number | undefined)[] = [];
   for (const [at, device] of view.devices.entries()) {

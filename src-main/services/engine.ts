@@ -43,7 +43,7 @@ import {
   rankedDesign,
 } from './rankings.ts';
 import { knownPaper } from './reproduction.ts';
-import { createRunViews, runPlan, runStudy, type RunView } from './run-view.ts';
+import { checkDesign, createRunViews, runPlan, runStudy, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import {
   ownSimulations,
@@ -507,9 +507,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     'compare.devices': ({ runId, designIndex }) => onRun(runId, (view) => compareDevices(view, designIndex)),
     'design.explain': ({ runId, designIndex }) =>
       onRun(runId, (view) => {
-        const total = view.ranking.columns.timeMs.length;
-        if (designIndex >= total)
-          return fail('not-found', `design ${designIndex} is not in run ${runId}; expected 0 to ${total - 1}`);
+        const known = checkDesign(view, designIndex);
+        if (!known.ok) return known;
         const breakdown = explainDesign(view.predictor, designIndex);
         return breakdown
           ? ok(breakdown)

@@ -5,7 +5,16 @@ import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeFacets, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
-import { ALL_VALID, alongAxis, axisTexts, rankRow, rankingFilter, TIE_FRACTION, type RunView } from './run-view.ts';
+import {
+  ALL_VALID,
+  alongAxis,
+  axisTexts,
+  checkDesign,
+  rankRow,
+  rankingFilter,
+  TIE_FRACTION,
+  type RunView,
+} from './run-view.ts';
 
 /** Reading a run: pages, histograms, grids. All synchronous over columns in memory. */
 
@@ -18,13 +27,6 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   registerCap: 'Register cap',
   blockThreads: 'Block size',
 };
-
-function checkDesign(view: RunView, design: number): Result<null> {
-  const total = view.ranking.columns.timeMs.length;
-  return design < total
-    ? ok(null)
-    : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
-}
 
 function detailed(view: RunView, row: RankRow): RankRow {
   if (row.invalid !== null) return row;

@@ -157,6 +157,25 @@ async function loadPredictions(context: Context, runId: number): Promise<Result<
   return ok({ run: run.value, study, devices: run.value.devices, ranking, predictor: createPredictor(plan) });
 }
 
+/** Fails with `not-found` where a design is not of the run. */
+export function checkDesign(view: RunView, design: number): Result<null> {
+  const total = view.ranking.columns.timeMs.length;
+  return design < total
+    ? ok(null)
+    : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+}
+
+/** Fails where a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
+export function checkPredicted(view: RunView, design: number): Result<null> {
+  const known = checkDesign(view, design);
+  if (!known.ok) return known;
+  const { invalid } = describeDesign(view.predictor, design);
+  if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+  if (Number.isNaN(view.ranking.columns.timeMs[design]!))
+    return fail('conflict', `design ${design} of run ${view.run.id} is not predicted yet; expected one that is`);
+  return ok(null);
+}
+
 /** Every valid design. */
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 

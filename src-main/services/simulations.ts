@@ -12,7 +12,7 @@ import { thisMachine } from './machine.ts';
 import { designText } from './design-text.ts';
 import { intervalsOverlap, simulatedDesigns, type SimulatedDesigns, type SimulationDetail } from './fidelity.ts';
 import { measuredRunStudy } from './measured-records.ts';
-import { ALL_VALID, deviceFilter, type RunView } from './run-view.ts';
+import { ALL_VALID, checkDesign, checkPredicted, deviceFilter, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import type { RunStudy, SweepHandle } from './sweeps.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from './version.ts';
@@ -76,16 +76,11 @@ export async function summaryWithSource(
 function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.start'>): Result<readonly number[]> {
   const runId = view.run.id;
   if (input.designs) {
-    const total = view.ranking.columns.timeMs.length;
     for (const design of input.designs) {
-      if (design >= total)
-        return fail('not-found', `design ${design} is not in run ${runId}; expected 0 to ${total - 1}`);
-      const { invalid } = describeDesign(view.predictor, design);
-      if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+      const predicted = checkPredicted(view, design);
+      if (!predicted.ok) return predicted;
       if (view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.kind !== 'gpu')
         return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
-      if (Number.isNaN(view.ranking.columns.timeMs[design]!))
-        return fail('conflict', `design ${design} of run ${runId} is not predicted yet; expected one that is`);
     }
     return ok([...new Set(input.designs)]);
   }
@@ -351,9 +346,8 @@ export async function simulationTimeline(
   designIndex: number,
   replication: number,
 ): Promise<Result<SimulationTimeline>> {
-  const total = view.ranking.columns.timeMs.length;
-  if (designIndex >= total)
-    return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+  const known = checkDesign(view, designIndex);
+  if (!known.ok) return known;
   const drawn = await context.pool.run('timeline', {
     plan: view.predictor.plan,
     design: designIndex,

@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BENCH_BACKENDS, type BenchPlan, type PlanLine } from '../domain/benchmark.ts';
+import { BENCH_BACKENDS, type BenchPlan, type PlanLine, type PlanSource } from '../domain/benchmark.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_MEASURED_UNITS } from './unit-loop.ts';
+import { wordBytes } from './words.ts';
 
 /**
  * A plan as a folder that a program of its own can read: `plan.json`, and beside it the lengths of the units as 32-bit
@@ -13,19 +14,20 @@ const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
+/** A plan as it is kept, which is how a result file begins: with a digest in place of the lengths, which are drawn again. */
+export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
+  const { workload, ...rest } = plan;
+  if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
+  const { lengths, ...described } = workload;
+  const units = { ...described, units: lengths.length };
+  return { type: 'plan', plan: { ...rest, workload: units }, lengthsDigest, source };
+}
+
 /** Writes a plan; the folder is made where it is missing. */
 export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<void> {
-  const { workload, ...rest } = plan;
-  let stored: StoredPlan = { ...rest, workload: null };
   await mkdir(folder, { recursive: true });
-  if (workload) {
-    const { lengths, ...described } = workload;
-    stored = { ...rest, workload: { ...described, units: lengths.length } };
-    const bytes = new DataView(new ArrayBuffer(4 * lengths.length));
-    lengths.forEach((length, unit) => bytes.setUint32(4 * unit, length, true));
-    await writeFile(join(folder, LENGTHS_FILE), bytes);
-  }
-  await writeFile(join(folder, PLAN_FILE), JSON.stringify(stored));
+  if (plan.workload) await writeFile(join(folder, LENGTHS_FILE), wordBytes(plan.workload.lengths));
+  await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
 /** Reads what `writePlanFolder` wrote. Fails with `not-found` or `bad-input`: a folder that something else wrote. */

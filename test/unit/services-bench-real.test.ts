@@ -11,7 +11,7 @@ import type {
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { keptPlan } from '../../src-main/services/bench-plans.ts';
+import { keptPlan } from '../../src-workers/bench/plan-files.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/plan.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';

@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { ALL_VALID, TIE_FRACTION, bestRows, rankRow, type RunView } from '../run-view.ts';
+import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, rankRow, type RunView } from '../run-view.ts';
 import { cudaHeader, wgslConstants } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { markdownReport } from './markdown.ts';
@@ -12,9 +12,8 @@ import { rankingCsv, rankingJson, t4Json } from './tables.ts';
 /** A run as a document to hand over. File names are safe on every system. */
 export function renderExport(view: RunView, input: ProcedureArguments<'export.render'>): Result<ExportDocument> {
   const { format, designIndex, limit } = input;
-  const designs = view.ranking.columns.timeMs.length;
-  if (designIndex !== undefined && designIndex >= designs)
-    return fail('not-found', `design ${designIndex} is not in run ${view.run.id}; expected 0 to ${designs - 1}`);
+  const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
+  if (!known.ok) return known;
   const chosen = chosenRow(view, designIndex);
   if (!chosen) return fail('conflict', `run ${view.run.id} has no valid design to export`);
   if (chosen.invalid !== null)

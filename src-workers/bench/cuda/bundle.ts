@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { BenchPlan, PlanLine, PlanSource } from '../../domain/benchmark.ts';
 import { ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
+import { keptPlan } from '../plan-files.ts';
+import { wordBytes } from '../words.ts';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
 
 export interface BundleContents {
@@ -32,17 +34,9 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
 
 /** The first line of a result file of this plan. */
 export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
-  const { workload, ...rest } = plan;
-  if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest: null, source };
-  const { lengths, ...described } = workload;
-  const bytes = new DataView(new ArrayBuffer(lengths.length * 4));
-  lengths.forEach((length, i) => bytes.setUint32(4 * i, length, true));
-  return {
-    type: 'plan',
-    plan: { ...rest, workload: { ...described, units: lengths.length } },
-    lengthsDigest: createHash('sha256').update(bytes).digest('hex'),
-    source,
-  };
+  const { workload } = plan;
+  const digest = workload && createHash('sha256').update(wordBytes(workload.lengths)).digest('hex');
+  return keptPlan(plan, digest, source);
 }
 
 function readme(plan: BenchPlan): string {

@@ -7,6 +7,7 @@ import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
 import { blockOrder, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
+import { wordBytes } from '../words.ts';
 
 /** Lanes of a CUDA thread group (a warp), on every device so far. */
 const GROUP_WIDTH = 32;
@@ -78,8 +79,8 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
     cases.push(['case', one.id, one.benchmark, ...words].join(' '));
   }
   if (plan.workload && writer.objects.length > 1) {
-    writer.add('lengths.u32', littleEndian(plan.workload.lengths));
-    writer.add('expected.u32', littleEndian(referenceResults(plan.workload)));
+    writer.add('lengths.u32', wordBytes(plan.workload.lengths));
+    writer.add('expected.u32', wordBytes(referenceResults(plan.workload)));
     lines.push('units lengths=lengths.u32 expected=expected.u32');
   }
   writer.add('plan.txt', new TextEncoder().encode([...lines, ...cases, 'end', ''].join('\n')));
@@ -243,7 +244,7 @@ class PlanWriter {
   private wordsFile(stem: string, key: string, words: Uint32Array): string {
     const path = `${stem}-${this.names.size}.u32`;
     this.names.set(key, path);
-    this.add(path, littleEndian(words));
+    this.add(path, wordBytes(words));
     return path;
   }
 }
@@ -278,10 +279,3 @@ function lawWords(law: LengthLaw): Result<Uint32Array> {
 }
 
 const MAX_WORD = 2 ** 32 - 1;
-
-function littleEndian(words: Uint32Array): Uint8Array {
-  const bytes = new Uint8Array(words.length * 4);
-  const view = new DataView(bytes.buffer);
-  for (let i = 0; i < words.length; i++) view.setUint32(4 * i, words[i], true);
-  return bytes;
-}
