@@ -1,4 +1,5 @@
 import type { Attachment } from 'svelte/attachments';
+import { on } from 'svelte/events';
 
 interface Shown {
   readonly text: string;
@@ -52,19 +53,19 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    element.addEventListener('pointerenter', enter);
-    element.addEventListener('pointerleave', hide);
-    element.addEventListener('pointerdown', hide);
-    element.addEventListener('focusin', focus);
-    element.addEventListener('focusout', hide);
+    // By Svelte's own `on`: a focused element loses the focus while its view is torn down, where state may be set by
+    // its handlers alone.
+    const off = [
+      on(element, 'pointerenter', enter),
+      on(element, 'pointerleave', hide),
+      on(element, 'pointerdown', hide),
+      on(element, 'focusin', focus),
+      on(element, 'focusout', hide),
+    ];
     return () => {
       hide();
       element.removeAttribute('aria-description');
-      element.removeEventListener('pointerenter', enter);
-      element.removeEventListener('pointerleave', hide);
-      element.removeEventListener('pointerdown', hide);
-      element.removeEventListener('focusin', focus);
-      element.removeEventListener('focusout', hide);
+      for (const stop of off) stop();
     };
   };
 }

@@ -85,3 +85,27 @@ test('at 200 % nothing is cut off: what does not fit is scrolled', async ({ brow
   expect(end.bottom).toBeLessThanOrEqual(1);
   await context.close();
 });
+
+test('the palette runs the best match first, and offers what the view can do before the rest', async ({
+  page,
+  host,
+}) => {
+  await open(page, host, '#/ranking');
+  await predicted(page, 1);
+  await page.keyboard.press('Control+k');
+  const options = page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
+  await expect(options.first()).toContainText('the selected design');
+  await page.keyboard.type('sort');
+  await expect(options.first()).toContainText(/^\s*Sort by/);
+  await expect(options.first()).toHaveAttribute('aria-selected', 'true');
+});
+
+test('a focused button under a tooltip goes with its view', async ({ page, host, complaints }) => {
+  await open(page, host);
+  await predicted(page, 1);
+  await page.getByRole('radio', { name: 'File' }).click();
+  await page.getByRole('radio', { name: 'File' }).focus();
+  for (const key of ['2', '3', '1']) await page.keyboard.press(key);
+  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
