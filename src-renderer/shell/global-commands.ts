@@ -25,16 +25,9 @@ export function globalCommands(app: App): Command[] {
   ];
 }
 
-async function importText(app: App, text: string): Promise<void> {
-  const result = await app.engine.call('studies.import', { text });
-  if (!result.ok) return app.report(result.error);
-  await app.library.load('studies');
-  app.location.openStudy(result.value.id, 'study');
-}
-
 function pickStudyFile(app: App): void {
   if (app.desktop) {
-    void app.desktop.openStudy().then((file) => file && importText(app, file.text));
+    void app.desktop.openStudy().then((file) => file && app.importStudy(file.fileName, file.text));
     return;
   }
   const input = document.createElement('input');
@@ -42,14 +35,14 @@ function pickStudyFile(app: App): void {
   input.accept = '.json,application/json';
   input.addEventListener('change', () => {
     const file = input.files?.[0];
-    if (file) void file.text().then((text) => importText(app, text));
+    if (file) void file.text().then((text) => app.importStudy(file.name, text));
   });
   input.click();
 }
 
 /** Studies that the system hands to the desktop window. */
 export function openHandedFiles(app: App): (() => void) | undefined {
-  return app.desktop?.onOpenFile((file) => void importText(app, file.text));
+  return app.desktop?.onOpenFile((file) => void app.importStudy(file.fileName, file.text));
 }
 
 async function createStudy(app: App): Promise<void> {

@@ -21,6 +21,14 @@ declare global {
 /** Below this width the rail is icons and inspectors are drawers. */
 export const NARROW_PX = 1180;
 
+/** Something that was asked for and not done. */
+export interface Refusal {
+  /** What did not happen: `Nothing was predicted`. */
+  readonly title: string;
+  readonly failure: Failure;
+  readonly retry?: () => void;
+}
+
 /** Everything the views share. `useApp()` gives it to any component. */
 export class App {
   readonly engine: Engine;
@@ -35,7 +43,7 @@ export class App {
   /** The layer over the views that is open. */
   overlay = $state<'palette' | 'keys' | 'settings' | 'about' | null>(null);
   #narrow = $state(false);
-  #startFailure = $state.raw<Failure | null>(null);
+  #refusal = $state.raw<Refusal | null>(null);
   /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */
   selection = $state('');
 
@@ -81,9 +89,9 @@ export class App {
   get narrow(): boolean {
     return this.#narrow;
   }
-  /** Why the last attempt to start a run was refused. */
-  get startFailure(): Failure | null {
-    return this.#startFailure;
+  /** What was refused last, until it is dismissed or tried again. */
+  get refusal(): Refusal | null {
+    return this.#refusal;
   }
 
   /** Loads what the first screen needs, and opens the study of the address, or the last one, or the first. */
@@ -106,16 +114,15 @@ export class App {
   /** Saves the study and predicts its whole design space. */
   async predict(): Promise<void> {
     if (this.location.studyId === null || this.running) return;
-    this.#startFailure = null;
+    this.refuse(null);
+    const refuse = (failure: Failure) =>
+      this.refuse({ title: 'Nothing was predicted', failure, retry: () => void this.predict() });
     if (!(await this.editor.save())) {
-      this.#startFailure = this.editor.failure;
+      if (this.editor.failure) refuse(this.editor.failure);
       return;
     }
     const result = await this.engine.call('runs.start', { studyId: this.location.studyId });
-    if (!result.ok) {
-      this.#startFailure = result.error;
-      return;
-    }
+    if (!result.ok) return refuse(result.error);
     this.location.openRun(null);
     this.notices.announce('Prediction started');
     await this.library.load('runs');
@@ -133,8 +140,18 @@ export class App {
     if (run.sourceRunId !== null) this.location.go('ranking', { sort: 'simulatedMs' });
   }
 
-  dismissStartFailure(): void {
-    this.#startFailure = null;
+  /** Shows in a bar under the view's header why something was not done, until it is dismissed; `null` takes the bar away. */
+  refuse(refusal: Refusal | null): void {
+    this.#refusal = refusal;
+  }
+
+  /** Takes in the text of a study file, and opens the study. */
+  async importStudy(fileName: string, text: string): Promise<void> {
+    const result = await this.engine.call('studies.import', { text });
+    if (!result.ok) return this.refuse({ title: `${fileName} was not opened`, failure: result.error });
+    this.refuse(null);
+    await this.library.load('studies');
+    this.location.openStudy(result.value.id, 'study');
   }
 
   async cancel(runId: number): Promise<void> {

@@ -28,6 +28,7 @@ export class Library {
       this.#progress = left;
       this.#runs = [run, ...this.#runs.filter(({ id }) => id !== run.id)].sort((a, b) => b.id - a.id);
       void this.load('studies');
+      void this.#readInfo();
     });
   }
 
@@ -61,8 +62,14 @@ export class Library {
         this.#engine.call('runs.list', {}).then((result) => result.ok && (this.#runs = result.value)),
       (all || what === 'devices') &&
         this.#engine.call('devices.list', {}).then((result) => result.ok && (this.#devices = result.value)),
-      all && this.#engine.call('app.info', {}).then((result) => result.ok && (this.#info = result.value)),
+      (all || what === 'runs') && this.#readInfo(),
     ]);
     if (all) this.#loaded = true;
+  }
+
+  /** The file grows and shrinks with its runs. */
+  async #readInfo(): Promise<void> {
+    const result = await this.#engine.call('app.info', {});
+    if (result.ok) this.#info = result.value;
   }
 }

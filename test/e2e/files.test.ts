@@ -41,10 +41,13 @@ test('a wrong CSV is refused with its line and column, and nothing is lost', asy
   await open(page, own);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
-  await expect(statusBar(page)).toContainText(/line 3.*column 2/i);
-  await expect(statusBar(page)).toContainText('many');
+  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.csv was not taken in' });
+  await expect(refusal).toContainText(/line 3.*column 2/i);
+  await expect(refusal).toContainText('many');
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
   expect(await offered(page)).toBe(before);
+  await refusal.getByRole('button', { name: 'Dismiss' }).click();
+  await expect(refusal).toBeHidden();
 });
 
 test('a hostile study file is refused at its field, and opens nothing', async ({ page, own }) => {
@@ -59,7 +62,7 @@ test('a hostile study file is refused at its field, and opens nothing', async ({
   ];
   for (const [text, expected] of bad) {
     await drop(editor(page), 'intruder.json', text);
-    await expect(statusBar(page)).toContainText(expected);
+    await expect(page.getByRole('alert').filter({ hasText: 'intruder.json was not opened' })).toContainText(expected);
     await expect(page).toHaveTitle(/^Acts propagation/);
   }
   expect(await page.evaluate(() => 'polluted' in {})).toBe(false);

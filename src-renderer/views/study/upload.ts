@@ -1,5 +1,6 @@
 import type { App } from '../../state/app.svelte.ts';
-import { count } from '../../format/numbers.ts';
+import { bytes } from '../../format/numbers.ts';
+import type { Failure } from '../../../src-workers/domain/result.ts';
 import { withWorkload } from './edit.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
@@ -10,22 +11,19 @@ export function isMatrixFile(fileName: string): boolean {
 
 /** Takes a file in as the workload of the open study: CSV of lengths, Matrix Market, or a study file, which is opened. */
 export async function takeFile(app: App, file: File): Promise<void> {
-  if (file.name.endsWith('.json')) {
-    const result = await app.engine.call('studies.import', { text: await file.text() });
-    if (!result.ok) return app.report(result.error);
-    await app.library.load('studies');
-    app.location.openStudy(result.value.id, 'study');
-    return;
-  }
-  if (file.size > MAX_UPLOAD_BYTES) {
-    app.notices.show(`${file.name} has ${count(file.size)} bytes; at most ${count(MAX_UPLOAD_BYTES)} can be taken in`);
-    return;
-  }
+  if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
+  const refuse = (failure: Failure) => app.refuse({ title: `${file.name} was not taken in`, failure });
+  if (file.size > MAX_UPLOAD_BYTES)
+    return refuse({
+      code: 'bad-input',
+      message: `It has ${bytes(file.size)}; at most ${bytes(MAX_UPLOAD_BYTES)} can be taken in.`,
+    });
   const result = await app.engine.call('workload.upload', {
     fileName: file.name,
     bytes: new Uint8Array(await file.arrayBuffer()),
   });
-  if (!result.ok) return app.report(result.error);
+  if (!result.ok) return refuse(result.error);
+  app.refuse(null);
   const { lengths, units } = result.value;
   const matrix = isMatrixFile(file.name);
   app.editor.edit('workload', `take in ${file.name}`, (study) =>
