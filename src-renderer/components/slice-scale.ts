@@ -28,6 +28,52 @@ export function labelStride(count: number, lengthPx: number, apartPx: number): n
   return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((stride) => stride >= least) ?? least;
 }
 
+/** Width of a character of a tick label, 11 px Inter: wide enough for words. */
+export const CHARACTER_PX = 6.2;
+
+/** Texts short enough to stand side by side, `apartPx` from one to the next: longer ones end in an ellipsis. */
+export function fitTexts(texts: readonly string[], apartPx: number): readonly string[] {
+  const most = Math.max(4, Math.floor((apartPx - 8) / CHARACTER_PX));
+  return texts.map((text) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text));
+}
+
+/**
+ * Where along a horizontal line a label of `widthPx` hides least of a curve: `x` of its left end, and whether it stands
+ * above the line. `curve` are the drawn points, px, in order; NaN is a gap.
+ */
+export function freePlace(
+  curve: readonly (readonly [x: number, y: number])[],
+  lineY: number,
+  {
+    left,
+    right,
+    top,
+    widthPx,
+  }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
+): { readonly x: number; readonly above: boolean } {
+  const HEIGHT_PX = 15;
+  const STEPS = 8;
+  const dense: (readonly [number, number])[] = [];
+  for (const [i, [x, y]] of curve.entries()) {
+    const [nextX, nextY] = curve[i + 1] ?? [x, y];
+    for (let k = 0; k < STEPS; k += 1) dense.push([x + ((nextX - x) * k) / STEPS, y + ((nextY - y) * k) / STEPS]);
+  }
+  const hidden = (from: number, above: boolean) =>
+    dense.filter(
+      ([x, y]) =>
+        x > from - 4 &&
+        x < from + widthPx + 4 &&
+        (above ? y < lineY && y > lineY - HEIGHT_PX : y > lineY && y < lineY + HEIGHT_PX),
+    ).length;
+  const places = [right - widthPx, left + 4, (left + right - widthPx) / 2].flatMap((x) => [
+    { x, above: true },
+    { x, above: false },
+  ]);
+  return places
+    .filter(({ above }) => !above || lineY - HEIGHT_PX >= top)
+    .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
+}
+
 /** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th counted so that round values come out. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.ts';
-import { isLabelled, labelStride, linearTicks, niceBounds } from '../../src-renderer/components/slice-scale.ts';
+import {
+  fitTexts,
+  freePlace,
+  isLabelled,
+  labelStride,
+  linearTicks,
+  niceBounds,
+} from '../../src-renderer/components/slice-scale.ts';
 import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
 import { hasStarvedRegion, marginals, oneWaveBoundary, tiedCells } from '../../src-renderer/views/landscape/grid.ts';
 import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
@@ -263,6 +270,26 @@ describe('axes of slices', () => {
   it('label the ends and round values between, apart', () => {
     const labelled = Array.from({ length: 32 }, (_, i) => i).filter((i) => isLabelled(i, 32, labelStride(32, 340, 46)));
     expect(labelled.map((i) => (i + 1) * 32)).toEqual([32, 256, 512, 768, 1024]);
+  });
+
+  it('cut words to their band and no further', () => {
+    expect(fitTexts(['V100', 'quantile-buckets(4)'], 68)).toEqual(['V100', 'quantile…']);
+    expect(fitTexts(['V100', 'quantile-buckets(4)'], 200)).toEqual(['V100', 'quantile-buckets(4)']);
+  });
+
+  it('put the label of a line where the curve is not', () => {
+    const frame = { left: 30, right: 330, top: 4, widthPx: 90 };
+    // The curve runs closely above the line at the right, and closely below it at the left.
+    const curve = [
+      [30, 66],
+      [130, 66],
+      [200, 52],
+      [330, 52],
+    ] as const;
+    expect(freePlace(curve, 60, frame)).toEqual({ x: 240, above: false });
+    // No room above a line at the top.
+    expect(freePlace([], 10, frame).above).toBe(false);
+    expect(freePlace([], 60, frame)).toEqual({ x: 240, above: true });
   });
 });
 

@@ -1,4 +1,5 @@
 import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
+import { shortNames } from '../compare/names.ts';
 
 /** A line through the space along one axis, ready to draw. */
 export interface Slice {
@@ -20,7 +21,10 @@ export function prepareSlices(
   return [...slices]
     .sort((a, b) => place(a.axis) - place(b.axis))
     .map(({ axis, values, timeMs, designIndex, at }) => {
-      const texts = values.map((value) => value.replace(/ per .*$/, '').replace(/^grid /, ''));
+      const texts =
+        axis === 'device'
+          ? shortNames(values)
+          : values.map((value) => value.replace(/ per .*$/, '').replace(/^grid /, ''));
       const numbers = texts.map((text) => (text === 'none' ? Infinity : Number(text)));
       const ascending = axis !== 'launch' && numbers.every((value) => !Number.isNaN(value));
       const by = values.map((_, i) => i);
