@@ -73,7 +73,10 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${fixed(ms / 1000, 2)}${NBSP}s`;
   if (ms < 60_000) return `${fixed(ms / 1000, 1)}${NBSP}s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}${NBSP}min ${String(seconds % 60).padStart(2, '0')}${NBSP}s`;
+  if (seconds < 3600) {
+    const rest = seconds % 60 === 0 ? '' : ` ${String(seconds % 60).padStart(2, '0')}${NBSP}s`;
+    return `${Math.floor(seconds / 60)}${NBSP}min${rest}`;
+  }
   const minutes = Math.round(seconds / 60);
   return `${Math.floor(minutes / 60)}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
 }

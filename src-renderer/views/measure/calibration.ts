@@ -4,7 +4,7 @@ import {
   type CalibrationParameter,
   type CalibrationProfile,
 } from '../../../src-workers/domain/calibration.ts';
-import { NBSP, count, percent, plain } from '../../format/numbers.ts';
+import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
 /** How a parameter is written for people. */
 export const PARAMETER_WORDS: Readonly<
@@ -58,7 +58,7 @@ export interface FigureRow {
 
 /** Errors before and after, and on designs the fit had not seen. */
 export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
-  const rank = (value: number | null) => (value === null ? '–' : plain(value, 3));
+  const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
   return [
     {
       label: 'Median error',

@@ -54,7 +54,7 @@ export function gpuNumbers(say: Say): {
       positive('memoryLatencyCycles', 'Memory latency', 'cycles', 100_000),
       positive('memoryBandwidthGbS', 'Memory bandwidth', 'GB/s', 1e6),
       positive('memoryGib', 'Memory', 'GiB', 1e5),
-      whole('l2Bytes', 'Last cache', 'bytes', 0, LARGEST),
+      whole('l2Bytes', 'Last-level cache', 'bytes', 0, LARGEST),
     ],
     ruled: [
       whole('threadGroupWidth', `Width of a ${say('threadGroup')}`, '', 1, 1024),

@@ -51,6 +51,7 @@ describe('numbers as they are written', () => {
     expect(duration(3.21)).toBe('3.2\u00a0ms');
     expect(duration(120)).toBe('0.12\u00a0s');
     expect(duration(125_000)).toBe('2\u00a0min 05\u00a0s');
+    expect(duration(1_200_000)).toBe('20\u00a0min');
     expect(bytes(41_800_000)).toBe('41.8\u00a0MB');
     expect(percent(0.131)).toBe('13.1\u00a0%');
   });
