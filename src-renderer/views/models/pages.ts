@@ -673,7 +673,7 @@ export const MODEL_PAGES = [
         authors: 'Spearman',
         year: '1904',
         title: 'The Proof and Measurement of Association between Two Things',
-        where: 'American Journal of Psychology 15',
+        where: 'American Journal of Psychology 15(1), 72–101',
         doi: '10.2307/1412159',
       },
       {
@@ -707,9 +707,14 @@ export const MODEL_PAGES = [
     ],
     equations: [
       {
-        tex: '\\rho = \\mathrm{corr} \\bigl( \\mathrm{rank}(\\hat T), \\mathrm{rank}(T) \\bigr), \\qquad \\tau_b = \\frac{C - D}{\\sqrt{(\\Pi - \\Pi_{\\hat T})(\\Pi - \\Pi_T)}}',
-        text: 'Spearman’s and Kendall’s rank correlations: 1 is the same order. τ-b asks of pairs of designs which of the two is faster.',
-        number: 'Spearman 1904; Kendall 1945',
+        tex: '\\rho = \\mathrm{corr} \\bigl( \\mathrm{rank}(\\hat T), \\mathrm{rank}(T) \\bigr)',
+        text: 'Rank correlation: 1 is the same order.',
+        number: 'Spearman 1904',
+      },
+      {
+        tex: '\\tau_b = \\frac{C - D}{\\sqrt{(\\Pi - \\Pi_{\\hat T})(\\Pi - \\Pi_T)}}',
+        text: 'Asks of pairs of designs which of the two is faster; 1 is the same order.',
+        number: 'Kendall 1945',
       },
       {
         tex: '\\mathrm{regret}(k) = \\frac{\\min_{i \\in \\mathrm{first}\\,k} T_i}{\\min_i T_i} - 1',
