@@ -1,11 +1,11 @@
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
-import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/comparison.ts';
 import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
+import { limitWords } from '../../format/limits.ts';
 import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
 
 export type RowGroup = 'result' | 'why' | 'limits';
@@ -229,12 +229,6 @@ export function compareRows(
       ? CPU_METRICS.map((metric) => limit(metric, (device) => (device.kind === 'cpu' ? metric.value(device) : null)))
       : []),
   ];
-}
-
-function limitWords(codes: readonly string[], term: Term): string {
-  return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
-    .map(({ text }) => spoken(text, term))
-    .join(', ');
 }
 
 /** Says a canonical label in the chosen vocabulary. */

@@ -1,0 +1,9 @@
+import type { RankRow } from '../../src-main/contract/api.ts';
+
+/** A newer model may explain an older run's time differently; below this fraction nobody would see it. */
+const APART = 0.005;
+
+/** Whether the parts of a design add up to another time than its run kept, since the model has changed in between. */
+export function isRecomputedApart({ breakdown, predictedMs }: Pick<RankRow, 'breakdown' | 'predictedMs'>): boolean {
+  return breakdown !== null && Math.abs(breakdown.timeMs / predictedMs - 1) > APART;
+}

@@ -1,0 +1,26 @@
+import { LIMITING_FACTORS } from '../../src-workers/domain/design.ts';
+import type { TermForm, TermKey } from '../../src-workers/domain/terms.ts';
+
+export type LimitCode = (typeof LIMITING_FACTORS)[number]['code'];
+type Term = (key: TermKey, form?: TermForm) => string;
+
+/** One thing that limits residency, in the chosen vocabulary: `warp slots`. */
+export function limitWord(code: LimitCode, term: Term): string {
+  switch (code) {
+    case 'warps':
+      return `${term('threadGroup')} slots`;
+    case 'registers':
+      return term('register', 'many');
+    case 'sharedMemory':
+      return term('sharedMemory');
+    case 'blocks':
+      return `${term('block')} slots`;
+  }
+}
+
+/** Everything that limits a design's residency; '' where nothing of the device does. */
+export function limitWords(codes: readonly string[], term: Term): string {
+  return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
+    .map(({ code }) => limitWord(code, term))
+    .join(', ');
+}
