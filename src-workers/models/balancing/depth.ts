@@ -54,7 +54,7 @@ const LARGEST_WINDOW_UNITS = 2 ** 20;
  * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
  * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of
  * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
- * law of a group's sums (64 units and more flattened, windows, dynamic fetch) an approximation.
+ * law of a group's sums (flattened loops, windows, dynamic fetch) an approximation.
  *
  * @param n units per work group, integer ≥ 1
  * @param unitsPerThread m ≥ 1, units over slots: an integer but for buckets and where groups share a pool; a RangeError

@@ -381,25 +381,17 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.realTransform(spectrum, latticeMasses(law, step));
     return spectrum;
   });
-  const powers = terms.map(() => new Map<number, Float64Array>());
-  const powerOf = (term: number, count: number): Float64Array => {
-    if (count === 1) return spectra[term];
-    let power = powers[term].get(count);
-    if (!power) {
-      power = nextScratch();
-      powerInto(power, spectra[term], count);
-      powers[term].set(count, power);
-    }
-    return power;
-  };
-  const productInto = (product: Float64Array, counts: readonly number[]): void => {
-    let empty = true;
-    for (let i = 0; i < counts.length; i++) {
-      if (counts[i] === 0) continue;
-      if (empty) copyHalf(product, powerOf(i, counts[i]));
-      else multiplyInto(product, powerOf(i, counts[i]));
-      empty = false;
-    }
+  // The lists differ in few draws: what all have is multiplied once.
+  const base = nextScratch();
+  const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
+  productInto(base, spectra, inAll);
+  const sumInto = (product: Float64Array, counts: readonly number[]): void => {
+    productInto(
+      product,
+      spectra,
+      counts.map((count, i) => count - inAll[i]),
+    );
+    multiplyInto(product, base);
   };
 
   // Masses are real, so two sums come out of one transform, as its real and its imaginary part.
@@ -409,8 +401,8 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   const masses = nextScratch();
   const laws: DiscreteLaw[] = [];
   for (let at = 0; at < sums.length; at += 2) {
-    productInto(one, sums[at].counts);
-    if (at + 1 < sums.length) productInto(other, sums[at + 1].counts);
+    sumInto(one, sums[at].counts);
+    if (at + 1 < sums.length) sumInto(other, sums[at + 1].counts);
     else other.fill(0);
     joinInto(both, one, other);
     transform.inverseTransform(masses, both);
@@ -478,25 +470,16 @@ function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/** Spectra of real sequences: only the first half + 1 bins are used. */
-function copyHalf(target: Float64Array, source: Float64Array): void {
-  for (let k = 0; k < 2 * HALF + 2; k++) target[k] = source[k];
-}
-
-const squareScratch = new Float64Array(2 * HALF + 2);
-
-function powerInto(power: Float64Array, spectrum: Float64Array, exponent: number): void {
-  copyHalf(squareScratch, spectrum);
-  let empty = true;
-  for (let rest = exponent; ;) {
-    if (rest % 2 === 1) {
-      if (empty) copyHalf(power, squareScratch);
-      else multiplyInto(power, squareScratch);
-      empty = false;
-    }
-    rest = Math.floor(rest / 2);
-    if (rest === 0) return;
-    multiplyInto(squareScratch, squareScratch);
+/** Spectra are those of real sequences: only the first half + 1 bins are used. */
+function productInto(product: Float64Array, spectra: readonly Float64Array[], exponents: readonly number[]): void {
+  product.fill(0);
+  for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
+  const largest = exponents.reduce((a, b) => Math.max(a, b), 0);
+  if (largest === 0) return;
+  // All powers share their squarings.
+  for (let bit = 2 ** Math.floor(Math.log2(largest)); bit >= 1; bit /= 2) {
+    if (2 * bit <= largest) multiplyInto(product, product);
+    for (let i = 0; i < spectra.length; i++) if (exponents[i] & bit) multiplyInto(product, spectra[i]);
   }
 }
 

@@ -28,12 +28,17 @@ export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: n
     if (survival === 0) return 0;
     const { first, masses } = binomial(1 - survival);
     // The block's last group has rank r·n of its last window, r = 0, stride, …; r = 0 is a block that ends with one.
+    const step = n * stride;
     let ended = 0;
     let running = 0;
-    for (let i = 0; i < masses.length; i++) {
-      const reached = Math.min(starts, Math.floor((first + i) / (n * stride)) + 1);
-      ended += masses[i] * Math.min(reached, overrun);
-      running += masses[i] * Math.max(0, reached - overrun);
+    for (let i = 0, reached = Math.floor(first / step) + 1; i < masses.length; reached++) {
+      // All counts below reached·step reach as many ranks.
+      const end = Math.min(masses.length, reached * step - first);
+      let mass = 0;
+      for (; i < end; i++) mass += masses[i];
+      const ranks = Math.min(starts, reached);
+      ended += mass * Math.min(ranks, overrun);
+      running += mass * Math.max(0, ranks - overrun);
     }
     const allShort = units * Math.log1p(-survival);
     const below = ended * Math.exp(allShort * (wholeWindows + 1)) + running * Math.exp(allShort * wholeWindows);
