@@ -50,6 +50,8 @@ export interface RunDraft {
   readonly seed: number | null;
   /** What the run executes on. Any JSON value. */
   readonly machine: unknown;
+  /** The sweep whose designs the run simulates or measures, where there is one. */
+  readonly sourceRunId?: number | null;
   /** Size of the enumerated space: the product of the axes where there are axes. */
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
@@ -70,6 +72,8 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
+  /** The sweep whose designs it simulates or measures, also where that is gone. */
+  readonly sourceRunId: number | null;
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;

@@ -141,7 +141,7 @@ export function resultsOf({ all, get, run }: Statements) {
   function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
     return all<SimulationRow & { run_id: number }>(
       `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
-       WHERE source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+       WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
     ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
   }
@@ -173,7 +173,7 @@ export function resultsOf({ all, get, run }: Statements) {
     );
     return all<MeasuredRow & { run_id: number }>(
       `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
-       WHERE source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+       WHERE measured_designs.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
     ).map((row) => ({ ...measurementOf(row, timesOf(row)), runId: row.run_id }));
   }

@@ -37,6 +37,7 @@ interface SummaryRow {
   readonly started_at: string;
   readonly finished_at: string | null;
   readonly elapsed_ms: number;
+  readonly source_run_id: number | null;
   readonly enumerated_count: number;
   readonly valid_count: number;
   readonly invalid_count: number;
@@ -57,7 +58,7 @@ interface RunRow extends SummaryRow {
 
 const TAGS =
   '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run_id = runs.id ORDER BY tag)) AS tags';
-const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms,
+const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms, source_run_id,
   enumerated_count, valid_count, invalid_count, best_time_ms, best_design, deleted_at`;
 
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
@@ -86,6 +87,7 @@ function summaryOf(row: SummaryRow): RunSummary {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     elapsedMs: row.elapsed_ms,
+    sourceRunId: row.source_run_id,
     enumeratedCount: row.enumerated_count,
     validCount: row.valid_count,
     invalidCount: row.invalid_count,
@@ -177,8 +179,8 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       ownership.claim();
       const id = insert(
         `INSERT INTO runs (study_id, study, kind, state, name, app_version, model_versions, seed, machine, started_at,
-           enumerated_count, owner_token)
-         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)`,
+           source_run_id, enumerated_count, owner_token)
+         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         draft.studyId,
         toJson('study', draft.study),
         draft.kind,
@@ -188,6 +190,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
         draft.seed,
         toJson('machine', draft.machine),
         now(),
+        draft.sourceRunId ?? null,
         draft.enumeratedCount,
         ownership.token,
       );

@@ -47,6 +47,7 @@ export interface Store {
    * under this store. Through the client, arrays that fill their buffer are transferred: the caller no longer has them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
+  /** Also counts the records, as valid, in a run that simulates. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
   /** Also counts the records in the run: without a failure as valid, with one as invalid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;

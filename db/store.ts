@@ -85,8 +85,9 @@ export function storeOn(db: Database, file: string): OpenStore {
     savePredictionChunk: method(runs.savePredictionChunk),
     saveSimulations: method((runId, records) =>
       write(() => {
-        runs.ownRow(runId);
+        const { kind } = runs.ownRow(runId);
         results.insertSimulations(runId, records);
+        if (kind === 'simulate') runs.countResults(runId, records.length, 0);
         return null;
       }),
     ),
@@ -246,11 +247,11 @@ export function storeOn(db: Database, file: string): OpenStore {
     const perRun = all<{ runId: number; bytes: number }>(
       `SELECT
          id AS runId,
-         length(study) + length(machine)
-           + ? * (valid_count + invalid_count)
-           + (SELECT coalesce(sum(length(data)), 0) FROM run_columns WHERE run_id = runs.id)
-           + (SELECT coalesce(sum(length(design) + length(times_ms) + length(detail)), 0) FROM simulations WHERE run_id = runs.id)
-           + (SELECT coalesce(sum(length(design) + length(detail)), 0) FROM measured_designs WHERE run_id = runs.id)
+         octet_length(study) + octet_length(machine)
+           + ? * iif(kind = 'sweep', valid_count + invalid_count, 0)
+           + (SELECT coalesce(sum(octet_length(data)), 0) FROM run_columns WHERE run_id = runs.id)
+           + (SELECT coalesce(sum(octet_length(design) + octet_length(times_ms) + octet_length(detail)), 0) FROM simulations WHERE run_id = runs.id)
+           + (SELECT coalesce(sum(octet_length(design) + octet_length(detail)), 0) FROM measured_designs WHERE run_id = runs.id)
            AS bytes
        FROM runs ORDER BY id`,
       PREDICTION_ROW_BYTES,

@@ -7,7 +7,7 @@ import { collectCases, type CaseCollector } from './bench-collector.ts';
 import type { Context } from './context.ts';
 import { caseLabel } from './measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from './measured-records.ts';
-import { summaryWithSource } from './simulations.ts';
+import { runSummary } from './runs.ts';
 
 /** A run that is being measured, whoever measures: takes records, saves every case as it is complete, tells of progress. */
 export interface MeasuringSession {
@@ -179,13 +179,12 @@ export function openSession(
       });
       if (record.ok) {
         progress();
-        context.emit('run.finished', await summaryWithSource(context, record.value, 0));
+        context.emit('run.finished', runSummary(record.value, 0));
         context.emit('store.changed', { what: 'runs' });
       } else {
         // The store cannot even say how the run ended; whoever watches must know all the same.
-        const shown = await summaryWithSource(context, run, 0);
         const error = (failure ?? record.error).message;
-        context.emit('run.finished', { ...shown, state: 'failed', elapsedMs: elapsedMs(), error });
+        context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
       }
       return failure ? { ok: false, error: failure } : record;
     },

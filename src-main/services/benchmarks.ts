@@ -220,6 +220,7 @@ export function openBenchmarks(
           modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
           seed: wanted.seed,
           machine: thisMachine(),
+          sourceRunId: request.sourceRunId,
           enumeratedCount: wanted.cases.length,
           devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
           axes: null,

@@ -52,7 +52,6 @@ import {
   simulatedRows,
   simulationRequest,
   simulationTimeline,
-  summaryWithSource,
 } from './simulations.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
@@ -409,9 +408,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       if (!page.ok) return page;
       const disk = await context.store.diskUse();
       const bytes = new Map(disk.ok ? disk.value.runs.map((run) => [run.runId, run.bytes]) : []);
-      return ok(
-        await Promise.all(page.value.rows.map((run) => summaryWithSource(context, run, bytes.get(run.id) ?? 0))),
-      );
+      return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));
     },
     'runs.get': async ({ id }) => {
       const run = await context.store.getRun(id);
@@ -423,7 +420,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const bytes = disk.ok ? (disk.value.runs.find((entry) => entry.runId === id)?.bytes ?? 0) : 0;
       const machine = run.value.machine;
       const detail: RunDetail = {
-        ...(await summaryWithSource(context, run.value, bytes)),
+        ...runSummary(run.value, bytes),
         study: study.value?.study ?? null,
         devices: run.value.devices,
         appVersion: run.value.appVersion,
@@ -441,7 +438,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       if (run.ok && tags !== undefined) run = await context.store.tagRun(id, tags);
       if (!run.ok) return run;
       changed('runs');
-      return ok(await summaryWithSource(context, run.value, 0));
+      return ok(runSummary(run.value, 0));
     },
     'runs.delete': async ({ id }) => {
       const done = await context.store.deleteRuns([id]);

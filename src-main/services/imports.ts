@@ -180,6 +180,7 @@ export async function importFile(
     modelVersions: {},
     seed: plan?.plan.seed ?? null,
     machine: machineOf(read.value.device),
+    sourceRunId: request.sourceRunId,
     enumeratedCount: cases.length,
     devices: study?.devices ?? [],
     axes: null,

@@ -14,7 +14,7 @@ export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummar
     startedAt: run.startedAt,
     finishedAt: run.finishedAt,
     elapsedMs: run.elapsedMs,
-    sourceRunId: null,
+    sourceRunId: run.sourceRunId,
     enumerated: run.enumeratedCount,
     valid: run.validCount,
     invalid: run.invalidCount,

@@ -1,17 +1,16 @@
 import { spearman } from '../../src-workers/numeric/statistics.ts';
-import type { BestDesign, RunRecord, RunSummary as StoredRun, SimulationRecord } from '../../db/records.ts';
+import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../src-workers/sweep/simulation.ts';
-import type { RunSummary, SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
+import type { SimulatedDesign, SimulationTimeline } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import type { Context } from './context.ts';
 import { thisMachine } from './machine.ts';
 import { designText } from './design-text.ts';
 import { intervalsOverlap, simulatedDesigns, type SimulatedDesigns, type SimulationDetail } from './fidelity.ts';
-import { measuredRunStudy } from './measured-records.ts';
 import { ALL_VALID, checkDesign, checkPredicted, deviceFilter, type RunView } from './run-view.ts';
 import { runSummary } from './runs.ts';
 import type { RunStudy, SweepHandle } from './sweeps.ts';
@@ -48,28 +47,6 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   )
     return fail('storage', `run ${run.id}: not a simulation this version can read`);
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
-}
-
-/** A run as lists show it; with the sweep whose designs it simulates or measures, and of a simulation how many are done. */
-export async function summaryWithSource(
-  context: Context,
-  run: StoredRun | RunRecord,
-  bytes: number,
-): Promise<RunSummary> {
-  const summary = runSummary(run, bytes);
-  if (run.kind === 'sweep') return summary;
-  const record = 'study' in run ? ok(run) : await context.store.getRun(run.id);
-  if (run.kind !== 'simulate') {
-    const measuring = record.ok ? measuredRunStudy(record.value) : record;
-    return { ...summary, sourceRunId: measuring.ok ? measuring.value.request.sourceRunId : null };
-  }
-  const request = record.ok ? simulationRequest(record.value) : record;
-  const done = await context.store.listSimulations(run.id);
-  return {
-    ...summary,
-    sourceRunId: request.ok ? request.value.sourceRunId : null,
-    valid: done.ok ? done.value.length : 0,
-  };
 }
 
 /** The designs a request means, best first by prediction where it does not name them. */
@@ -116,6 +93,7 @@ export async function simulateBest(
     modelVersions: { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION, simulation: SIMULATOR_VERSION },
     seed: view.run.seed,
     machine: thisMachine(),
+    sourceRunId: view.run.id,
     enumeratedCount: designs.value.length,
     devices: view.run.devices,
     axes: null,
@@ -236,7 +214,7 @@ function runSimulations(
     });
     if (record.ok) {
       progress();
-      context.emit('run.finished', await summaryWithSource(context, record.value, 0));
+      context.emit('run.finished', runSummary(record.value, 0));
       context.emit('store.changed', { what: 'runs' });
     }
     return failure ? { ok: false, error: failure } : record;

@@ -130,7 +130,7 @@ describe('migrating', () => {
     return next;
   }
 
-  it.each([1, 2])('opens a file of version %i with all its content', (version) =>
+  it.each([1, 2, 3])('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
       copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
@@ -144,10 +144,44 @@ describe('migrating', () => {
       const measured = version < 2 ? [] : [[1.5, 1.25]];
       expect(unwrap(store.listMeasurementsOf(1)).map((record) => record.timesMs)).toEqual(measured);
       expect(unwrap(store.listCalibrations()).map((record) => record.name)).toEqual(version < 2 ? [] : ['golden']);
+      if (version >= 3) expect(unwrap(store.getRun(2)).sourceRunId).toBe(1);
       expect(unwrap(store.checkIntegrity())).toEqual([]);
       open.close();
     }),
   );
+
+  it('finds the sweeps of older runs, and how many designs were simulated', () =>
+    inFolder((folder) => {
+      const file = `${folder}/old.db`;
+      copyFileSync(join(GOLDEN, 'v2.sqlite'), file);
+      const old = new Database(file);
+      const insert = old.prepare(
+        `INSERT INTO runs (study, kind, state, name, app_version, model_versions, machine, started_at, enumerated_count)
+         VALUES (?, ?, 'complete', 'old', '0', '{}', 'null', '', 3)`,
+      );
+      const measuring = (sourceRunId: unknown): string => JSON.stringify({ measuring: { request: { sourceRunId } } });
+      const simulated = Number(insert.run('{"simulation":{"sourceRunId":1}}', 'simulate').lastInsertRowid);
+      const measured = Number(insert.run(measuring(1), 'bench').lastInsertRowid);
+      const alone = Number(insert.run(measuring(null), 'import').lastInsertRowid);
+      for (const position of [0, 1])
+        old
+          .prepare(
+            `INSERT INTO simulations (run_id, position, device_id, design, replications, mean_ms, standard_deviation_ms,
+               min_ms, median_ms, max_ms, times_ms, detail)
+             VALUES (?, ?, 'fast', '{}', 1, 1, 0, 1, 1, 1, '[1]', '{}')`,
+          )
+          .run(simulated, position);
+      old.close();
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      const found = unwrap(open.store.listRuns({ text: 'old', sort: 'id' })).rows;
+      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual([
+        [simulated, 1, 2],
+        [measured, 1, 0],
+        [alone, null, 0],
+      ]);
+      expect(unwrap(open.store.getRun(1)).sourceRunId).toBeNull();
+      open.close();
+    }));
 
   it('keeps a copy of the old version, and the content', () =>
     inFolder((folder) => {

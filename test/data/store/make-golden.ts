@@ -22,7 +22,7 @@ for (let first = 0; first < run.enumeratedCount; first += 100) {
 unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 12.5 }));
 unwrap(store.tagRun(run.id, ['golden']));
 unwrap(store.saveSetting('theme', 'dark'));
-const bench = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null, enumeratedCount: 1 }));
+const bench = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null, sourceRunId: run.id, enumeratedCount: 1 }));
 unwrap(store.saveMeasuringDevice(bench.id, { name: 'golden device' }));
 unwrap(
   store.saveMeasurements(bench.id, [
