@@ -1,6 +1,7 @@
 import type { PredictionChunk, PredictionColumns } from '../src-workers/domain/columns.ts';
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
+import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 
 /**
@@ -12,20 +13,9 @@ import type { LengthLaw } from '../src-workers/domain/workload.ts';
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
 export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
 
-/** The axes of a design index, slowest first. */
-export const DESIGN_AXES = [
-  'device',
-  'threadsPerUnit',
-  'loop',
-  'balancing',
-  'launch',
-  'registerCap',
-  'blockThreads',
-] as const;
-export type DesignAxis = (typeof DESIGN_AXES)[number];
 export type AxisValue = string | number | null;
 /** Values of each axis in order of position; the space is their product. */
-export type RunAxes = Readonly<Record<DesignAxis, readonly AxisValue[]>>;
+export type RunAxes = Readonly<Record<AxisName, readonly AxisValue[]>>;
 
 export interface StudyDraft {
   readonly name: string;

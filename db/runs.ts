@@ -1,5 +1,6 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
+import { AXIS_ORDER, type AxisName } from '../src-workers/domain/space.ts';
 import { checkChunk } from './columns.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
@@ -7,7 +8,6 @@ import { predictionTable } from './predictions.ts';
 import type {
   AxisValue,
   CommittedChunk,
-  DesignAxis,
   PredictionChunk,
   RunAxes,
   RunColumns,
@@ -21,7 +21,6 @@ import type {
   RunState,
   RunSummary,
 } from './records.ts';
-import { DESIGN_AXES } from './records.ts';
 import type { SqlValue, Statements } from './statements.ts';
 import { fromJson, now, toJson } from './statements.ts';
 
@@ -119,7 +118,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
 
   function insertAxes(runId: number, axes: RunAxes): void {
     let stride = 1;
-    for (const axis of DESIGN_AXES.toReversed()) {
+    for (const axis of AXIS_ORDER.toReversed()) {
       const values = axes[axis];
       run('INSERT INTO run_axes (run_id, axis, size, stride) VALUES (?, ?, ?, ?)', runId, axis, values.length, stride);
       values.forEach((value, position) => {
@@ -137,12 +136,12 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   }
 
   function axesOf(runId: number): RunAxes | null {
-    const rows = all<{ axis: DesignAxis; value: AxisValue }>(
+    const rows = all<{ axis: AxisName; value: AxisValue }>(
       'SELECT axis, value FROM run_axis_values WHERE run_id = ? ORDER BY axis, position',
       runId,
     );
     if (rows.length === 0) return null;
-    const values = (axis: DesignAxis): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
+    const values = (axis: AxisName): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
     return {
       device: values('device'),
       threadsPerUnit: values('threadsPerUnit'),
@@ -429,7 +428,7 @@ function checkDraft({ name, enumeratedCount, axes, devices }: RunDraft): void {
     refuse('bad-input', `run of ${enumeratedCount} designs; expected a whole number from 0 on`);
   }
   if (!axes) return;
-  const product = DESIGN_AXES.reduce((size, axis) => size * axes[axis].length, 1);
+  const product = AXIS_ORDER.reduce((size, axis) => size * axes[axis].length, 1);
   if (product !== enumeratedCount) {
     refuse('bad-input', `run of ${enumeratedCount} designs whose axes span ${product}; expected the same number`);
   }

@@ -21,6 +21,7 @@ import { measuredRunStudy } from '../services/measured-records.ts';
 import { studyWithProfile } from '../services/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { called } from './call.ts';
+import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
 
@@ -235,26 +236,11 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   );
   printTable(
     terminal,
-    [
-      'measured',
-      'predicted',
-      'threads/unit',
-      'units/thread',
-      'balancing',
-      'block',
-      'grid',
-      'median, ms',
-      'predicted, ms',
-      'residual',
-    ],
+    ['measured', 'predicted', ...DESIGN_HEAD, 'median, ms', 'predicted, ms', 'residual'],
     found.designs.map((one) => [
       one.measuredRank,
       one.predictedRank,
-      one.design.threadsPerUnit,
-      one.design.unitsPerThread,
-      one.design.balancing + (one.design.loop === 'flattened' ? ', flattened' : ''),
-      one.design.blockThreads,
-      one.design.gridBlocks,
+      ...designCells(one.design),
       ms(one.medianMs),
       ms(one.predictedMs),
       percent(Math.expm1(one.residual)),

@@ -11,6 +11,7 @@ import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { called } from './call.ts';
+import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
@@ -25,11 +26,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
   const head = [
     'rank',
     'device',
-    'threads/unit',
-    'units/thread',
-    'balancing',
-    'block',
-    'grid',
+    ...DESIGN_HEAD,
     'cap',
     'predicted, ms',
     ...(simulated ? ['simulated, ms'] : []),
@@ -41,11 +38,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
   const cells = rows.map((row) => [
     row.rank,
     row.device,
-    row.design.threadsPerUnit,
-    row.design.unitsPerThread,
-    row.design.balancing + (row.design.loop === 'flattened' ? ', flattened' : ''),
-    row.design.blockThreads,
-    row.design.gridBlocks,
+    ...designCells(row.design),
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
     ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),

@@ -5,6 +5,7 @@ import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
 import type { RunRecord } from '../services/runs.ts';
 import { ownSimulations, predictionAgreement, simulatedRows, simulationRequest } from '../services/simulations.ts';
+import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
 
@@ -64,30 +65,11 @@ export async function reportSimulations(
   );
   printTable(
     terminal,
-    [
-      'rank',
-      'device',
-      'threads/unit',
-      'units/thread',
-      'balancing',
-      'block',
-      'grid',
-      'cap',
-      'simulated, ms',
-      '±',
-      'median',
-      'runs',
-      'predicted, ms',
-      'difference',
-    ],
+    ['rank', 'device', ...DESIGN_HEAD, 'cap', 'simulated, ms', '±', 'median', 'runs', 'predicted, ms', 'difference'],
     rows.map((row) => [
       row.tied ? `=${row.rank}` : row.rank,
       row.device,
-      row.design.threadsPerUnit,
-      row.design.unitsPerThread,
-      row.design.balancing + (row.design.loop === 'flattened' ? ', flattened' : ''),
-      row.design.blockThreads,
-      row.design.gridBlocks,
+      ...designCells(row.design),
       row.design.registerCap ?? '–',
       row.simulated.meanMs.toPrecision(4),
       percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs),

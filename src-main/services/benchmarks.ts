@@ -205,6 +205,7 @@ export function openBenchmarks(
       alone(async () => {
         const planned = await plan(target, input);
         if (!planned.ok) return planned;
+        if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was begun');
         const { plan: wanted, digest, request, view } = planned.value;
         const study: BenchRunStudy = {
           ...view?.study,
@@ -310,18 +311,18 @@ async function measureIn(
   const program = await prepareProgram(context, target, plan, folder, signal);
   if (signal.aborted) return { kind: 'cancelled' };
   if (!program.ok) return failed(program.error);
-  let storeFailure: Failure | null = null;
+  let refused: Failure | null = null;
   const limits = {
     totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
     quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
   };
   const end = await runProgram(program.value, limits, signal, async (record) => {
     const taken = await session.take(record);
-    if (!taken.ok) storeFailure = taken.error;
+    if (!taken.ok) refused = taken.error;
     return taken;
   });
   const state = session.state();
-  if (storeFailure) return failed(storeFailure);
+  if (refused) return failed(refused);
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };

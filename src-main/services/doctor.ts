@@ -65,9 +65,9 @@ export async function doctorChecks(
   programs: MeasuringPrograms,
   signal?: AbortSignal,
 ): Promise<readonly DoctorCheck[]> {
-  const major = Number(process.versions.node.split('.')[0]);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const node: DoctorCheck =
-    major >= 22
+    major > 22 || (major === 22 && minor >= 18)
       ? check('node', 'Node', `${process.version} (${process.execPath})`, '')
       : {
           id: 'node',

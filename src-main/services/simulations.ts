@@ -1,4 +1,4 @@
-import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { median, spearman } from '../../src-workers/numeric/statistics.ts';
 import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
@@ -301,14 +301,9 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
             Float64Array.from(rows, (row) => row.simulated.meanMs),
           )
         : null,
-    medianAbsoluteDifference: median(rows.map((row) => Math.abs(row.difference))),
+    medianAbsoluteDifference:
+      rows.length > 0 ? median(Float64Array.from(rows, (row) => Math.abs(row.difference))) : NaN,
   };
-}
-
-/** The middle value, or the mean of the two; NaN of none. */
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }
 
 /** What one `simulate` run found, of the designs of its sweep. */

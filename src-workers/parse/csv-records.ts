@@ -1,9 +1,46 @@
 import { pipeline } from 'node:stream/promises';
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** A file without line ends must not be gathered into one record. */
+/** Far above any record; a file without line ends must not be gathered into one. */
 const MAX_RECORD_BYTES = 4096;
+
+/**
+ * Reads a CSV file record by record. Returns the number of lines.
+ *
+ * Throws a `FailureError`, with the line, on a broken record (`expected`: what the file should be), or a file that cannot be read.
+ */
+export async function eachCsvLine(
+  source: ByteSource,
+  label: string,
+  options: Options,
+  expected: string,
+  take: (fields: readonly string[], line: number) => void,
+): Promise<number> {
+  const parser = parse({
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_RECORD_BYTES,
+    ...options,
+    // Records are used up here, one by one: nothing is queued on the stream.
+    on_record: (fields: string[], context) => {
+      take(fields, context.lines);
+      return null;
+    },
+  });
+  parser.resume();
+  try {
+    await pipeline(readBytes(source, label), parser);
+  } catch (error) {
+    if (error instanceof CsvError) {
+      refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected ${expected}`);
+    }
+    throw error;
+  }
+  return parser.info.lines;
+}
 
 /** One record of a CSV file with a header. */
 export interface CsvRecord {
@@ -47,26 +84,6 @@ export async function eachCsvRecord(
     };
     take({ line, text, number }, names);
   };
-  const parser = parse({
-    bom: true,
-    trim: true,
-    skip_empty_lines: true,
-    relax_column_count: true,
-    max_record_size: MAX_RECORD_BYTES,
-    // Records are used up here, one by one: nothing is queued on the stream.
-    on_record: (fields: string[], context) => {
-      takeRecord(fields, context.lines);
-      return null;
-    },
-  });
-  parser.resume();
-  try {
-    await pipeline(readBytes(source, label), parser);
-  } catch (error) {
-    if (error instanceof CsvError) {
-      refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected CSV with a header`);
-    }
-    throw error;
-  }
-  return { header: header ?? [], lines: parser.info.lines };
+  const lines = await eachCsvLine(source, label, {}, 'CSV with a header', takeRecord);
+  return { header: header ?? [], lines };
 }

@@ -1,9 +1,8 @@
-import { pipeline } from 'node:stream/promises';
-import { CsvError, parse } from 'csv-parse';
 import type { Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { categoricalLaw, empiricalLaw, MAX_SUPPORT_POINTS } from '../models/workload/laws.ts';
-import { caught, DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
+import { eachCsvLine } from './csv-records.ts';
+import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
 export interface LengthsCsv {
   readonly law: LengthLaw;
@@ -15,9 +14,6 @@ export interface LengthsCsv {
   /** Units the file speaks of: lines, or the sum of whole counts; `null` where it gives only proportions. */
   readonly units: number | null;
 }
-
-/** Far above any pair of numbers; a file without line ends must not be gathered into one record. */
-const MAX_RECORD_BYTES = 4096;
 
 const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth'];
 const PROBABILITY_NAMES = ['p', 'probability'];
@@ -90,34 +86,16 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
       }
     };
 
-    const parser = parse({
-      bom: true,
+    const options = {
       delimiter: [',', ';', '\t'],
       record_delimiter: ['\r\n', '\n', '\r'],
-      trim: true,
       comment: '#',
       comment_no_infix: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      max_record_size: MAX_RECORD_BYTES,
-      // Records are used up here, one by one: nothing is queued on the stream.
-      on_record: (record: string[], context) => {
-        takeRecord(record, context.lines);
-        return null;
-      },
-    });
-    parser.resume();
-    try {
-      await pipeline(readBytes(source, label), parser);
-    } catch (error) {
-      if (error instanceof CsvError) {
-        refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected lengths as CSV`);
-      }
-      throw error;
-    }
+    };
+    const lines = await eachCsvLine(source, label, options, 'lengths as CSV', takeRecord);
 
     if (!columns || weightOf.size === 0) {
-      refuse(label, { line: parser.info.lines }, 'the file ends without a length; expected at least one');
+      refuse(label, { line: lines }, 'the file ends without a length; expected at least one');
     }
     const { form } = columns;
     const law =

@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 
 import type { AxisValue } from '../../db/records.ts';
-import { DESIGN_AXES } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
 import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from './sample.ts';
 
 const COLUMN_OF = {
@@ -20,7 +20,7 @@ const COLUMN_OF = {
 function decode(index: number): Record<string, AxisValue> {
   let rest = index;
   const values: Record<string, AxisValue> = {};
-  for (const axis of DESIGN_AXES.toReversed()) {
+  for (const axis of AXIS_ORDER.toReversed()) {
     const { length } = SAMPLE_AXES[axis];
     values[COLUMN_OF[axis]] = SAMPLE_AXES[axis][rest % length];
     rest = Math.floor(rest / length);
