@@ -2,7 +2,7 @@ import type { LoopForm } from '../../domain/kernel.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { normalQuantile } from '../workload/normal.ts';
 import { greatestCommonDivisor, orbitSum, type RankTable } from './ranks.ts';
-import { addStarts, noStarts, startsWithin, type Starts } from './starts.ts';
+import { addAlikeStarts, addStarts, equalPart, noStarts, startsOf, startsWithin } from './starts.ts';
 
 /** How ordered units are dealt out: in round j slot s takes the unit at j·slots + s of the order. */
 export interface Dealing {
@@ -34,13 +34,14 @@ export interface DealtDepths {
 /** Groups of a launch, and lengths looked up for them, that are followed one by one; of larger ones a sample is. */
 const MOST_GROUPS = 10_240;
 const MOST_LOOKUPS = 2 ** 16;
-/** Lengths where groups cross the ends of windows, which takes longer. */
-const MOST_CROSSING_LOOKUPS = 2 ** 14;
-/** Groups of a sample, and blocks at least. */
-const SAMPLED_GROUPS = 768;
-const LEAST_SAMPLED = 64;
+/** Groups of a sample, and blocks at least and at most. */
+const SAMPLED_GROUPS = 640;
+const LEAST_SAMPLED = 56;
+const MOST_SAMPLED = 256;
+/** So much of that is enough of many rounds, whose blocks are more alike. */
+const MANY_ROUNDS = 0.6;
 /** Numbers kept of a block of a sample. */
-export const MOST_FOLLOWED = 12;
+const MOST_FOLLOWED = 12;
 /** Rounds of a sample whose windows are looked up one by one; of more, sums have a mean and a deviation. */
 const FEW_ROUNDS = 12;
 /** Slots that a sample aims at: where there are more, rounds make up for one another. */
@@ -81,13 +82,14 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
   const usual = M >= n && table.ranks === M;
-  const lookedUp = usual && (dealing.loop === 'nested' || isWithinWindows(M, dealing));
-  const followed = hasFewGroups(dealing) && units <= (lookedUp ? MOST_LOOKUPS : MOST_CROSSING_LOOKUPS) * n;
-  const blocks = followed ? G : Math.min(G, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_GROUPS / W)));
+  const followed = hasFewGroups(dealing) && units <= MOST_LOOKUPS * n;
+  const few = rounds <= FEW_ROUNDS;
+  const wanted = Math.min(MOST_SAMPLED, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_GROUPS / W)));
+  const blocks = followed ? G : Math.min(G, few ? wanted : Math.ceil(MANY_ROUNDS * wanted));
   const tellRow =
-    usual && !followed && rounds > FEW_ROUNDS
+    usual && !followed && !few
       ? summedRow(table, dealing, blocks)
-      : lookedUp
+      : usual
         ? lookedUpRow(table, dealing, followed ? table.strataOf(draw) : null, blocks)
         : crossingRow(table, dealing, table.strataOf(draw));
   if (followed) {
@@ -101,17 +103,25 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   const counts = groupCounts(W, MOST_FOLLOWED);
   const depths = new Float64Array(blocks * counts.length);
   const { block, weights } = sampledBlocks(dealing, M, rounds, blocks);
-  const lengths = new Float64Array(blocks);
+  const groupSums = new Float64Array(blocks);
+  const blockSums = new Float64Array(blocks);
   const row = new Float64Array(W);
   for (let i = 0; i < blocks; i++) {
     row.fill(0);
-    lengths[i] = tellRow(row, 0, block[i], i);
+    tellRow(row, 0, block[i], i);
+    groupSums[i] = told.groups;
+    blockSums[i] = told.block;
     sortRow(row, 0, W);
     keepRow(depths, i * counts.length, counts, row);
   }
   if (usual) {
-    const waiting = dealing.loop === 'nested' || rounds <= FEW_ROUNDS;
-    calibrate(weights, lengths, meanLongest(table, dealing, waiting) * (units / slots));
+    const groupSum = (meanGroups(table, dealing, few || dealing.loop === 'nested') * units) / slots;
+    const blockSum = (meanBlock(table, dealing) * units) / slots;
+    // One after the other: what one changes of the other is little.
+    for (let pass = 0; pass < CALIBRATIONS; pass++) {
+      if (few) calibrate(weights, blockSums, blockSum);
+      calibrate(weights, groupSums, groupSum);
+    }
   }
   return { depths, counts, weights };
 }
@@ -124,16 +134,30 @@ export function groupCounts(groups: number, most: number): Int32Array {
 }
 
 /**
- * Writes the depths of the groups of a block to `out` from `at` on, which are 0 before; it is the i-th that is asked for.
- * @returns the sum over its groups and all rounds of the longest length, or in a flattened loop of many rounds the last
+ * Writes the depths of the groups of a block to `out` from `at` on, which are 0 before, and to `told`; it is the i-th that
+ * is asked for.
  */
-type RowTeller = (out: Float64Array, at: number, block: number, i: number) => number;
+type RowTeller = (out: Float64Array, at: number, block: number, i: number) => void;
 
 /**
- * Mean over the blocks of a launch of the sum over their groups of what `RowTeller` returns, in a round.
+ * Of the block that was told last, sums over all rounds whose means are known: over its groups, of the longest length, or in
+ * a flattened loop of many rounds the last one; and of few rounds, of the longest unit of the first window that it is in.
+ */
+const told = { groups: 0, block: 0 };
+
+/** Mean over the blocks of a launch of `told.block`, in a round. */
+function meanBlock({ units: M, meanLengths }: RankTable, { slotsPerBlock }: Dealing): number {
+  const step = greatestCommonDivisor(M, slotsPerBlock);
+  let sum = 0;
+  for (let place = 0; place < M; place += step) sum += meanLengths[Math.min(place + slotsPerBlock, M) - 1];
+  return (sum * step) / M;
+}
+
+/**
+ * Mean over the blocks of a launch of `told.groups`, in a round.
  * @param waiting whether a group that crosses the end of a window counts as long as that window's longest
  */
-function meanLongest({ units: M, meanLengths }: RankTable, dealing: Dealing, waiting: boolean): number {
+function meanGroups({ units: M, meanLengths }: RankTable, dealing: Dealing, waiting: boolean): number {
   const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock } = dealing;
   // Over all places that the last lane can have, which are a step apart.
   const meanFrom = (last: number, lanes: number, step: number): number => {
@@ -153,7 +177,8 @@ function meanLongest({ units: M, meanLengths }: RankTable, dealing: Dealing, wai
   return sum;
 }
 
-/** How much one weight may change. */
+/** How often the weights are calibrated, and how much one may change at once. */
+const CALIBRATIONS = 2;
 const MOST_CALIBRATION = 0.8;
 
 /** Changes weights in proportion to how far their values are from the mean, so that this becomes what it is known to be. */
@@ -184,92 +209,135 @@ export function keepRow(out: Float64Array, at: number, counts: Int32Array, row: 
 }
 
 /**
- * Where every window is looked up, and a group is of one window, or in a nested loop crosses into the next.
+ * Where every window is looked up, and a group is of one window or crosses into the next.
  * @param strata of the windows; `null` for a sample of so many blocks, whose windows are an even sample of the strata
  */
 function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | null, blocks: number): RowTeller {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, setupIterations } = dealing;
   const { units: M, lengths } = table;
   const slots = slotsPerBlock * gridBlocks;
+  const rounds = Math.ceil(units / slots);
   const windows = Math.ceil(units / M);
-  const lastUnits = units - (windows - 1) * M;
-  const perLastRank = M / lastUnits;
+  const perLastRank = M / (units - (windows - 1) * M);
   // Windows that a block is in, numbered as it meets them.
-  const perRound = slots < M ? slots / M : Math.ceil(slotsPerBlock / M) + 1;
-  const ordered = strata ? [] : latinOrders(blocks, Math.ceil(perRound * Math.ceil(units / slots)) + 2);
+  const perRound = Math.ceil(slotsPerBlock / M) + 1;
+  const ordered = strata ? [] : latinOrders(blocks, slots < M ? windows : perRound * rounds);
   const perStratum = table.strata / blocks;
+  /** Where in the table the windows are that the block is in, by round. */
+  const rows = new Int32Array(perRound * rounds);
   const waiting = isWaiting(dealing);
-  const played = new Float64Array(W);
-  const starts = Array.from({ length: waiting ? W : 0 }, (): Starts => ({
-    count: 0,
-    together: 1,
-    spread: 0,
-    overlap: 0,
-  }));
+  const changes = waiting ? table.changes : lengths;
+  const equal = waiting ? table.equalParts(n) : lengths;
+  const starts = startsOf(waiting ? W : 0);
+  const ends = dealing.loop === 'flattened' && !isWithinWindows(M, dealing) ? new Map<number, number[]>() : null;
+
+  const laneWork = (start: number, lane: number): number => {
+    let sum = 0;
+    for (let j = 0, position = start; j < rounds; j++, position += slots) {
+      if (position + lane >= units) break;
+      const first = Math.floor(position / M);
+      const window = Math.floor((position + lane) / M);
+      const place = position + lane - window * M;
+      const rank = window === windows - 1 ? Math.floor((place + 0.5) * perLastRank) : place;
+      sum += lengths[rows[j * perRound + window - first] + rank];
+    }
+    return sum;
+  };
 
   return (out, at, block, i) => {
-    played.fill(0);
-    starts.forEach(noStarts);
-    let met = 0;
-    const rowOf = (window: number): number =>
-      M * (strata ? strata[window] : Math.floor((ordered[slots < M ? window : met++][i] + 0.5) * perStratum));
-    for (let position = block * slotsPerBlock; position < units; position += slots) {
+    noStarts(starts);
+    ends?.clear();
+    told.groups = 0;
+    told.block = 0;
+    const start = block * slotsPerBlock;
+    for (let j = 0, position = start; position < units; j++, position += slots) {
       const filled = Math.min(slotsPerBlock, units - position);
       const full = Math.floor(filled / n);
       let window = Math.floor(position / M);
-      let row = rowOf(window);
       // Of the next group's first lane, in its window.
       let place = position - window * M;
-      for (let g = 0; g * n < filled;) {
+      let row = 0;
+      for (let g = 0, k = 0; g * n < filled; k++, window++, place -= M) {
+        const stratum = strata
+          ? strata[window]
+          : Math.floor((ordered[slots < M ? window : j * perRound + k][i] + 0.5) * perStratum);
+        const before = row;
+        row = stratum * M;
+        rows[j * perRound + k] = row;
         const isLast = window === windows - 1;
-        const whole = isLast ? g : Math.min(full, g + Math.floor((M - place) / n));
+        if (k === 0) {
+          const last = Math.min(place + filled, M) - 1;
+          told.block += lengths[row + (isLast ? Math.floor((last + 0.5) * perLastRank) : last)];
+        }
+        if (place < 0) {
+          // The group that crosses into this window, and waits for the longest of the last.
+          const last = Math.min(place + n, place + filled - g * n) - 1;
+          const high = isLast ? Math.floor((last + 0.5) * perLastRank) : last;
+          const longest = Math.max(lengths[before + M - 1], lengths[row + high]);
+          out[at + g] += longest;
+          if (waiting) {
+            const changed = changes[M - 1] - changes[M + place] + 1 + changes[high];
+            const shortest = Math.min(lengths[before + M + place], lengths[row]);
+            addStarts(starts, g, last - place + 1, equalPart(last - place + 1, changed), longest - shortest);
+          }
+          if (ends) {
+            const lanes = ends.get(g);
+            if (!lanes) ends.set(g, [-1 - place]);
+            else if (lanes.length < MOST_LANES) lanes.push(-1 - place);
+          }
+          g++;
+          place += n;
+        }
+        if (isLast) {
+          for (; g * n < filled; g++, place += n) {
+            const lanes = Math.min(n, filled - g * n);
+            const low = Math.floor((place + 0.5) * perLastRank);
+            const high = Math.floor((place + lanes - 0.5) * perLastRank);
+            out[at + g] += lengths[row + high];
+            if (waiting) {
+              const changed = changes[high] - changes[low];
+              addStarts(starts, g, lanes, equalPart(lanes, changed), lengths[row + high] - lengths[row + low]);
+            }
+          }
+          break;
+        }
+        const whole = Math.min(full, g + Math.floor((M - place) / n));
         if (waiting) {
-          const { changes } = table;
           for (; g < whole; g++, place += n) {
-            const longest = lengths[row + place + n - 1];
-            out[at + g] += longest;
-            played[g] += 1;
-            addStarts(starts[g], n, changes[place + n - 1] - changes[place], longest - lengths[row + place]);
+            const low = row + place;
+            const high = low + n - 1;
+            out[at + g] += lengths[high];
+            addStarts(starts, g, n, equal[place], lengths[high] - lengths[low]);
           }
         } else {
-          for (; g < whole; g++, place += n) {
-            out[at + g] += lengths[row + place + n - 1];
-            played[g] += 1;
+          for (let high = row + place + n - 1; g < whole; g++, high += n, place += n) out[at + g] += lengths[high];
+        }
+        const lanes = filled - g * n;
+        if (g === full && lanes > 0 && place + lanes <= M) {
+          // The last group, not full.
+          const high = place + lanes - 1;
+          out[at + g] += lengths[row + high];
+          if (waiting) {
+            const changed = changes[high] - changes[place];
+            addStarts(starts, g, lanes, equalPart(lanes, changed), lengths[row + high] - lengths[row + place]);
           }
+          break;
         }
-        if (g * n >= filled) break;
-        const lanes = Math.min(n, filled - g * n);
-        let last = place + lanes - 1;
-        let longest = 0;
-        if (last >= M) {
-          // The longest of the window that ends here, if any lane is still in it.
-          if (place < M) longest = lengths[row + M - 1];
-          place -= M;
-          last -= M;
-          window++;
-          row = rowOf(window);
-          if (place === 0) continue;
-        }
-        const perRank = window === windows - 1 ? perLastRank : 1;
-        const high = Math.floor((last + 0.5) * perRank);
-        longest = Math.max(longest, lengths[row + high]);
-        out[at + g] += longest;
-        played[g] += 1;
-        if (waiting) {
-          const low = Math.floor((place + 0.5) * perRank);
-          addStarts(starts[g], lanes, table.changes[high] - table.changes[low], longest - lengths[row + low]);
-        }
-        g++;
-        place += n;
       }
     }
-    let longestSum = 0;
     for (let g = 0; g < W; g++) {
-      longestSum += out[at + g];
-      const count = waiting ? startsWithin(starts[g], played[g], out[at + g], false) : played[g];
-      out[at + g] += setupIterations * count;
+      let depth = out[at + g];
+      told.groups += depth;
+      const lanes = ends?.get(g);
+      if (lanes) {
+        // One of the lanes that end a window may have the most work.
+        depth = laneWork(start, Math.min((g + 1) * n, slotsPerBlock) - 1);
+        for (const lane of lanes) depth = Math.max(depth, laneWork(start, g * n + lane));
+      }
+      const played = start + g * n + (rounds - 1) * slots < units ? rounds : rounds - 1;
+      const started = waiting ? startsWithin(starts, g, played, depth, lanes !== undefined) : played;
+      out[at + g] = depth + setupIterations * started;
     }
-    return longestSum;
   };
 }
 
@@ -302,7 +370,7 @@ function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTelle
   const perWindow = Math.max(1, Math.min(rounds, M / slots));
   const together = perWindow * Math.max(0, 1 - (rounds / perWindow) * (M / units)) - 1;
   const deviations = new Float64Array(Math.ceil(slotsPerBlock / M) + 2);
-  const startsOf = isWaiting(dealing) ? meanStarts(table, dealing) : null;
+  const startsFrom = isWaiting(dealing) ? meanStarts(table, dealing) : null;
   const counted = Math.ceil(W / STARTS_FOLLOWED);
 
   const laneWork = (startPlace: number, lane: number, played: number): number => {
@@ -329,13 +397,13 @@ function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTelle
     const startPlace = start % M;
     for (let k = 0; k < deviations.length; k++) deviations[k] = normalQuantile((ordered[k][i] + 0.5) / blocks);
     let starts = 0;
-    let longestSum = 0;
+    told.groups = 0;
     for (let g = 0; g < W; g++) {
       const first = g * n;
       const last = Math.min(first + n, slotsPerBlock) - 1;
       const played = start + first + (rounds - 1) * slots < units ? rounds : rounds - 1;
       let depth = laneWork(startPlace, last, played);
-      longestSum += depth;
+      told.groups += depth;
       if (!within && !nested) {
         // One of the lanes that end a window may have the most work.
         let place = (startPlace + first) % M;
@@ -349,10 +417,10 @@ function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTelle
           if (place >= M) place -= M;
         }
       }
-      if (startsOf && g % counted === 0) starts = startsOf((startPlace + first) % M, last - first + 1, played, depth);
-      out[at + g] = Math.max(0, depth) + setupIterations * (startsOf ? starts : played);
+      if (startsFrom && g % counted === 0)
+        starts = startsFrom((startPlace + first) % M, last - first + 1, played, depth);
+      out[at + g] = Math.max(0, depth) + setupIterations * (startsFrom ? starts : played);
     }
-    return longestSum;
   };
 }
 
@@ -364,7 +432,7 @@ function meanStarts(
   const slots = slotsPerBlock * gridBlocks;
   const alike = Math.ceil(units / slots / MOST_STARTS);
   const stride = (alike * slots) % M;
-  const starts: Starts = { count: 0, together: 1, spread: 0, overlap: 0 };
+  const starts = startsOf(1);
   return (place, lanes, rounds, depth) => {
     noStarts(starts);
     let crossing = false;
@@ -380,11 +448,11 @@ function meanStarts(
         changed = changes[M - 1] - changes[place] + 1 + changes[last - M];
         spread = meanLengths[M - 1] - meanLengths[0];
       }
-      addStarts(starts, lanes, changed, spread, Math.min(alike, rounds - j));
+      addAlikeStarts(starts, 0, lanes, equalPart(lanes, changed), spread, Math.min(alike, rounds - j));
       place += stride;
       if (place >= M) place -= M;
     }
-    return startsWithin(starts, rounds, depth, crossing);
+    return startsWithin(starts, 0, rounds, depth, crossing);
   };
 }
 
@@ -420,10 +488,9 @@ function crossingRow(table: RankTable, dealing: Dealing, strata: Uint8Array): Ro
   };
   /** Lanes that end a window in some round: where a loop is flattened, one of them may have the most work. */
   const ends: number[] = [];
-  const starts: Starts = { count: 0, together: 1, spread: 0, overlap: 0 };
+  const starts = startsOf(1);
 
   return (out, at, block) => {
-    let longestSum = 0;
     for (let g = 0; g < W; g++) {
       const filled = Math.min(n, slotsPerBlock - g * n);
       const start = block * slotsPerBlock + g * n;
@@ -443,18 +510,17 @@ function crossingRow(table: RankTable, dealing: Dealing, strata: Uint8Array): Ro
         played++;
         if (waiting) {
           const shortest = Math.min(lengthAt(from), nextWindow <= to ? lengthAt(nextWindow) : Infinity);
-          addStarts(starts, to - from + 1, changesAt(to) - changesAt(from), longest - shortest);
+          const lanes = to - from + 1;
+          addStarts(starts, 0, lanes, equalPart(lanes, changesAt(to) - changesAt(from)), longest - shortest);
         }
       }
-      longestSum += depth;
       if (ends.length > 0) {
         depth = laneWork(start + filled - 1);
         for (const lane of ends) depth = Math.max(depth, laneWork(start + lane));
       }
-      const started = waiting ? startsWithin(starts, played, depth, ends.length > 0) : played;
+      const started = waiting ? startsWithin(starts, 0, played, depth, ends.length > 0) : played;
       out[at + g] = depth + setupIterations * started;
     }
-    return longestSum;
   };
 }
 

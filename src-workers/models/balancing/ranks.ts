@@ -1,6 +1,7 @@
 import { normalQuantile } from '../workload/normal.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
+import { equalPart } from './starts.ts';
 import { binomialWindow } from './window.ts';
 
 /**
@@ -22,6 +23,8 @@ export interface RankTable {
   readonly lengthThirds: Float64Array;
   /** Expected number of units from the first to rank r that are longer than the one before. */
   readonly changes: Float64Array;
+  /** `equalPart` of so many lanes from each place on, as far as they are of one window. */
+  equalParts(lanes: number): Float64Array;
   /**
    * Sums over rounds in which a slot moves on by `step` places of its window.
    * @param lanes of a group that waits for the longest of its window, where it crosses the end; of no more than one: 1
@@ -103,6 +106,7 @@ export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, w
   let lengthVariances: Float64Array | undefined;
   let lengthThirds: Float64Array | undefined;
   let orbits: OrbitSums | undefined;
+  const equalParts = new Map<number, Float64Array>();
   const orders: (Uint8Array | undefined)[] = [];
   return {
     units,
@@ -120,6 +124,17 @@ export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, w
     },
     get lengthThirds() {
       return (lengthThirds ??= centralMoments(this, 3));
+    },
+    equalParts(lanes) {
+      let parts = equalParts.get(lanes);
+      if (!parts) {
+        const { changes: all } = this;
+        parts = Float64Array.from({ length: Math.max(0, ranks - lanes + 1) }, (_, r) =>
+          equalPart(lanes, all[r + lanes - 1] - all[r]),
+        );
+        equalParts.set(lanes, parts);
+      }
+      return parts;
     },
     // Launches that share a step come one after another.
     orbits(step, lanes) {

@@ -1,7 +1,7 @@
 import { groupCounts, hasFewGroups, isWaiting, keepRow, sortRow, type DealtDepths, type Dealing } from './dealt.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 import { lengthAbove, type RankTable } from './ranks.ts';
-import { addStarts, noStarts, startsWithin, type Starts } from './starts.ts';
+import { addAlikeStarts, equalPart, noStarts, startsOf, startsWithin } from './starts.ts';
 
 /** Runs of blocks, and of the groups of a block, that are told apart. */
 interface Parts {
@@ -155,26 +155,26 @@ function partsOf(dealing: Dealing, short: number): Parts {
   const counts = groupCounts(W, sampled ? GROUP_RUNS : W);
   const groups = new Int32Array(counts.length + 1);
   counts.forEach((count, v) => (groups[v + 1] = groups[v] + count));
-  if (!sampled) return { blocks: runs(0, G, G), groups, counts, sampled };
+  if (!sampled) return { blocks: Int32Array.from({ length: G + 1 }, (_, b) => b), groups, counts, sampled };
   const shortBlock = Math.floor(short / slotsPerBlock);
   const beyond = Math.min(G, Math.ceil(short / slotsPerBlock));
   const count = Math.round((BLOCK_RUNS * shortBlock) / G);
-  const blocks = new Set([
-    ...runs(0, shortBlock, Math.max(LEAST_RUNS, count)),
-    ...runs(beyond, G, Math.max(LEAST_RUNS, BLOCK_RUNS - count)),
-  ]);
+  const blocks: number[] = [];
+  addRuns(blocks, 0, shortBlock, Math.max(LEAST_RUNS, count));
+  if (beyond > shortBlock) blocks.push(shortBlock);
+  addRuns(blocks, beyond, G, Math.max(LEAST_RUNS, BLOCK_RUNS - count));
+  blocks.push(G);
   return { blocks: Int32Array.from(blocks), groups, counts, sampled };
 }
 
-/** Firsts of at most `count` runs from one item to another, and that one: every item, or towards the end ever fewer. */
-function runs(from: number, to: number, count: number): Int32Array {
+/** Adds the firsts of at most `count` runs of the items from one to another: of one item each, or ever fewer towards the end. */
+function addRuns(firsts: number[], from: number, to: number, count: number): void {
   const items = to - from;
-  if (items <= count) return Int32Array.from({ length: items + 1 }, (_, i) => from + i);
-  const firsts = [from];
-  for (let i = 1; i <= count; i++) {
-    firsts.push(to - Math.max(count - i, Math.round(items * (1 - i / count) ** 3)));
+  const runs = Math.min(items, count);
+  for (let i = 0; i < runs; i++) {
+    const left = 1 - i / runs;
+    firsts.push(items === runs ? from + i : to - Math.max(runs - i, Math.round(items * left * left * left)));
   }
-  return Int32Array.from(firsts);
 }
 
 /** Rounds told apart where starts are counted. */
@@ -195,7 +195,7 @@ function addSetup(
   const slots = slotsPerBlock * gridBlocks;
   const perRank = ranks / units;
   const width = groups.length - 1;
-  const starts: Starts = { count: 0, together: 1, spread: 0, overlap: 0 };
+  const starts = startsOf(1);
 
   /** First slot of the middle one of those that a depth stands for. */
   const slotOf = (at: number): number => {
@@ -215,15 +215,10 @@ function addSetup(
       const to = Math.min(from + lanes, units) - 1;
       const low = Math.floor((from + 0.5) * perRank);
       const high = Math.floor((to + 0.5) * perRank);
-      addStarts(
-        starts,
-        to - from + 1,
-        changes[high] - changes[low],
-        lengths[high] - lengths[low],
-        Math.min(alike, rounds - j),
-      );
+      const equal = equalPart(to - from + 1, changes[high] - changes[low]);
+      addAlikeStarts(starts, 0, to - from + 1, equal, lengths[high] - lengths[low], Math.min(alike, rounds - j));
     }
-    return setupIterations * startsWithin(starts, rounds, depths[at], false);
+    return setupIterations * startsWithin(starts, 0, rounds, depths[at], false);
   };
 
   const last = (blocks.length - 1) * width;

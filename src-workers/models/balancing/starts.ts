@@ -1,47 +1,74 @@
 /**
- * How often a group whose lanes wait for one another's setup runs it, told round by round. Lanes that were still together
+ * How often groups whose lanes wait for one another's setup run it, told round by round. Lanes that were still together
  * start together; those that have come apart start one by one.
  */
 export interface Starts {
   /** Starts as if none fell on the same iteration. */
-  count: number;
+  readonly count: Float64Array;
   /** Part of the neighbouring lanes that have been equally long so far. */
-  together: number;
+  readonly together: Float64Array;
   /** How far the shortest and the longest lane are apart, and its sum over the rounds but the last, iterations. */
-  spread: number;
-  overlap: number;
+  readonly spread: Float64Array;
+  readonly overlap: Float64Array;
+}
+
+export function startsOf(groups: number): Starts {
+  const numbers = (): Float64Array => new Float64Array(groups);
+  return { count: numbers(), together: numbers(), spread: numbers(), overlap: numbers() };
 }
 
 /** Before the first round. */
-export function noStarts(starts: Starts): void {
-  starts.count = 0;
-  starts.together = 1;
-  starts.spread = 0;
-  starts.overlap = 0;
+export function noStarts({ count, together, spread, overlap }: Starts): void {
+  count.fill(0);
+  together.fill(1);
+  spread.fill(0);
+  overlap.fill(0);
+}
+
+/** Part of neighbouring lanes that are equally long, of `lanes` of which so many are longer than the one before. */
+export function equalPart(lanes: number, changes: number): number {
+  return lanes > 1 ? 1 - Math.min(1, changes / (lanes - 1)) : 1;
 }
 
 /**
- * @param changes expected number of lanes of this round, of `lanes`, that are longer than the one before
+ * @param g the group
+ * @param equal see `equalPart`
  * @param spread of the lengths of this round, iterations
- * @param rounds alike
  */
-export function addStarts(starts: Starts, lanes: number, changes: number, spread: number, rounds = 1): void {
-  starts.count += rounds * (1 + (lanes - 1) * (1 - starts.together));
-  if (lanes > 1) {
-    const kept = 1 - Math.min(1, changes / (lanes - 1));
-    starts.together *= rounds === 1 ? kept : kept ** rounds;
-  }
-  starts.overlap += rounds * (starts.spread + ((rounds - 1) / 2) * spread);
-  starts.spread += rounds * spread;
+export function addStarts(starts: Starts, g: number, lanes: number, equal: number, spread: number): void {
+  const together = starts.together[g];
+  starts.count[g] += 1 + (lanes - 1) * (1 - together);
+  starts.together[g] = together * equal;
+  const before = starts.spread[g];
+  starts.overlap[g] += before;
+  starts.spread[g] = before + spread;
+}
+
+/** As `addStarts`, of so many rounds that are all alike. */
+export function addAlikeStarts(
+  starts: Starts,
+  g: number,
+  lanes: number,
+  equal: number,
+  spread: number,
+  rounds: number,
+): void {
+  starts.count[g] += rounds * (1 + (lanes - 1) * (1 - starts.together[g]));
+  starts.together[g] *= equal ** rounds;
+  starts.overlap[g] += rounds * (starts.spread[g] + ((rounds - 1) / 2) * spread);
+  starts.spread[g] += rounds * spread;
 }
 
 /**
  * Starts that fall on the same iteration are one. Within a round they are apart; those of other rounds come in between as far
  * as the rounds overlap.
- * @param depth of the group, without setup
+ * @param g the group
+ * @param depth of it, without setup
  * @param crossing whether the lanes fall into some with long and some with short units, each lot close together
  */
-export function startsWithin({ count, overlap }: Starts, rounds: number, depth: number, crossing: boolean): number {
+export function startsWithin(starts: Starts, g: number, rounds: number, depth: number, crossing: boolean): number {
+  const count = starts.count[g];
+  const overlap = starts.overlap[g];
   if (count <= rounds || rounds === 1) return rounds;
   // All but the first round's, over the iterations before the last round.
   const room = (depth * (rounds - 1)) / rounds;

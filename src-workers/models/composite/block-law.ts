@@ -244,32 +244,39 @@ export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, a
   const block = steps.block.subarray(0, n).fill(0);
   const group = steps.group.subarray(0, n).fill(0);
   const pair = steps.either.subarray(0, n).fill(0);
+  // What of the groups, and of their pairs, ends with each depth of a row.
+  const shares = new Float64Array(V);
+  const pairs = new Float64Array(V);
+  for (let i = 0, active = W; i < V; i++) {
+    const count = counts[i];
+    shares[i] = count / W;
+    pairs[i] = W > 1 ? (count * (2 * active - count - 1)) / (W * (W - 1)) : 0;
+    active -= count;
+  }
   let total = 0;
   for (let b = 0, at = 0; at < depths.length; b++) {
     const weight = weights ? weights[b] : 1;
     total += weight;
     let row = n > 1 ? rowOfEdge(edges, depths[at]) : 0;
-    // Of those still active.
-    let active = W;
+    let from = edges[row];
+    let perIteration = n > 1 ? weight / (edges[row + 1] - from) : 0;
     for (let i = 0; i < V; i++, at++) {
       const depth = depths[at];
-      while (row < n - 2 && edges[row + 1] <= depth) row++;
-      const count = counts[i];
+      if (row < n - 2 && edges[row + 1] <= depth) {
+        do row++;
+        while (row < n - 2 && edges[row + 1] <= depth);
+        from = edges[row];
+        perIteration = weight / (edges[row + 1] - from);
+      }
       // The part of its last row that the group lives: rows before that are added up below.
-      const part = n > 1 ? (weight * (depth - edges[row])) / (edges[row + 1] - edges[row]) : 0;
-      const share = count / W;
-      group[row] += part * share;
-      if (row > 0) group[row - 1] += (weight - part) * share;
-      if (W > 1) {
-        const pairs = (count * (2 * active - count - 1)) / (W * (W - 1));
-        pair[row] += part * pairs;
-        if (row > 0) pair[row - 1] += (weight - part) * pairs;
-      }
-      active -= count;
-      if (i === V - 1) {
-        block[row] += part;
-        if (row > 0) block[row - 1] += weight - part;
-      }
+      const part = (depth - from) * perIteration;
+      group[row] += part * shares[i];
+      pair[row] += part * pairs[i];
+      if (i === V - 1) block[row] += part;
+      if (row === 0) continue;
+      group[row - 1] += (weight - part) * shares[i];
+      pair[row - 1] += (weight - part) * pairs[i];
+      if (i === V - 1) block[row - 1] += weight - part;
     }
   }
   for (let row = n - 3; row >= 0; row--) {
