@@ -57,6 +57,11 @@ export async function main(args: readonly string[], terminal: Terminal = process
     if (value < 1) throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 1.`);
     return value;
   };
+  const portNumber = (text: string): number => {
+    const value = whole(text);
+    if (value > 65_535) throw new InvalidArgumentError(`got "${text}", expected 0 to 65535.`);
+    return value;
+  };
   const sizes = (text: string): readonly number[] => {
     const list = numberList(text);
     if (!list) throw new InvalidArgumentError(`got "${text}", expected whole numbers ≥ 1 such as 2,4,8.`);
@@ -399,7 +404,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   });
 
   command(program, 'serve', 'the same program in a browser, over loopback')
-    .option('--port <number>', 'port to listen on; 0 for any free one', whole)
+    .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
     .action(async (options: GlobalOptions & { port?: number }) => {
       const { runBrowserHost } = await import('../serve/host.ts');
       const { DEFAULT_PORT } = await import('../serve/serve.ts');

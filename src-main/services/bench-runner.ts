@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
@@ -39,6 +40,8 @@ const NEWLINE = 0x0a;
 /** Of standard error, what is kept for a failure's message. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
+/** Time that standard error has to arrive after a program's end: what it started may hold it open for good. */
+const LAST_WORDS_MS = 200;
 /** Time to end by itself after being asked to. */
 const TERM_GRACE_MS = 2000;
 
@@ -86,6 +89,7 @@ export async function runProgram(
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.once('exit', (code, name) => resolve({ code, signal: name })),
   );
+  const toldAll = new Promise<void>((resolve) => child.stderr.once('close', resolve));
   let stderr = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_TAIL_CHARACTERS)));
@@ -126,11 +130,11 @@ export async function runProgram(
       if (now !== about) watchQuiet();
       about = now;
     }
-    // What still comes is not read, but must not keep the program from ending.
-    child.stdout.resume();
+    // Who left the loop early has closed the pipe: a program that still writes ends by that.
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
+    await Promise.race([toldAll, pause(LAST_WORDS_MS, undefined, { ref: false })]);
     const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
     const words = lastWords(stderr);
     return { kind: 'crashed', message: words ? `${how}: ${shown(words)}` : how };

@@ -132,6 +132,7 @@ describe('sweep', () => {
     expect(await failure(2, 'sweep', studyFile, '--db', db, '--top', '0')).toMatch(
       /got "0", expected a whole number ≥ 1/,
     );
+    expect(await failure(2, 'serve', '--port', '65536')).toMatch(/got "65536", expected 0 to 65535/);
     // None of these left a run behind.
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
   });
