@@ -6,6 +6,7 @@ import { lossMoments, quickMeanLosses } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
 import { dealtDepths, type DealtDepths, type Dealing } from './dealt.ts';
 import {
+  atomsOf,
   coarseGrid,
   commonGrid,
   cumulantsOf,
@@ -181,7 +182,8 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   let entry = prepared.get(source);
   if (!entry) {
     const whole = fromMasses(source.support, source.probability);
-    const law = onGrid(whole, coarseGrid(whole));
+    const { values, masses } = atomsOf(onGrid(whole, coarseGrid(whole)));
+    const law = fromMasses(values, masses);
     entry = { law, cumulants: cumulantsOf(law), shared: new Map(), lanes: new Map() };
     prepared.set(source, entry);
   }
@@ -529,24 +531,9 @@ function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number)
 }
 
 function exactLoss(law: DiscreteLaw, n: number): number {
-  const [{ meanLoss }] = lossMoments({ ...atomsOf(law), label: '', truncatedMass: 0 }, [n]);
+  const { values: support, masses: probability } = atomsOf(law);
+  const [{ meanLoss }] = lossMoments({ support, probability, label: '', truncatedMass: 0 }, [n]);
   return meanLoss;
-}
-
-/** Lengths of positive probability. */
-function atomsOf({ values, survival }: DiscreteLaw) {
-  const support = new Float64Array(values.length);
-  const probability = new Float64Array(values.length);
-  let count = 0;
-  let above = 1;
-  for (let i = 0; i < values.length; i++) {
-    const mass = above - survival[i];
-    above = survival[i];
-    if (mass <= 0) continue;
-    support[count] = values[i];
-    probability[count++] = mass;
-  }
-  return { support: support.subarray(0, count), probability: probability.subarray(0, count) };
 }
 
 /** Mean losses of n lanes whose summed lengths are independent draws from `sum`, for each n. */
@@ -554,7 +541,9 @@ function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const cumulants = cumulantsOf(sum);
   const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
   const hard = sizes.filter((_, i) => losses[i] === null);
-  const quick = hard.length === 0 ? [] : quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), hard);
+  if (hard.length === 0) return losses as number[];
+  const { values: support, masses: probability } = atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS)));
+  const quick = quickMeanLosses({ support, probability }, hard);
   return losses.map((loss) => loss ?? quick.shift()!);
 }
 

@@ -47,6 +47,21 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
+/** Values of positive probability: of a far tail nothing may be left. */
+export function atomsOf({ values, survival }: DiscreteLaw) {
+  const atoms = { values: new Float64Array(values.length), masses: new Float64Array(values.length) };
+  let count = 0;
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    if (mass <= 0) continue;
+    atoms.values[count] = values[i];
+    atoms.masses[count++] = mass;
+  }
+  return { values: atoms.values.subarray(0, count), masses: atoms.masses.subarray(0, count) };
+}
+
 /** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
 export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;

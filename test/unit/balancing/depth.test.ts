@@ -245,6 +245,16 @@ describe('losses', () => {
     }
   });
 
+  it('does without lengths that are rarer than the rounding of 1', () => {
+    const rare = unwrap(poissonLaw(64));
+    const unordered = depthOf(rare, 32, 'none').aggregateLoss;
+    for (const text of ['best-buckets(3)', 'quantile-buckets(3)', 'window-sort(256)']) {
+      const { aggregateLoss, meanLoss } = depthOf(rare, 32, text);
+      for (const loss of [aggregateLoss, meanLoss]) expect(loss, text).toBeGreaterThan(1);
+      expect(aggregateLoss, text).toBeLessThan(unordered);
+    }
+  });
+
   it('has none for constant lengths, nor for no work at all', () => {
     for (const length of [0, 7]) {
       for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
