@@ -74,6 +74,13 @@ export class Commands {
     if (!key) return;
     const withMod = key.startsWith('Mod+');
     if (isTyping(event.target)) {
+      // A field that took Escape itself, to take back what was typed, has stopped it: the next one leaves the field, so
+      // that letters are commands again. Tab goes on from where it was.
+      if (key === 'Escape' && !inOverlay(event.target)) {
+        event.preventDefault();
+        (event.target as HTMLElement).blur();
+        return;
+      }
       // Text fields keep their own undo.
       if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
     } else if (inOverlay(event.target) && !withMod) return;

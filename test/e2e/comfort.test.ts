@@ -109,3 +109,35 @@ test('a focused button under a tooltip goes with its view', async ({ page, host,
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
   expect(complaints).toEqual([]);
 });
+
+test('a view that is opened by its key can be used by keys at once', async ({ page, host }) => {
+  await open(page, host);
+  await predicted(page, 1);
+  // The far panels of the study by one key each; Escape leaves a field, so that letters are commands again.
+  for (const [key, control] of [
+    ['a', page.getByRole('textbox', { name: 'Values of Threads per unit' })],
+    ['d', page.getByRole('checkbox', { name: 'V100 SXM2 16 GB' })],
+    ['k', page.getByRole('spinbutton', { name: 'Registers per thread' })],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect(control).toBeFocused();
+    await page.keyboard.press('Escape');
+  }
+  // Lists take the focus, and other views begin with their first control.
+  await page.keyboard.press('3');
+  await expect(page.getByRole('grid', { name: 'Designs, ranked' })).toBeFocused();
+  await page.keyboard.press('6');
+  await expect(page.getByRole('grid', { name: 'Runs' })).toBeFocused();
+  await page.keyboard.press('ArrowDown');
+  await expect(page.getByRole('complementary', { name: /^Run 1/ })).toBeVisible();
+  for (const [key, view] of [
+    ['4', 'Compare'],
+    ['7', 'Models'],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
+    await expect(page.getByRole('main')).toBeFocused();
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('main').locator(':focus')).toBeVisible();
+  }
+});
