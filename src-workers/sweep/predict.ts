@@ -116,6 +116,7 @@ interface Capless {
 /** A depth law and the laws of its blocks, by W_b. */
 interface DepthLaws {
   readonly means: DepthMeans;
+  /** Made when it is asked for: times of sorted launches are not taken from it. */
   readonly table: DepthTable;
   blocks: (BlockLaw | undefined)[];
 }
@@ -402,7 +403,13 @@ function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: Tabulated
     const { units, share } = tabulated;
     if (share === 0) {
       const depth = wholeDepth(predictor, candidate, units);
-      laws = { means: depth, table: depthTable(depth), blocks: [] };
+      laws = {
+        means: depth,
+        get table() {
+          return depthTable(depth);
+        },
+        blocks: [],
+      };
     } else {
       const fewer = lawsOf(predictor, candidate, tabulatedUnits(units));
       const more = lawsOf(predictor, candidate, tabulatedUnits(units + 1));
