@@ -8,6 +8,7 @@ import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
+import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
@@ -188,13 +189,10 @@ export function unitLengths({
     const uniform = mersenneTwister(seed);
     for (let unit = 0; unit < units; unit += 1) lengths[unit] = draw(uniform);
   }
-  const digest = createHash('sha256');
-  const bytes = new Uint8Array(lengths.buffer);
-  if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 1) digest.update(bytes);
-  else for (const length of lengths) digest.update(Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24));
+  const digest = createHash('sha256').update(wordBytes(lengths)).digest('hex');
   return move({
     [Piscina.transferableSymbol]: [lengths.buffer],
-    [Piscina.valueSymbol]: { lengths, digest: digest.digest('hex') },
+    [Piscina.valueSymbol]: { lengths, digest },
   } as never) as unknown as { lengths: Uint32Array; digest: string };
 }
 
