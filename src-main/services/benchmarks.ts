@@ -326,37 +326,38 @@ async function measureIn(
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };
-  const { saved } = session.state();
-  const kept = `${saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
+  // Asked for when a case that failed with the program is saved too.
+  const kept = (): string =>
+    `${session.state().saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
   if (state.lost !== null) {
-    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept}` });
+    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept()}` });
     const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
     if (!gone.ok) return failed(gone.error);
     return failed({
       code: 'unsupported',
-      message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept}`,
+      message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept()}`,
     });
   }
   switch (end.kind) {
     case 'cancelled':
       return { kind: 'cancelled' };
     case 'ended':
-      return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept}` });
+      return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept()}` });
     case 'refused':
-      return failed({ code: 'bad-input', message: `${end.message}; ${kept}` });
+      return failed({ code: 'bad-input', message: `${end.message}; ${kept()}` });
     case 'crashed': {
       // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
       if (!at.ok) return failed(at.error);
       const where = at.value === null ? '' : ` (while measuring ${at.value})`;
-      return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept}` });
+      return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept()}` });
     }
     case 'late': {
       const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
       if (end.whole || !state.begun)
         return failed({
           code: 'unsupported',
-          message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept}`,
+          message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept()}`,
         });
       const at = await session.giveUp(`no result within ${seconds}: given up`);
       return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);

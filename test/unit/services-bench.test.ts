@@ -366,9 +366,9 @@ describe('a measurement that is stopped', () => {
   });
 
   it.each([
-    ['crash', /ended.*by the signal SIGSEGV: illegal address \(while measuring u=.*2 of 5 cases are saved/],
-    ['exit', /ended with exit code 7: out of memory \(while measuring/],
-    ['lost', /the device was lost: the driver reset it \(while measuring/],
+    ['crash', /ended.*by the signal SIGSEGV: illegal address \(while measuring u=.*3 of 5 cases are saved/],
+    ['exit', /ended with exit code 7: out of memory \(while measuring.*3 of 5 cases are saved/],
+    ['lost', /the device was lost: the driver reset it \(while measuring.*3 of 5 cases are saved/],
   ] as const)('by a %s has what was received, and resuming passes the case by', async (event, words) => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
