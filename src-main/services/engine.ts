@@ -28,8 +28,10 @@ import { openCatalogue } from './catalogue.ts';
 import type { Context, Handlers } from './context.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
+import { machineText } from './machine.ts';
 import { measuringHandlers } from './measuring.ts';
 import { importFile } from './imports.ts';
+import { designsPerMs, withSweep, type FinishedSweep } from './pace.ts';
 import { openPool } from './pool.ts';
 import {
   designSlices,
@@ -89,9 +91,6 @@ export interface EngineOptions {
   readonly workers?: number;
 }
 
-/** A first guess of how fast this machine predicts, until a run has told. */
-const FIRST_GUESS_DESIGNS_PER_MS = 300;
-
 export async function openEngine(options: EngineOptions): Promise<Result<Engine>> {
   const { databaseFile, resourceFolder, host } = options;
   const store = await openStoreClient({
@@ -132,7 +131,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
   };
   const views = createRunViews();
   const running = new Map<number, SweepHandle>();
-  let designsPerMs = FIRST_GUESS_DESIGNS_PER_MS;
+  let sweeps: readonly FinishedSweep[] = [];
 
   const stopListening = store.value.onExternalChange(() => {
     views.dropFindings();
@@ -145,8 +144,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     void handle.finished.then((run) => {
       running.delete(handle.runId);
       views.drop(handle.runId);
-      if (run.ok && run.value.kind === 'sweep' && run.value.elapsedMs > 20)
-        designsPerMs = run.value.enumeratedCount / run.value.elapsedMs;
+      if (run.ok && run.value.kind === 'sweep' && run.value.state === 'complete')
+        sweeps = withSweep(sweeps, { designs: run.value.enumeratedCount, elapsedMs: run.value.elapsedMs });
     });
   };
 
@@ -377,7 +376,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
           .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
           .sort((a, b) => b.count - a.count),
         axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at]! })),
-        estimatedMs: enumerated / designsPerMs,
+        estimatedMs: enumerated / designsPerMs(sweeps),
       });
     },
 
@@ -418,7 +417,6 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const now = run.value.studyId === null ? null : await locate(run.value.studyId);
       const disk = await context.store.diskUse();
       const bytes = disk.ok ? (disk.value.runs.find((entry) => entry.runId === id)?.bytes ?? 0) : 0;
-      const machine = run.value.machine;
       const detail: RunDetail = {
         ...runSummary(run.value, bytes),
         study: study.value?.study ?? null,
@@ -426,7 +424,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         appVersion: run.value.appVersion,
         modelVersion: run.value.modelVersions.prediction ?? '',
         seed: run.value.seed ?? 0,
-        machine: typeof machine === 'object' && machine !== null ? Object.values(machine).join(', ') : String(machine),
+        machine: machineText(run.value.machine),
         staleFields: study.value ? staleFields(study.value, now?.ok ? now.value : null) : [],
       };
       return ok(detail);
@@ -601,7 +599,10 @@ async function resumeSweep(context: Context, run: RunRecord): Promise<Result<Swe
   return ok(runSweep(context, run, planned.value.plan, chunks.value, run.elapsedMs));
 }
 
-/** A new database starts with the example studies. Returns the id of the first one, or null where they were there. */
+/**
+ * A new database starts with the example studies; those that an earlier start saved before it was ended are there already.
+ * Returns the id of the first one, or null where all was done before.
+ */
 async function seedExamples(context: Context): Promise<Result<number | null>> {
   if (context.host === 'cli') return ok(null);
   const existing = await context.store.listSettings();
@@ -609,9 +610,18 @@ async function seedExamples(context: Context): Promise<Result<number | null>> {
   if (existing.value['examples.version'] === 1) return ok(null);
   const examples = await exampleStudies(context.resourceFolder);
   if (!examples.ok) return examples;
+  const before = await context.store.listStudies();
+  if (!before.ok) return before;
+  const seeded = new Map(
+    before.value.flatMap(({ id, name, spec }) =>
+      (spec as Partial<LocatedStudy> | null)?.example === true ? [[name, id] as const] : [],
+    ),
+  );
   // Newest change is listed first: the first example is saved last.
   let firstId: number | null = null;
   for (const example of [...examples.value].reverse()) {
+    firstId = seeded.get(example.study.name) ?? null;
+    if (firstId !== null) continue;
     const stored = await saveStudy(context.store, example);
     if (!stored.ok) return stored;
     firstId = stored.value.id;

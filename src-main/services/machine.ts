@@ -10,3 +10,21 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
     node: process.version,
   };
 }
+
+/** A run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device that measured. */
+export function machineText(machine: unknown): string {
+  if (typeof machine !== 'object' || machine === null) return '';
+  const words = (name: string, value: unknown): string => {
+    switch (name) {
+      case 'cores':
+        return `${String(value)} ${value === 1 ? 'core' : 'cores'}`;
+      case 'node':
+        return `Node ${String(value).replace(/^v/, '')}`;
+      default:
+        return String(value);
+    }
+  };
+  return Object.entries(machine)
+    .map(([name, value]) => words(name, value))
+    .join(', ');
+}

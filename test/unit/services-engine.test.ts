@@ -253,4 +253,31 @@ describe('the boundary', () => {
     const second = await engineOn(file, 1, 'serve');
     expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
   });
+
+  it('a start that was ended among the examples is made up for by the next, without a second of any', async () => {
+    const file = temporaryFile();
+    const first = await engineOn(file, 1, 'serve');
+    const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
+    const names = studies.map(({ name }) => name);
+    // As it was before the last of them, and before it was noted that all are there.
+    for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
+    unwrap(await first.context.store.saveSetting('examples.version', null));
+    await first.close();
+    const second = await engineOn(file, 1, 'serve');
+    const after = await call<readonly StudyRecord[]>(second, 'studies.list', {});
+    expect(after.map(({ name }) => name)).toEqual(names);
+    unwrap(await second.context.store.saveSetting('examples.version', null));
+    await second.close();
+    const third = await engineOn(file, 1, 'serve');
+    expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ id }) => id)).toEqual(
+      after.map(({ id }) => id),
+    );
+  });
+
+  it('a run says what it was predicted on', async () => {
+    const engine = await engineOn(temporaryFile());
+    const run = await sweep(engine, smallStudy());
+    const { machine } = await call<RunDetail>(engine, 'runs.get', { id: run.id });
+    expect(machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
+  });
 });

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { machineText, thisMachine } from '../../src-main/services/machine.ts';
+import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/pace.ts';
+
+describe('the machine of a run', () => {
+  it('says what its numbers are', () => {
+    const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
+    expect(machineText(known)).toBe('box, linux 6.1, Xeon, 2 cores, Node 24.21.0');
+    expect(machineText({ ...known, cores: 1 })).toContain('Xeon, 1 core, Node');
+    expect(machineText(thisMachine())).toContain(`Node ${process.versions.node}`);
+  });
+
+  it('is the device of an import, and nothing where its file says none', () => {
+    expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
+    expect(machineText(null)).toBe('');
+  });
+});
+
+describe('the pace of predictions', () => {
+  const after = (...runs: readonly FinishedSweep[]): number =>
+    designsPerMs(runs.reduce<readonly FinishedSweep[]>(withSweep, []));
+  const large = { designs: 1_000_000, elapsedMs: 5000 };
+
+  it('is not that of a small run, most of which is starting', () => {
+    const small = { designs: 840, elapsedMs: 500 };
+    expect(after(small)).toBe(after());
+    expect(after(large, small)).toBe(200);
+    expect(after(small, large)).toBe(200);
+  });
+
+  it('is that of the largest of the last runs', () => {
+    expect(after(large, { designs: 2000, elapsedMs: 4000 })).toBe(200);
+    expect(after({ designs: 2000, elapsedMs: 4000 })).toBe(0.5);
+    expect(after(large, { designs: 1_000_000, elapsedMs: 10_000 })).toBe(100);
+    const five = Array.from({ length: 5 }, () => ({ designs: 400_000, elapsedMs: 4000 }));
+    expect(after(large, ...five)).toBe(100);
+  });
+});
