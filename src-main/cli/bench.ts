@@ -14,6 +14,7 @@ import type {
 } from '../contract/measuring.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
+import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
 import { bundleArchive } from '../services/benchmarks.ts';
 import { PAGE_TARGET, targetBackend } from '../services/bench-targets.ts';
 import { isDone } from '../services/measured.ts';
@@ -100,8 +101,22 @@ export async function benchCommand(
     );
   const start = validate(procedures['bench.start'].input, { target, ...input.value }, 'bench');
   if (!start.ok) return reportFailure(terminal, start.error, true);
-  const done = await followRun(engine, terminal, 'Measuring', () => engine.measure(start.value));
+  const done = await followRun(
+    engine,
+    terminal,
+    'Measuring',
+    () => engine.measure(start.value),
+    async (id) => {
+      const begun = await engine.context.store.getRun(id);
+      const asked = begun.ok ? measuredRunStudy(begun.value) : begun;
+      return leftOutLine(asked.ok ? asked.value.request.leftOut : null);
+    },
+  );
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
+}
+
+function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
+  return leftOut ? `lockstep: ${leftOutText(leftOut)}\n` : '';
 }
 
 /** A run that a page measures cannot go on without one. */
@@ -151,6 +166,7 @@ export async function reportMeasurement(
       device,
       cases: cases.map(plainCase),
       failed,
+      leftOut: request.leftOut ?? null,
       warnings,
     });
   else printMeasurement(terminal, { ...detail.value, cases }, failed);
@@ -299,7 +315,7 @@ async function packBundle(
   if (!checked.ok) return reportFailure(terminal, checked.error, true);
   const bundle = await engine.bundle(checked.value);
   if (!bundle.ok) return reportFailure(terminal, bundle.error);
-  const { files, cases } = bundle.value;
+  const { files, cases, leftOut } = bundle.value;
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
   try {
     if (/\.tar$/i.test(path)) {
@@ -320,7 +336,8 @@ async function packBundle(
   } catch (error) {
     return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${systemReason(error)})` });
   }
-  if (options.json) printJson(terminal, { path, cases, files: files.map((file) => file.path), bytes });
+  terminal.err(leftOutLine(leftOut));
+  if (options.json) printJson(terminal, { path, cases, leftOut, files: files.map((file) => file.path), bytes });
   else
     terminal.out(
       `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.\n`,

@@ -12,12 +12,16 @@ export function runId(text: string | undefined): Result<number> {
   return fail('bad-input', `run: got ${got}, expected the number of a run (lockstep runs list)`);
 }
 
-/** Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved. */
+/**
+ * Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved.
+ * @param begun what there is to say of a run that has just begun, line by line
+ */
 export async function followRun(
   engine: Engine,
   terminal: Terminal,
   label: string,
   start: () => Promise<Result<SweepHandle>>,
+  begun: (runId: number) => Promise<string> = async () => '',
 ): Promise<Result<RunRecord>> {
   const bar = progressBar(terminal, label);
   let saved = 0;
@@ -33,6 +37,11 @@ export async function followRun(
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+  const said = handle.ok ? await begun(handle.value.runId) : '';
+  if (said !== '') {
+    bar.clear();
+    terminal.err(said);
+  }
   const run = handle.ok ? await handle.value.finished : handle;
   process.removeListener('SIGINT', stop);
   process.removeListener('SIGTERM', stop);

@@ -273,13 +273,14 @@ export async function main(args: readonly string[], terminal: Terminal = process
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, correct, failure, values}], failed, warnings}
+               repeats, timesMs, correct, failure, values}], failed, leftOut, warnings}; leftOut is null, or {designs, runnable,
+               limits: [{quantity, atMost}]} where the target cannot run all of the sweep
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
                suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
                workloads, warnings}
-  --bundle     {path, cases, files, bytes}
+  --bundle     {path, cases, leftOut, files, bytes}
 Ctrl-C stops and keeps every case that is done; lockstep runs resume goes on with the others.`,
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>

@@ -2,6 +2,7 @@ import type { BenchBackend, BenchCase, MeasuringDevice } from '../../src-workers
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
+import type { RunnableDesigns } from './runnable.ts';
 
 /** Shapes of what measuring procedures return. */
 
@@ -33,6 +34,8 @@ export interface MeasuringRequest {
   readonly repeats: number;
   readonly warmUps: number;
   readonly cases: number;
+  /** What the designs were chosen among, where the target cannot run all of the sweep. */
+  readonly leftOut?: RunnableDesigns;
 }
 
 /** `designs`: the unit loop over designs of a sweep. The others measure the device itself. */

@@ -36,6 +36,7 @@ import {
   type MeasuringTarget,
   type SavedProfile,
 } from './measuring.ts';
+import type { RunnableDesigns } from './runnable.ts';
 import { studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
@@ -91,8 +92,8 @@ const measuringInput = {
   /** Device of the sweep whose designs are chosen; needed where it has several. */
   deviceId: v.optional(shortText),
   /**
-   * Which designs: the best by prediction; drawn at random over the valid ones (seeded by the study); spread evenly over the
-   * ranking from best to worst; or those named in `designs`.
+   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones (seeded by the study); spread evenly over the
+   * ranking from best to worst; or those named in `designs`, which fail where the target cannot run them.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -101,6 +102,10 @@ const measuringInput = {
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
 };
+
+const mostThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
+/** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
+const pageLimits = v.optional(v.strictObject({ threadsPerUnit: mostThreads, blockThreads: mostThreads }));
 
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
@@ -235,9 +240,13 @@ export const procedures = {
    * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the cases
    * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records.
    */
-  'bench.start': procedure(v.strictObject({ target: shortText, ...measuringInput })).returns<{
+  'bench.start': procedure(v.strictObject({ target: shortText, limits: pageLimits, ...measuringInput })).returns<{
     readonly runId: number;
   }>(),
+  /** How much of a sweep a target can run. `deviceId` as for `bench.start`. */
+  'bench.runnable': procedure(
+    v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
+  ).returns<RunnableDesigns>(),
   /** What is still to be measured of a run whose target is `webgpu-page`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
   /** What the page measured, as it comes. Each batch is saved before this answers. */

@@ -1,3 +1,4 @@
+import type { Ability } from '../../src-workers/domain/ability.ts';
 import type {
   BenchBackend,
   BenchCase,
@@ -11,8 +12,10 @@ import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/uni
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { drawnLengths, type OrderedLengths } from '../../src-workers/sweep/ordered.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
-import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
+import { axisPosition } from '../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
+import { limitText, type RunnableDesigns } from '../contract/runnable.ts';
+import { runnableDesigns } from './bench-runnable.ts';
 import type { Context } from './context.ts';
 import { checkPredicted, deviceFilter, type RunView } from './run-view.ts';
 import { resolveLengths, type RunStudy } from './sweeps.ts';
@@ -20,7 +23,7 @@ import { unpackLengths } from './workloads.ts';
 
 /** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
 
-export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target'>;
+export type MeasuringInput = ProcedureArguments<'bench.bundle'>;
 
 /** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
 export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
@@ -39,8 +42,23 @@ export function measuredDeviceId(view: RunView, backend: BenchBackend, named: st
     : fail('bad-input', `run ${runId} has several ${words}s; expected the one to measure for: ${devices.join(', ')}`);
 }
 
-/** The designs that a request means, in the order in which they are measured. */
-export function chosenDesigns(view: RunView, deviceId: string, input: MeasuringInput): Result<readonly number[]> {
+export interface ChosenDesigns {
+  /** In the order in which they are measured. */
+  readonly designs: readonly number[];
+  /** What they were chosen among, where some designs were left out. */
+  readonly leftOut: RunnableDesigns | null;
+}
+
+/**
+ * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the target
+ * can run, which may be fewer than asked for.
+ */
+export function chosenDesigns(
+  view: RunView,
+  deviceId: string,
+  input: MeasuringInput,
+  ability: Ability,
+): Result<ChosenDesigns> {
   const runId = view.run.id;
   if (input.choose === 'named' || input.designs) {
     if (!input.designs)
@@ -52,29 +70,45 @@ export function chosenDesigns(view: RunView, deviceId: string, input: MeasuringI
       if (of !== deviceId)
         return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
     }
-    return ok([...new Set(input.designs)]);
+    return ok({ designs: [...new Set(input.designs)], leftOut: null });
   }
-  const filter = deviceFilter(view, deviceId);
-  if (!filter.ok) return filter;
-  const list = rankedDesigns(view.ranking, filter.value, 'timeMs');
-  if (list.length === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
-  const count = Math.min(input.count, list.length);
-  switch (input.choose) {
+  const among = runnableDesigns(view, deviceId, ability);
+  if (!among.ok) return among;
+  const { list, found } = among.value;
+  if (found.designs === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
+  if (found.runnable === 0) {
+    const limits = found.limits.map((limit) => limitText(limit, { threads: 'threads', block: 'block' })).join(', ');
+    return fail(
+      'unsupported',
+      `got ${found.designs} designs of run ${runId} on ${deviceId}, and a target that runs ${limits}, which is none of them; expected at least one: choose another target, or predict a space that it can run`,
+    );
+  }
+  const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);
+  return ok({ designs, leftOut: found.runnable < found.designs ? found : null });
+}
+
+function picked(
+  list: Uint32Array,
+  choose: 'best' | 'spread' | 'random',
+  count: number,
+  seed: number,
+): readonly number[] {
+  switch (choose) {
     case 'best':
-      return ok(Array.from(list.subarray(0, count)));
+      return Array.from(list.subarray(0, count));
     case 'spread': {
       const step = count > 1 ? (list.length - 1) / (count - 1) : 0;
-      return ok(Array.from({ length: count }, (_, at) => list[Math.round(at * step)]!));
+      return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]!);
     }
     case 'random': {
       // The first entries of a shuffled list: Fisher and Yates, stopped early.
-      const uniform = mersenneTwister(view.run.seed ?? 0);
+      const uniform = mersenneTwister(seed);
       const drawn = list.slice();
       for (let i = 0; i < count; i += 1) {
         const j = i + Math.floor(uniform() * (drawn.length - i));
         [drawn[i], drawn[j]] = [drawn[j]!, drawn[i]!];
       }
-      return ok(Array.from(drawn.subarray(0, count)));
+      return Array.from(drawn.subarray(0, count));
     }
   }
 }

@@ -4,9 +4,11 @@ import { compileCuda, findNvcc, localArchitectures } from '../../src-workers/ben
 import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
 import { cudaCommand, cudaListCommand } from '../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import { abilityOf, type Ability } from '../../src-workers/domain/ability.ts';
 import type { BenchBackend, BenchPlan, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../contract/measuring.ts';
+import type { ProcedureArguments } from '../contract/procedures.ts';
 import { runProgram, scriptProgram, type Program } from './bench-runner.ts';
 import type { Context } from './context.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
@@ -179,39 +181,60 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** The device of a target where asking is quick and tells which cases it can run. */
-export async function deviceOf({ programs, closing }: Context, id: string): Promise<MeasuringDevice | null> {
-  return id === 'webgpu' ? (await webgpuTarget(programs, closing)).device : null;
+/** The targets of an engine, each asked once and remembered until it is to be asked again. */
+export interface Targets {
+  list(again: boolean): Promise<readonly MeasuringTarget[]>;
+  /** The device of a target where asking is quick; that of CUDA takes a compiler, and only a page knows its own. */
+  device(id: string): Promise<MeasuringDevice | null>;
 }
 
-/** All targets, asked once and remembered until they are to be asked again. */
-export function openTargets({
-  programs,
-  host,
-  closing,
-}: Context): (again: boolean) => Promise<readonly MeasuringTarget[]> {
-  let known: Promise<readonly MeasuringTarget[]> | null = null;
-  const ask = async (): Promise<readonly MeasuringTarget[]> => {
-    const [cuda, webgpu, cpu] = await Promise.all([
-      cudaTargets(programs, closing),
-      webgpuTarget(programs, closing),
-      cpuTarget(programs, closing),
-    ]);
-    const page: MeasuringTarget = {
-      id: PAGE_TARGET,
-      backend: 'webgpu',
-      available: host !== 'cli',
-      label: host === 'cli' ? 'the GPU of a page' : 'the GPU of this page',
-      device: null,
-      advice:
-        host === 'cli'
-          ? 'Open the desktop app or lockstep serve: its Measure view measures with the GPU of the page.'
-          : '',
-    };
-    return [...cuda, webgpu, page, cpu];
+export function openTargets({ programs, host, closing }: Context): Targets {
+  const page: MeasuringTarget = {
+    id: PAGE_TARGET,
+    backend: 'webgpu',
+    available: host !== 'cli',
+    label: host === 'cli' ? 'the GPU of a page' : 'the GPU of this page',
+    device: null,
+    advice:
+      host === 'cli'
+        ? 'Open the desktop app or lockstep serve: its Measure view measures with the GPU of the page.'
+        : '',
   };
+  const cuda = once(() => cudaTargets(programs, closing));
+  const webgpu = once(() => webgpuTarget(programs, closing));
+  const cpu = once(() => cpuTarget(programs, closing));
+  return {
+    list: once(async (again) => {
+      const [ofCuda, ofWebgpu, ofCpu] = await Promise.all([cuda(again), webgpu(again), cpu(again)]);
+      return [...ofCuda, ofWebgpu, page, ofCpu];
+    }),
+    async device(id) {
+      if (id === 'webgpu') return (await webgpu(false)).device;
+      return id === 'cpu' ? (await cpu(false)).device : null;
+    },
+  };
+}
+
+function once<T>(ask: (again: boolean) => Promise<T>): (again: boolean) => Promise<T> {
+  let known: Promise<T> | null = null;
   return (again) => {
-    if (again || !known) known = ask();
+    if (again || !known) known = ask(again);
     return known;
   };
+}
+
+/**
+ * What a target can run, by what is known of its device.
+ * @param limits of a page's own GPU, which only the page knows
+ */
+export async function targetAbility(
+  targets: Targets,
+  target: string,
+  limits: ProcedureArguments<'bench.start'>['limits'],
+): Promise<Result<Ability>> {
+  const backend = targetBackend(target);
+  if (!backend.ok) return backend;
+  if (limits && target !== PAGE_TARGET)
+    return fail('bad-input', `limits: got some for ${target}, expected them for ${PAGE_TARGET} alone`);
+  return ok({ ...abilityOf(backend.value, await targets.device(target)), ...limits });
 }

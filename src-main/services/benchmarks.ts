@@ -4,6 +4,7 @@ import { fail, ok, type Failure, type Result } from '../../src-workers/domain/re
 import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../contract/measuring.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
+import type { RunnableDesigns } from '../contract/runnable.ts';
 import {
   chosenDesigns,
   designCases,
@@ -15,10 +16,11 @@ import {
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
 import type { PlacedFile } from '../../src-workers/bench/cuda/plan.ts';
 import { tarArchive } from '../../src-workers/bench/cuda/tar.ts';
+import { runnableDesigns } from './bench-runnable.ts';
 import { runProgram } from './bench-runner.ts';
 import { openSession, type MeasuringSession } from './bench-session.ts';
 import { suiteCases } from './bench-suites.ts';
-import { deviceOf, PAGE_TARGET, prepareProgram, targetBackend } from './bench-targets.ts';
+import { PAGE_TARGET, prepareProgram, targetAbility, targetBackend, type Targets } from './bench-targets.ts';
 import type { Context } from './context.ts';
 import { thisMachine } from './machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
@@ -54,14 +56,13 @@ interface PlannedMeasurement {
 
 /**
  * What a request means: the cases, and the units they run over.
- * @param target as `bench.start` takes it
  * @param view the sweep, where the suite is `designs`
  */
 async function planMeasurement(
   context: Context,
-  target: string,
+  targets: Targets,
+  { target, limits, ...input }: ProcedureArguments<'bench.start'>,
   view: RunView | null,
-  input: MeasuringInput,
 ): Promise<Result<PlannedMeasurement>> {
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
@@ -76,7 +77,8 @@ async function planMeasurement(
   } as const;
   const asked = { target, backend: backend.value, suite, repeats, warmUps };
   if (suite !== 'designs') {
-    const cases = suiteCases(suite, backend.value, await deviceOf(context, target));
+    const device = backend.value === 'webgpu' ? await targets.device(target) : null;
+    const cases = suiteCases(suite, backend.value, device);
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
@@ -85,17 +87,26 @@ async function planMeasurement(
   if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
   if (!deviceId.ok) return deviceId;
-  const designs = chosenDesigns(view, deviceId.value, input);
-  if (!designs.ok) return designs;
+  const ability = await targetAbility(targets, target, limits);
+  if (!ability.ok) return ability;
+  const chosen = chosenDesigns(view, deviceId.value, input, ability.value);
+  if (!chosen.ok) return chosen;
+  const { designs, leftOut } = chosen.value;
   const seed = view.run.seed ?? 0;
   const units = await measuredUnits(context, view.study, backend.value, seed);
   if (!units.ok) return units;
   const { workload, digest } = units.value;
-  const cases = designCases(view, designs.value);
+  const cases = designCases(view, designs);
   return ok({
     plan: { ...shared, cases, seed, workload },
     digest,
-    request: { ...asked, sourceRunId: view.run.id, deviceId: deviceId.value, cases: cases.length },
+    request: {
+      ...asked,
+      sourceRunId: view.run.id,
+      deviceId: deviceId.value,
+      cases: cases.length,
+      ...(leftOut && { leftOut }),
+    },
     view,
   });
 }
@@ -116,10 +127,14 @@ export interface Bundle {
   /** Of the archive that the files would make. */
   readonly fileName: string;
   readonly cases: number;
+  /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
+  readonly leftOut: RunnableDesigns | null;
   readonly files: readonly PlacedFile[];
 }
 
 export interface Benchmarks extends PageMeasurements {
+  /** How much of a sweep a target can run. */
+  runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: MeasuringInput): Promise<Result<Bundle>>;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
@@ -137,11 +152,13 @@ export function bundleArchive({
 }
 
 /**
+ * @param targets whose devices say which designs they can run
  * @param openRun opens the sweep whose designs are measured
  * @param saved told of every case that is saved
  */
 export function openBenchmarks(
   context: Context,
+  targets: Targets,
   openRun: (runId: number) => Promise<Result<RunView>>,
   saved: () => void,
 ): Benchmarks {
@@ -178,19 +195,31 @@ export function openBenchmarks(
     );
   };
 
-  const plan = async (target: string, input: MeasuringInput): Promise<Result<PlannedMeasurement>> => {
+  const plan = async (input: ProcedureArguments<'bench.start'>): Promise<Result<PlannedMeasurement>> => {
     let view: RunView | null = null;
     if (input.suite === 'designs' && input.runId !== undefined) {
       const opened = await openRun(input.runId);
       if (!opened.ok) return opened;
       view = opened.value;
     }
-    return planMeasurement(context, target, view, input);
+    return planMeasurement(context, targets, input, view);
   };
 
   return {
+    async runnable({ target, limits, runId, deviceId: named }) {
+      const backend = targetBackend(target);
+      if (!backend.ok) return backend;
+      const view = await openRun(runId);
+      if (!view.ok) return view;
+      const deviceId = measuredDeviceId(view.value, backend.value, named);
+      if (!deviceId.ok) return deviceId;
+      const ability = await targetAbility(targets, target, limits);
+      if (!ability.ok) return ability;
+      const among = runnableDesigns(view.value, deviceId.value, ability.value);
+      return among.ok ? ok(among.value.found) : among;
+    },
     async bundle(input) {
-      const planned = await plan('cuda:0', input);
+      const planned = await plan({ target: 'cuda:0', ...input });
       if (!planned.ok) return planned;
       const files = await context.pool.run('bundle', {
         plan: planned.value.plan,
@@ -198,12 +227,12 @@ export function openBenchmarks(
         source: planSource(planned.value),
       });
       const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
-      const cases = planned.value.request.cases;
-      return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, files: files.value }) : files;
+      const { cases, leftOut = null } = planned.value.request;
+      return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, leftOut, files: files.value }) : files;
     },
-    start: ({ target, ...input }) =>
+    start: (input) =>
       alone(async () => {
-        const planned = await plan(target, input);
+        const planned = await plan(input);
         if (!planned.ok) return planned;
         if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was begun');
         const { plan: wanted, digest, request, view } = planned.value;
@@ -214,7 +243,7 @@ export function openBenchmarks(
         };
         const run = await context.store.createRun({
           kind: 'bench',
-          name: view?.run.name ?? `${input.suite} on ${target}`,
+          name: view?.run.name ?? `${input.suite} on ${input.target}`,
           studyId: view?.run.studyId ?? null,
           study,
           appVersion: APP_VERSION,

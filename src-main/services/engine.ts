@@ -23,7 +23,7 @@ import {
 } from '../contract/procedures.ts';
 import { compareDevices, differences, diffRuns } from './compare.ts';
 import { openBenchmarks, type Bundle } from './benchmarks.ts';
-import type { MeasuringPrograms } from './bench-targets.ts';
+import { openTargets, type MeasuringPrograms } from './bench-targets.ts';
 import { openCatalogue } from './catalogue.ts';
 import type { Context, Handlers } from './context.ts';
 import { doctorChecks } from './doctor.ts';
@@ -166,7 +166,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     return handle;
   };
 
-  const benchmarks = openBenchmarks(context, openRun, views.dropFindings);
+  const targets = openTargets(context);
+  const benchmarks = openBenchmarks(context, targets, openRun, views.dropFindings);
   const measure: Engine['measure'] = async (input) => {
     const handle = await benchmarks.start(input);
     if (!handle.ok) return handle;
@@ -488,7 +489,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const view = await openRun(runId);
       return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
     },
-    ...measuringHandlers(context, benchmarks, { openRun, measure, saveStudy: saved }),
+    ...measuringHandlers(context, targets, benchmarks, { openRun, measure, saveStudy: saved }),
     'import.file': async (input) => {
       const imported = await importFile(context, input);
       if (imported.ok) views.dropFindings();

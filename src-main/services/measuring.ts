@@ -14,7 +14,7 @@ import {
   studyWithProfile,
 } from './calibrations.ts';
 import { contentionFindings } from './contention-findings.ts';
-import { openTargets } from './bench-targets.ts';
+import type { Targets } from './bench-targets.ts';
 import type { Context, Handlers } from './context.ts';
 import { measuringDetail } from './measured.ts';
 import { compareMeasured } from './measured-compare.ts';
@@ -34,20 +34,21 @@ export interface MeasuringEngine {
 
 export function measuringHandlers(
   context: Context,
+  targets: Targets,
   benchmarks: Benchmarks,
   { openRun, measure, saveStudy }: MeasuringEngine,
 ): Handlers<MeasuringProcedure> {
-  const targets = openTargets(context);
   const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
     const measured = await openMeasuredSweep(context, id, openRun);
     return measured.ok ? fitCalibration(context, measured.value) : measured;
   };
   return {
-    'bench.targets': async ({ again }) => ok(await targets(again)),
+    'bench.targets': async ({ again }) => ok(await targets.list(again)),
     'bench.start': async (input) => {
       const handle = await measure(input);
       return handle.ok ? ok({ runId: handle.value.runId }) : handle;
     },
+    'bench.runnable': (input) => benchmarks.runnable(input),
     'bench.plan': async ({ id }) => benchmarks.plan(id),
     'bench.record': async ({ id, records }) => {
       const known: BenchRecord[] = [];

@@ -249,7 +249,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   const packed = json<{ path: string; cases: number; files: string[]; bytes: number }>(
     await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', into, '--json'),
   );
-  expect(packed).toMatchObject({ path: into, cases: 4 });
+  expect(packed).toMatchObject({ path: into, cases: 4, leftOut: null });
   expect(readdirSync(into).sort()).toEqual([...new Set(packed.files.map((file) => file.split('/')[0]!))].sort());
   expect(statSync(join(into, 'run.sh')).mode & 0o111).not.toBe(0);
   const [line] = readFileSync(join(into, 'plan.jsonl'), 'utf8').split('\n');
@@ -264,6 +264,22 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   );
   expect(statSync(archive).size % 512).toBe(0);
   expect(statSync(archive).size).toBeGreaterThan(packed.bytes);
+}, 60_000);
+
+it('says in one line which designs the target cannot run, and measures the others', async () => {
+  const where = { target: 'webgpu', device: DEVICE, top: 1000, repeats: 1, warmUps: 0 } as const;
+  const all = json<{ cases: object[]; leftOut: unknown }>(await bench('1', { ...where, json: true }));
+  expect(all.leftOut).toBeNull();
+  fake({ width: 4 });
+  const narrow = await bench('1', { ...where, json: true });
+  const { cases, leftOut } = JSON.parse(narrow.out) as { cases: { label: string }[]; leftOut: unknown };
+  const [total, able] = [all.cases.length, cases.length];
+  expect(able).toBeLessThan(total);
+  expect(cases.every(({ label }) => /^u=[124] /.test(label))).toBe(true);
+  expect(leftOut).toEqual({ designs: total, runnable: able, limits: [{ quantity: 'threadsPerUnit', atMost: 4 }] });
+  const line = `lockstep: of ${total} designs ${total - able} need more than 4 threads per unit: left out\n`;
+  expect(narrow).toMatchObject({ status: 0, err: line });
+  expect(await bench('1', { ...where, top: 2 })).toMatchObject({ status: 0, err: line });
 }, 60_000);
 
 it('documents its JSON where one looks for it', async () => {

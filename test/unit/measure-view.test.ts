@@ -13,7 +13,6 @@ import {
   measuredTable,
   varyingFields,
 } from '../../src-renderer/views/measure/rows.ts';
-import { abilityOf, placesOf, restriction, runnableDesigns } from '../../src-renderer/views/measure/runnable.ts';
 import {
   fineTicks,
   framesOf,
@@ -30,6 +29,7 @@ import {
   listTargets,
   measuringInput,
   PAGE_TARGET,
+  pageLimits,
   plannedDesigns,
   refusal,
   startLabel,
@@ -37,8 +37,8 @@ import {
 } from '../../src-renderer/views/measure/setup.ts';
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
 import { readAddress, writeAddress } from '../../src-renderer/state/location.svelte.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
+import { limitText } from '../../src-main/contract/runnable.ts';
 import * as v from 'valibot';
 import {
   SAMPLE_TARGETS,
@@ -407,57 +407,33 @@ it('says what an import made', () => {
   expect(importedText('r.jsonl', { runId: 3, kind: 'results', cases: 1, failed: 0, warnings: [] })).toBe('r.jsonl: results of a bundle, 1 case'); // prettier-ignore
 });
 
-describe('what a target can run', () => {
-  const axes = [
-    { id: 'threadsPerUnit', values: ['0', '1', '2'], texts: ['1', '4', '32'] },
-    { id: 'blockThreads', values: ['0', '1'], texts: ['64', '1024'] },
-    { id: 'registerCap', values: ['0', '1'], texts: ['none', '64'] },
-  ];
-  const terms = { threads: 'threads', block: 'block' };
-  const narrow = { threadGroupWidth: 4, maxBlockThreads: 256, registerCaps: false };
+describe('what the page knows of its GPU', () => {
+  const page = { ...webgpu, id: PAGE_TARGET };
+  const known = (threadGroupWidth: number | null, properties: Readonly<Record<string, number>>) =>
+    pageLimits({ ...page, device: { ...sampleDetail().device!, threadGroupWidth, properties } });
 
-  it('is the part of the space within its width, its blocks and its compiler', () => {
-    expect(restriction(narrow, axes, terms)).toEqual({
-      filter: { threadsPerUnit: [1, 4], blockThreads: { from: 0, to: 256 }, registerCap: [null] },
-      words: ['up to 4 threads per unit', 'blocks of up to 256', 'no register cap'],
-    });
-    expect(restriction({ threadGroupWidth: 32, maxBlockThreads: 1024, registerCaps: true }, axes, terms)).toBeNull();
-    expect(restriction({ threadGroupWidth: null, maxBlockThreads: null, registerCaps: true }, axes, terms)).toBeNull();
-    expect(abilityOf(webgpu)).toEqual({ threadGroupWidth: null, maxBlockThreads: null, registerCaps: false });
+  it('goes to the engine that chooses, and nothing of other targets does', () => {
+    expect(known(4, { maxComputeInvocationsPerWorkgroup: 256 })).toEqual({ limits: { threadsPerUnit: 4, blockThreads: 256 } }); // prettier-ignore
+    expect(known(null, {})).toEqual({ limits: { threadsPerUnit: null, blockThreads: null } });
+    expect(known(4, { subgroups: 0 })).toEqual({ limits: { threadsPerUnit: 1, blockThreads: null } });
+    for (const target of SAMPLE_TARGETS) expect(pageLimits(target)).toEqual({});
+    for (const limits of [known(4, {}), known(null, {})])
+      expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
   });
 
-  it('is chosen from as the engine chooses from all', async () => {
-    // Design i of the filtered list has number 10·i.
-    const asked: unknown[] = [];
-    const engine = {
-      call: async (_name: string, input: { offset: number; limit: number }) => {
-        asked.push(input);
-        const rows = Array.from({ length: Math.max(0, Math.min(input.limit, 50 - input.offset)) }, (_, i) => ({
-          designIndex: 10 * (input.offset + i),
-        }));
-        return { ok: true, value: { matching: 50, offset: input.offset, rows } };
-      },
-    } as unknown as Parameters<typeof runnableDesigns>[0];
-    const choose = async (how: 'best' | 'spread' | 'random', count: number) =>
-      unwrap(await runnableDesigns(engine, 1, {}, { choose: how, count }, 7));
-    expect(await choose('best', 3)).toEqual([0, 10, 20]);
-    expect(await choose('spread', 3)).toEqual([0, 250, 490]);
-    expect(await choose('best', 80)).toHaveLength(50);
-    const drawn = await choose('random', 6);
-    expect(new Set(drawn).size).toBe(6);
-    expect(await choose('random', 6)).toEqual(drawn);
-  });
-
-  it('draws places without repetition, however many', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 60 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(), (matching, part, seed) => {
-        const number = Math.max(1, Math.round(part * matching));
-        for (const choose of ['best', 'spread', 'random'] as const) {
-          const places = placesOf(choose, number, matching, seed);
-          expect(new Set(places).size).toBe(number);
-          for (const place of places) expect(place).toBeLessThan(matching);
-        }
-      }),
-    ); // prettier-ignore
+  it('is said in the words of a programming model', () => {
+    const terms = { threads: 'work-items', block: 'work-group' };
+    const texts = [
+      { quantity: 'threadsPerUnit', atMost: 4 },
+      { quantity: 'blockThreads', atMost: 256 },
+      { quantity: 'registerCap', atMost: null },
+      { quantity: 'cores', atMost: 1 },
+    ] as const;
+    expect(texts.map((limit) => limitText(limit, terms))).toEqual([
+      'up to 4 work-items per unit',
+      'work-groups of up to 256',
+      'no register cap',
+      'up to 1 core',
+    ]);
   });
 });

@@ -82,7 +82,13 @@ async function ended(engine: Engine, name: string, input: unknown): Promise<RunS
   return runs.get(runId)!;
 }
 
-async function sweep(engine: Engine, study: StudyFile = smallStudy()): Promise<number> {
+/** The small study without register caps, which only CUDA can keep to. */
+function uncappedStudy(): StudyFile {
+  const { registerCap: _caps, ...axes } = smallStudy().axes ?? {};
+  return smallStudy({ axes });
+}
+
+async function sweep(engine: Engine, study: StudyFile = uncappedStudy()): Promise<number> {
   const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
   return (await ended(engine, 'runs.start', { studyId: id })).id;
 }
@@ -95,6 +101,7 @@ const ask = (runId: number, more: object = {}) => ({
   repeats: 7,
   ...more,
 });
+const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUps: 0, caseTimeLimitMs: 1000 } as const;
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
 const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
@@ -256,6 +263,151 @@ describe('measuring designs of a sweep', () => {
     expect(byMeasured.rows.slice(2).every(({ measured }) => measured === null)).toBe(true);
     await call(engine, 'runs.delete', { id: run.id });
     expect((await rows())[0]!.fidelity).toBe('predicted');
+  });
+});
+
+describe('a target that cannot run all of a sweep', () => {
+  const NARROW = { width: 4, properties: { maxComputeInvocationsPerWorkgroup: 256 } };
+  const NARROW_LIMITS = [
+    { quantity: 'threadsPerUnit', atMost: 4 },
+    { quantity: 'blockThreads', atMost: 256 },
+    { quantity: 'registerCap', atMost: null },
+  ];
+  const ranked = async (engine: Engine, runId: number, filter: object): Promise<readonly number[]> => {
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter, limit: 1000 });
+    expect(page.rows).toHaveLength(page.matching);
+    return page.rows.map(({ designIndex }) => designIndex);
+  };
+  const narrowFilter = {
+    deviceId: DEVICE,
+    threadsPerUnit: [1, 2, 4],
+    blockThreads: { from: 0, to: 256 },
+    registerCap: [null],
+  };
+
+  it('chooses among the designs that it can run, as many as there are, and tells what it left out', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy());
+    fake(NARROW);
+    const all = await ranked(engine, runId, { deviceId: DEVICE });
+    const able = await ranked(engine, runId, narrowFilter);
+    expect(able.length).toBeLessThan(all.length / 4);
+    const leftOut = { designs: all.length, runnable: able.length, limits: NARROW_LIMITS };
+    expect(await call(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE })).toEqual(leftOut);
+
+    const chosen = async (more: object) => {
+      const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
+      const { cases, request } = await detail(engine, run.id);
+      return { designs: cases.map(({ designIndex }) => designIndex), leftOut: request.leftOut };
+    };
+    expect(await chosen({ choose: 'best', count: 4 })).toEqual({ designs: able.slice(0, 4), leftOut });
+    expect((await chosen({ choose: 'spread', count: 3 })).designs).toEqual([
+      able[0],
+      able[Math.round((able.length - 1) / 2)],
+      able.at(-1),
+    ]);
+    const random = (await chosen({ choose: 'random', count: 12 })).designs;
+    expect(new Set(random).size).toBe(12);
+    expect(random.every((design) => able.includes(design!))).toBe(true);
+    expect((await chosen({ choose: 'best', count: 1000 })).designs).toEqual(able);
+    const beyond = all.find((design) => !able.includes(design))!;
+    expect(await chosen({ designs: [beyond, able[0]] })).toEqual({ designs: [beyond, able[0]], leftOut: undefined });
+  });
+
+  it('names only the limits that leave something out', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
+    const found = await call<{ limits: unknown }>(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
+    expect(found.limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
+    const all = await ranked(engine, runId, { deviceId: DEVICE });
+    expect(await call(engine, 'bench.runnable', { target: 'cuda:0', runId, deviceId: DEVICE })).toEqual({
+      designs: all.length,
+      runnable: all.length,
+      limits: [],
+    });
+  });
+
+  it('is told by a page what its own GPU can do', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy());
+    const able = await ranked(engine, runId, narrowFilter);
+    const limits = { threadsPerUnit: 4, blockThreads: 256 };
+    const page = { target: 'webgpu-page', limits };
+    expect(await call(engine, 'bench.runnable', { ...page, runId, deviceId: DEVICE })).toMatchObject({
+      runnable: able.length,
+      limits: NARROW_LIMITS,
+    });
+    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { ...page, count: 6 }));
+    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    expect(plan.cases.map((one) => one.id)).toEqual(able.slice(0, 6).map((design) => `design-${design}`));
+    await call(engine, 'runs.cancel', { id });
+    expect(await failure(engine, 'bench.start', ask(runId, { limits }))).toMatch(
+      /limits: got some for webgpu, expected them for webgpu-page alone/,
+    );
+  });
+
+  it('refuses a sweep of which it can run nothing, and begins no run', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
+    const { length } = await ranked(engine, runId, { deviceId: DEVICE });
+    expect(await failure(engine, 'bench.start', ask(runId))).toMatch(
+      new RegExp(
+        `^got ${length} designs of run ${runId} on ${DEVICE}, .* runs no register cap, .*; expected at least one`,
+      ),
+    );
+    expect(await call<RunSummary[]>(engine, 'runs.list', {})).toHaveLength(1);
+  });
+
+  it('has the cores of the machine where it is a CPU', async () => {
+    const engine = await engineOn(temporaryFile());
+    const cpu = 'amd-epyc-7302p';
+    const runId = await sweep(engine, {
+      ...smallStudy(),
+      kernel: {
+        name: 'walk',
+        registersPerThread: 40,
+        instructionsPerIteration: 60,
+        bytesPerIteration: 12,
+        lengthsKnownBeforeLaunch: true,
+      },
+      devices: [cpu],
+      axes: {
+        threadsPerUnit: [1],
+        balancing: ['row-split', 'merge-path'],
+        blockThreads: [128],
+        cores: [1, 2, 3, 4, 8, 16],
+      },
+    });
+    fake({ multiprocessors: 1, properties: { availableProcessors: 2 } });
+    const all = await ranked(engine, runId, { deviceId: cpu });
+    const able = await ranked(engine, runId, { deviceId: cpu, gridBlocks: { from: 1, to: 2 } });
+    expect([all.length, able.length]).toEqual([12, 4]);
+    expect(able).not.toEqual(all.slice(0, 4));
+    const run = await measure(engine, runId, { target: 'cpu', deviceId: undefined, count: 12, repeats: 1 });
+    const { cases, request } = await detail(engine, run.id);
+    expect(cases.map(({ designIndex }) => designIndex)).toEqual(able);
+    expect(request.leftOut).toEqual({ designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] });
+  });
+
+  it('is any CUDA device where a bundle is packed', async () => {
+    const engine = await engineOn(temporaryFile());
+    const wide = 'amd-mi250x-gcd';
+    const runId = await sweep(engine, {
+      ...smallStudy(),
+      devices: [wide],
+      axes: { ...smallStudy().axes, threadsPerUnit: [16, 32, 64] },
+    });
+    fake(NARROW);
+    const all = await ranked(engine, runId, {});
+    const able = await ranked(engine, runId, { threadsPerUnit: [16, 32] });
+    const bundle = unwrap(await engine.bundle({ ...BUNDLE, runId, count: 5 }));
+    expect(bundle).toMatchObject({
+      cases: 5,
+      leftOut: { designs: all.length, runnable: able.length, limits: [{ quantity: 'threadsPerUnit', atMost: 32 }] },
+    });
+    const named = unwrap(await engine.bundle({ ...BUNDLE, runId, choose: 'named', designs: [able[0]!] }));
+    expect(named.leftOut).toBeNull();
   });
 });
 

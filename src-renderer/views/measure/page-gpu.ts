@@ -21,7 +21,7 @@ export function adapterName({ vendor, architecture, device, description }: Adapt
 }
 
 /** What is known of an adapter before a device of it is asked for: enough to say which designs it can run. */
-function adapterDevice({ info, limits }: GPUAdapter): MeasuringDevice {
+function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice {
   return {
     type: 'device',
     backend: 'webgpu',
@@ -33,7 +33,10 @@ function adapterDevice({ info, limits }: GPUAdapter): MeasuringDevice {
     multiprocessors: null,
     clockMhz: null,
     timer: 'host',
-    properties: { maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup },
+    properties: {
+      maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
+      subgroups: features.has('subgroups') ? 1 : 0,
+    },
   };
 }
 

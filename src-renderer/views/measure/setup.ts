@@ -6,6 +6,7 @@ import {
   type MeasuringTarget,
 } from '../../../src-main/contract/measuring.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
+import { abilityOf } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import { NBSP, counted, duration } from '../../format/numbers.ts';
 
@@ -98,7 +99,14 @@ export function startLabel(setup: MeasuringSetup): string {
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** The set-up as `bench.bundle` takes it; `bench.start` takes the target besides. */
+/** What the page knows of its own GPU, for the engine to choose designs that it can run; nothing of another target. */
+export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
+  if (id !== PAGE_TARGET) return {};
+  const { threadsPerUnit, blockThreads } = abilityOf(backend, device);
+  return { limits: { threadsPerUnit, blockThreads } };
+}
+
+/** The set-up as `bench.bundle` takes it; `bench.start` takes the target, and limits, besides. */
 export function measuringInput(setup: MeasuringSetup, runId: number | null): ProcedureInput<'bench.bundle'> {
   const ofSweep = setup.suite === 'designs';
   const named = setup.choose === 'named';

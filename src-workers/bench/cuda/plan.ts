@@ -1,3 +1,4 @@
+import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
 import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
 import { isPartition, type LockstepBalancing } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
@@ -8,9 +9,6 @@ import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
 import { blockOrder, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
-
-/** Lanes of a CUDA thread group (a warp), on every device so far. */
-const GROUP_WIDTH = 32;
 
 /** A file by its path below some folder, `/` between parts. */
 export interface PlacedFile {
@@ -163,7 +161,7 @@ class PlanWriter {
     if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
       return fail('bad-input', `${residentBlocks} resident blocks; expected a whole number of at least 1, or none`);
     const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
-    const layout = slotLayout(design, GROUP_WIDTH, workload.lengths.length);
+    const layout = slotLayout(design, CUDA_GROUP_WIDTH, workload.lengths.length);
     if (!layout.ok) return layout;
     if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
       return fail('bad-input', `register cap of ${registerCap}; expected a whole number of at least 1, or none`);
@@ -223,8 +221,8 @@ class PlanWriter {
 
   private async matrixPower(one: CaseOf<'matrix-power'>): Promise<Result<Settings>> {
     const { lengths, unitsPerGroup, workGroups, execution, synchronised } = one.parameters;
-    if (unitsPerGroup > GROUP_WIDTH)
-      return fail('bad-input', `${unitsPerGroup} units in a work group; expected at most ${GROUP_WIDTH}`);
+    if (unitsPerGroup > CUDA_GROUP_WIDTH)
+      return fail('bad-input', `${unitsPerGroup} units in a work group; expected at most ${CUDA_GROUP_WIDTH}`);
     const key = `law ${lengths}`;
     let file = this.names.get(key);
     if (file === undefined) {

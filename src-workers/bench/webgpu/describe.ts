@@ -63,6 +63,7 @@ export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: Web
       ...Object.fromEntries(TOLD_LIMITS.map((limit) => [limit, device.limits[limit]])),
       ...(subgroups && subgroupMinSize && subgroupMaxSize ? { subgroupMinSize, subgroupMaxSize } : {}),
       ...(host.processor !== null ? { processor: host.processor } : {}),
+      subgroups: subgroups ? 1 : 0,
       software: software ? 1 : 0,
     },
   };

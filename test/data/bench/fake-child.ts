@@ -11,6 +11,10 @@ export interface FakeBench {
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
+  /** Lanes of a thread group; 32 if left out. */
+  readonly width?: number;
+  /** Limits as the device states them. */
+  readonly properties?: Readonly<Record<string, number>>;
   /** Before every case. */
   readonly pauseMs?: number;
   /** Id of the case at whose second launch something happens, and what. */
@@ -50,11 +54,11 @@ print({
   fingerprint: fake.fingerprint ?? 'fake',
   driver: '1.0',
   versions: { node: process.version },
-  threadGroupWidth: 4,
+  threadGroupWidth: fake.width ?? 32,
   multiprocessors: fake.multiprocessors ?? 2,
   clockMhz: 1000,
   timer: 'host',
-  properties: {},
+  properties: fake.properties ?? {},
 });
 
 async function happen(): Promise<void> {

@@ -1,0 +1,56 @@
+/** Something that designs of a sweep need and a target has not. */
+export interface TargetLimit {
+  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap';
+  /** Null: none at all. */
+  readonly atMost: number | null;
+}
+
+/** How much of a sweep a target can run. */
+export interface RunnableDesigns {
+  /** Valid designs of the device that was predicted for. */
+  readonly designs: number;
+  /** Those of them that the target can run. */
+  readonly runnable: number;
+  /** What keeps it from running the others; empty where it can run all. */
+  readonly limits: readonly TargetLimit[];
+}
+
+/** `up to 4 threads per unit`. @param terms the words of a programming model */
+export function limitText(
+  { quantity, atMost }: TargetLimit,
+  terms: { readonly threads: string; readonly block: string },
+): string {
+  switch (quantity) {
+    case 'cores':
+      return `up to ${atMost} ${atMost === 1 ? 'core' : 'cores'}`;
+    case 'threadsPerUnit':
+      return `up to ${atMost} ${terms.threads} per unit`;
+    case 'blockThreads':
+      return `${terms.block}s of up to ${atMost}`;
+    case 'registerCap':
+      return 'no register cap';
+  }
+}
+
+function needText({ quantity, atMost }: TargetLimit): string {
+  switch (quantity) {
+    case 'cores':
+      return `more than ${atMost} ${atMost === 1 ? 'core' : 'cores'}`;
+    case 'threadsPerUnit':
+      return `more than ${atMost} threads per unit`;
+    case 'blockThreads':
+      return `blocks of more than ${atMost} threads`;
+    case 'registerCap':
+      return 'a register cap';
+  }
+}
+
+/** `of 840 designs 420 need more than 2 cores: left out`. Empty where none was left out. */
+export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
+  if (runnable === designs) return '';
+  const needs = limits.map(needText);
+  const last = needs.pop()!;
+  const what = needs.length === 0 ? last : `${needs.join(', ')} or ${last}`;
+  const out = designs - runnable;
+  return `of ${designs.toLocaleString('en')} designs ${out.toLocaleString('en')} ${out === 1 ? 'needs' : 'need'} ${what}: left out`;
+}

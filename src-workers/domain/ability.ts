@@ -1,0 +1,38 @@
+import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
+
+/** Lanes of a CUDA thread group (a warp), on every device so far. */
+export const CUDA_GROUP_WIDTH = 32;
+/** Threads of a block, on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide, Compute Capabilities). */
+const CUDA_BLOCK_THREADS = 1024;
+
+/** What a target can run at all: designs are predicted for another device, which may be wider. Null: no bound is known. */
+export interface Ability {
+  readonly cores: number | null;
+  readonly threadsPerUnit: number | null;
+  readonly blockThreads: number | null;
+  /** Whether the compiler can be held to a number of registers. */
+  readonly registerCaps: boolean;
+}
+
+/** @param device as it answered; null where nobody asked, or it did not answer */
+export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null): Ability {
+  const stated = (name: string): number | null => {
+    const value = device?.properties[name];
+    return typeof value === 'number' ? value : null;
+  };
+  const anything: Ability = { cores: null, threadsPerUnit: null, blockThreads: null, registerCaps: true };
+  switch (backend) {
+    case 'cpu':
+      return { ...anything, cores: stated('availableProcessors') ?? device?.multiprocessors ?? null };
+    case 'cuda':
+      return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
+    case 'webgpu':
+      return {
+        cores: null,
+        // Threads that share a unit exchange through subgroup operations.
+        threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? null),
+        blockThreads: stated('maxComputeInvocationsPerWorkgroup'),
+        registerCaps: false,
+      };
+  }
+}
