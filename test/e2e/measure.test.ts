@@ -28,8 +28,8 @@ async function fill(page: Page, name: string, value: number): Promise<void> {
   await field.press('Enter');
 }
 
-/** The example, with less work and designs that a software adapter can run, too. Predicts it as run 2. */
-async function smallStudy(page: Page): Promise<void> {
+/** The example, with less work and designs that a software adapter, four lanes wide, can run, too. Predicts it as run 2. */
+async function smallStudy(page: Page, threadsPerUnit = [1, 2, 4]): Promise<void> {
   const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/acts.json'), 'utf8')) as Record<string, object>;
   const small = {
     ...study,
@@ -38,7 +38,7 @@ async function smallStudy(page: Page): Promise<void> {
     devices: ['nvidia-a100-sxm4-40gb'],
     axes: {
       ...study.axes,
-      threadsPerUnit: [1, 2, 4],
+      threadsPerUnit,
       blockThreads: { from: 32, to: 256, step: 32 },
       blocksPerMultiprocessor: { from: 1, to: 4 },
       registerCap: [null],
@@ -67,8 +67,9 @@ async function expectAccessible(page: Page, where: string): Promise<void> {
 test('a newcomer measures six designs in the page and sees where the model errs', async ({ page, own, complaints }) => {
   await open(page, own);
   await predicted(page, 1);
-  await smallStudy(page);
+  await smallStudy(page, [1, 2, 4, 8]);
   await setUp(page, 6);
+  await expect(page.getByText(/^Only what this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
   await page.getByRole('radio', { name: 'Spread' }).click();
   await page
     .getByRole('button', { name: /^Measure 6 designs/ })
