@@ -25,7 +25,7 @@ const WIDEST_OF_BLOCK = 0.2;
 const WIDEST_OF_TIME = 0.5;
 
 /** Numbers of a row: its first time; P(block, group, two groups active) up to the next row; their integrals up to its first time; the integral of the first of these. */
-const ROW_FIELDS = 8;
+export const ROW_FIELDS = 8;
 
 /** The row whose times hold y, searched upwards from row `from`, which must not lie beyond. */
 function rowFrom(rows: Float64Array, from: number, y: number): number {

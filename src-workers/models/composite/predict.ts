@@ -71,7 +71,7 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   if (gridBlocks <= slots) return waveCycles(residency, gridBlocks, multiprocessors);
   let apart = 0;
   let turns = 0;
-  if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block)) {
+  if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block, R)) {
     const turn = (residency.turn ??= turnOf(block, rate));
     apart = turnShare(turn, gridBlocks, multiprocessors);
     if (apart > 0) turns = apart * turnsCycles(turn, gridBlocks, multiprocessors);
@@ -85,7 +85,7 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
   const W = block.groupsPerBlock;
   const slots = multiprocessors * R;
   const waves = gridBlocks / slots;
-  if (waves <= wavesUntilStationary(block)) {
+  if (waves <= wavesUntilStationary(block, R)) {
     const renewal = renewalOf(block);
     // The last block starts when all but half a block have: whole waves of even blocks must not wait for rounding.
     const nearly = (gridBlocks - 0.5) / slots;

@@ -1,5 +1,5 @@
 import { take, type Arena } from './arena.ts';
-import { blockSurvivalInto, integralsFrom, integralsInto } from './block-law.ts';
+import { blockSurvivalInto, integralsFrom, integralsInto, ROW_FIELDS } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 import { allocateProfile, BLOCK, CELL_FIELDS, GROUP, PAIR, writeCell } from './profile.ts';
 
@@ -21,20 +21,45 @@ export function renewalOf(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
 }
 
-/** Blocks per slot after which the process of a law is as good as stationary. */
-export function wavesUntilStationary(law: BlockLaw): number {
-  const variation = law.blockDeviation / law.meanBlock;
+/** Mean residual lives after which ages are as good as stationary. */
+const RESIDUALS = 12;
+/**
+ * And where the renewal, which has one clock for all, is given up as early as that: multiprocessors of so few slots, whose groups
+ * are active for so small a part of their blocks, have clocks as fast as their own blocks make them.
+ */
+const EARLY_RESIDUALS = 3;
+const FEW_SLOTS = 3;
+const LITTLE_ACTIVE = 0.4;
+
+/** Blocks per slot after which a multiprocessor of R slots is as good as stationary. */
+export function wavesUntilStationary(law: BlockLaw, residentBlocks: number): number {
+  const { meanBlock, meanGroup, meanResidual, blockDeviation } = law;
+  const variation = blockDeviation / meanBlock;
   const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
-  const residualWaves = (3 * law.meanResidual) / law.meanBlock;
+  const early = residentBlocks <= FEW_SLOTS && meanGroup < LITTLE_ACTIVE * meanBlock;
+  const residualWaves = ((early ? EARLY_RESIDUALS : RESIDUALS) * meanResidual) / meanBlock;
   return Math.min(MOST_WAVES, Math.max(3, smearedWaves, residualWaves));
+}
+
+/** Share of the blocks whose lives must not round to nothing, and the finest grid for that, points per E[B]. */
+const SHORT_SHARE = 0.1;
+const FINEST_POINTS = 64;
+
+/** The life that a part of the blocks do not exceed, iterations. */
+function lifeOf({ rows }: BlockLaw, part: number): number {
+  let at = 0;
+  while (rows[at + 1] > 1 - part) at += ROW_FIELDS;
+  return rows[at];
 }
 
 function prepareRenewal(law: BlockLaw): Renewal {
   const variation = law.blockDeviation / law.meanBlock;
   const perBlock = Math.min(MOST_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, 1 / variation));
   let grid = law.meanBlock / perBlock;
+  const short = lifeOf(law, SHORT_SHARE);
+  if (2 * short < grid) grid = Math.max(short, law.meanBlock / FINEST_POINTS);
   if (law.lattice) grid = Math.max(1, Math.round(grid));
-  const waves = wavesUntilStationary(law);
+  const waves = wavesUntilStationary(law, Infinity);
   const points = Math.ceil((waves * law.meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(law.arena, span + 1);
