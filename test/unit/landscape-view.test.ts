@@ -10,7 +10,13 @@ import {
   niceBounds,
 } from '../../src-renderer/components/slice-scale.ts';
 import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
-import { hasStarvedRegion, marginals, oneWaveBoundary, tiedCells } from '../../src-renderer/views/landscape/grid.ts';
+import {
+  hasStarvedRegion,
+  lineLevels,
+  marginals,
+  oneWaveBoundary,
+  tiedCells,
+} from '../../src-renderer/views/landscape/grid.ts';
 import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
@@ -70,6 +76,13 @@ describe('what is read off a grid', () => {
   const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 10, noNaN: true })), {
     minLength: 12,
     maxLength: 12,
+  });
+
+  it('draws lines of marginals from the best to the slowest, at most twice the best', () => {
+    expect([...lineLevels(Float64Array.of(4, 5, NaN, 6), 4)]).toEqual([0, 0.5, 1, 1]);
+    expect([...lineLevels(Float64Array.of(4, 6, 80, 8), 4)]).toEqual([0, 0.5, 1, 1]);
+    expect([...lineLevels(Float64Array.of(4, 4), 4)]).toEqual([0, 0]);
+    expect([...lineLevels(Float64Array.of(NaN, NaN), NaN)]).toEqual([1, 1]);
   });
 
   it('has marginals that are the least of each line', () => {

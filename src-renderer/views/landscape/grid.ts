@@ -17,6 +17,17 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   return { x, y };
 }
 
+/** Slower than this many times the best, a marginal is drawn at its highest. */
+const LEVEL_SPAN = 2;
+
+/** How high a line of marginals stands over its values: 0 the best … 1 the slowest of them, where none is valid too. */
+export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
+  let slowest = -Infinity;
+  for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;
+  const most = Math.min(slowest, bestMs * LEVEL_SPAN);
+  return timesMs.map((time) => (Number.isFinite(time) ? (Math.min(time, most) - bestMs) / (most - bestMs || 1) : 1));
+}
+
 /** Cells within `tieFraction` of the best, without the best itself. */
 export function tiedCells({ timeMs, designIndex, best, bestDesign, tieFraction }: LandscapeGrid): number[] {
   const limit = best * (1 + tieFraction);

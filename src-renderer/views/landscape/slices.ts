@@ -11,6 +11,9 @@ export interface Slice {
   readonly at: number;
 }
 
+/** One for all: `toLocaleString` makes a formatter for every number. */
+const NUMBER = new Intl.NumberFormat('en-US');
+
 /** Brings slices into the order asked for, ascending where their values are numbers, with short texts. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
@@ -32,7 +35,7 @@ export function prepareSlices(
       return {
         axis,
         title: title(axis),
-        values: by.map((i) => (Number.isFinite(numbers[i]) ? numbers[i]!.toLocaleString('en-US') : texts[i]!)),
+        values: by.map((i) => (Number.isFinite(numbers[i]) ? NUMBER.format(numbers[i]!) : texts[i]!)),
         timeMs: Float64Array.from(by, (i) => timeMs[i]!),
         designIndex: Float64Array.from(by, (i) => designIndex[i]!),
         at: by.indexOf(at),
