@@ -20,7 +20,7 @@ import {
 import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
-import { projector, surfaceFacets } from '../../src-renderer/views/landscape/surface.ts';
+import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
 
 function grid(
   nx: number,
@@ -313,9 +313,19 @@ describe('the surface', () => {
         fc.double({ min: -7, max: 7, noNaN: true }),
         fc.double({ min: 0.08, max: 1.57, noNaN: true }),
         (azimuth, elevation) => {
-          const at = projector({ azimuth, elevation }, 600, 400);
+          const view = { azimuth, elevation };
+          // At the cut everywhere, the surface is the whole top of the box.
+          const at = projector(view, 600, 400, surfaceReach(grid(2, 2, () => 9, () => 1), 1, view)); // prettier-ignore
           for (const corner of [0, 1, 2, 3, 4, 5, 6, 7]) {
             const { x, y } = at(corner & 1, (corner >> 1) & 1, corner >> 2);
+            expect(x > 0 && x < 600 && y > 0 && y < 400).toBe(true);
+          }
+          // A flat one leaves room, and the floor is drawn no smaller for it.
+          const flat = projector(view, 600, 400, surfaceReach(grid(2, 2, () => 1, () => 1), 1, view)); // prettier-ignore
+          const wide = (each: typeof at) => Math.abs(each(1, 0, 0).x - each(0, 0, 0).x);
+          expect(wide(flat)).toBeGreaterThanOrEqual(wide(at) - 1e-9);
+          for (const corner of [0, 1, 2, 3]) {
+            const { x, y } = flat(corner & 1, corner >> 1, 0);
             expect(x > 0 && x < 600 && y > 0 && y < 400).toBe(true);
           }
         },
@@ -330,6 +340,7 @@ describe('the surface', () => {
       (i, j) => (i === 2 && j === 2 ? NaN : 1 + i),
       () => 1,
     );
-    expect(surfaceFacets(cells, 1, { azimuth: 0.5, elevation: 0.6 }, 600, 400)).toHaveLength(3);
+    const view = { azimuth: 0.5, elevation: 0.6 };
+    expect(surfaceFacets(cells, 1, projector(view, 600, 400, surfaceReach(cells, 1, view)))).toHaveLength(3);
   });
 });

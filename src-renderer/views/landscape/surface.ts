@@ -28,20 +28,67 @@ const MOST_VALUES = 96;
 /** Height of the box over its width. */
 const HEIGHT = 0.55;
 
-/** Maps the unit box (x right, y back, z up, each 0…1) to the screen. */
-export function projector(
-  { azimuth, elevation }: View,
-  width: number,
-  height: number,
-): (x: number, y: number, z: number) => Point & { readonly depth: number } {
+/** How far a picture reaches above and below the centre of the box, in widths of the box; `low` is negative. */
+export interface Reach {
+  readonly low: number;
+  readonly high: number;
+}
+
+type Place = readonly [across: number, up: number, depth: number];
+
+/** Places of the unit box (x right, y back, z up, each 0…1) as they are seen, about its centre, in widths of the box. */
+function placer({ azimuth, elevation }: View): (x: number, y: number, z: number) => Place {
   const [ca, sa, ce, se] = [Math.cos(azimuth), Math.sin(azimuth), Math.cos(elevation), Math.sin(elevation)];
-  // The box is at most √2 wide, and √2·sin + HEIGHT·cos tall, from any side.
-  const size = Math.min((width - 96) / Math.SQRT2, (height - 72) / (Math.SQRT2 * se + HEIGHT * ce));
   return (x, y, z) => {
     const [u, v, w] = [x - 0.5, y - 0.5, (z - 0.5) * HEIGHT];
-    const across = u * ca - v * sa;
     const back = u * sa + v * ca;
-    return { x: width / 2 + size * across, y: height / 2 - size * (w * ce + back * se), depth: back * ce - w * se };
+    return [u * ca - v * sa, w * ce + back * se, back * ce - w * se];
+  };
+}
+
+const FLOOR = [[0, 0], [1, 0], [1, 1], [0, 1]] as const; // prettier-ignore
+
+/** Place of a time on the height of the box: logarithmic, the best 0, the cut 1. */
+function heightOf(timeMs: number, bestMs: number): number {
+  return Math.log(Math.min(timeMs, bestMs * CLIP) / bestMs) / Math.log(CLIP);
+}
+
+/** What of the box is drawn: its floor, its post at the left, and the surface. The rest of it need not fit the screen. */
+export function surfaceReach({ timeMs, xValues, yValues }: LandscapeGrid, bestMs: number, view: View): Reach {
+  const place = placer(view);
+  const floor = FLOOR.map(([x, y]) => place(x, y, 0));
+  const [px, py] = FLOOR[floor.reduce((left, [across], at) => (across < floor[left]![0] ? at : left), 0)]!;
+  const low = Math.min(...floor.map(([, up]) => up));
+  let high = Math.max(place(px, py, 1)[1], ...floor.map(([, up]) => up));
+  const nx = xValues.length;
+  const ny = yValues.length;
+  for (const j of sampled(ny))
+    for (const i of sampled(nx)) {
+      const time = timeMs[j * nx + i]!;
+      if (!Number.isNaN(time)) high = Math.max(high, place(i / (nx - 1), j / (ny - 1), heightOf(time, bestMs))[1]);
+    }
+  return { low, high };
+}
+
+/** Room for the labels, px: of the axes' ends at both sides, of the unit above, of the ends and the hint below. */
+const SIDES = 96;
+const ABOVE = 28;
+const BELOW = 46;
+
+/** Maps the unit box to the screen: as large as fits, its reach in the middle. The width holds the box at every turn. */
+export function projector(
+  view: View,
+  width: number,
+  height: number,
+  { low, high }: Reach,
+): (x: number, y: number, z: number) => Point & { readonly depth: number } {
+  const place = placer(view);
+  const room = height - ABOVE - BELOW;
+  const size = Math.min((width - SIDES) / Math.SQRT2, room / (high - low));
+  const centre = ABOVE + room / 2 + (size * (high + low)) / 2;
+  return (x, y, z) => {
+    const [across, up, depth] = place(x, y, z);
+    return { x: width / 2 + size * across, y: centre - size * up, depth };
   };
 }
 
@@ -49,17 +96,13 @@ export function projector(
 export function surfaceFacets(
   { timeMs, xValues, yValues }: LandscapeGrid,
   bestMs: number,
-  view: View,
-  width: number,
-  height: number,
+  project: ReturnType<typeof projector>,
 ): readonly Facet[] {
   const nx = xValues.length;
   const ny = yValues.length;
-  const project = projector(view, width, height);
   const columns = sampled(nx);
   const rows = sampled(ny);
   const time = (i: number, j: number) => Math.min(timeMs[j * nx + i]!, bestMs * CLIP);
-  const z = (ms: number) => Math.log(ms / bestMs) / Math.log(CLIP);
   const facets: (Facet & { readonly depth: number })[] = [];
   for (let b = 0; b + 1 < rows.length; b += 1)
     for (let a = 0; a + 1 < columns.length; a += 1) {
@@ -68,7 +111,7 @@ export function surfaceFacets(
       const times = [time(i, j), time(k, j), time(k, l), time(i, l)] as const;
       if (times.some(Number.isNaN)) continue;
       const [x0, x1, y0, y1] = [i / (nx - 1), k / (nx - 1), j / (ny - 1), l / (ny - 1)];
-      const heights = times.map(z) as [number, number, number, number];
+      const heights = times.map((ms) => heightOf(ms, bestMs)) as [number, number, number, number];
       const corners = [
         project(x0, y0, heights[0]),
         project(x1, y0, heights[1]),
