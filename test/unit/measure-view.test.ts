@@ -16,7 +16,7 @@ import {
 import {
   fineTicks,
   framesOf,
-  labelled,
+  labelPlaces,
   lineInFrame,
   nearestPoint,
   scatterFrame,
@@ -189,9 +189,20 @@ describe('scatter', () => {
     expect(framesOf(points(1), null).after).toBeUndefined();
   });
 
-  it('labels no two points on top of each other', () => {
-    expect(labelled([{ x: 0, y: 0 }, { x: 5, y: 5 }, { x: 5, y: 30 }], 12)).toEqual([true, false, true]);
-  }); // prettier-ignore
+  it('labels every point, no two on top of each other', () => {
+    const coordinate = fc.integer({ min: 0, max: 30 });
+    const points = fc.array(fc.record({ x: coordinate, y: coordinate }), { maxLength: 12 });
+    fc.assert(
+      fc.property(points, (crowd) => {
+        const places = labelPlaces(crowd, 10);
+        expect(places).toHaveLength(crowd.length);
+        for (const [i, a] of places.entries())
+          for (const b of places.slice(i + 1))
+            expect(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y))).toBeGreaterThan(10);
+      }),
+    );
+    expect(labelPlaces([{ x: 0, y: 0 }, { x: 50, y: 0 }], 10)).toEqual([{ x: 0, y: 15 }, { x: 50, y: -8 }]); // prettier-ignore
+  });
 
   it('finds the point under the pointer, and none far from all', () => {
     const places = [{ x: 10, y: 10 }, { x: 16, y: 10 }]; // prettier-ignore

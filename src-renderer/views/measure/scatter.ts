@@ -122,15 +122,28 @@ export function nearestPoint(
   return found;
 }
 
-/** Which of the places get their label: in order, those that stand `apart` px from every one labelled before. */
-export function labelled(
-  places: readonly { readonly x: number; readonly y: number }[],
+/** Where a label may stand, px from its point to the middle of its foot: below, above, at a side, and farther away. */
+const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
+const LINE_PX = 13;
+
+/** Places of labels beside their points, in order: each at the first that is `apart` px from every label before, or below all. */
+export function labelPlaces(
+  points: readonly { readonly x: number; readonly y: number }[],
   apart: number,
-): readonly boolean[] {
+): readonly { readonly x: number; readonly y: number }[] {
   const taken: { readonly x: number; readonly y: number }[] = [];
-  return places.map((place) => {
-    const free = taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
-    if (free) taken.push(place);
-    return free;
-  });
+  const isFree = (place: { readonly x: number; readonly y: number }) =>
+    taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
+  for (const [i, { x, y }] of points.entries()) {
+    // Neighbours by rank are often neighbours in the plot: every second one begins above.
+    const [below, above, ...others] = BESIDE;
+    const beside = [...(i % 2 === 0 ? [below, above] : [above, below]), ...others];
+    let place = beside.map(([dx, dy]) => ({ x: x + dx, y: y + dy })).find(isFree);
+    for (let line = 1; !place; line += 1) {
+      const farther = { x, y: y + below[1] + line * LINE_PX };
+      if (isFree(farther)) place = farther;
+    }
+    taken.push(place);
+  }
+  return taken;
 }
