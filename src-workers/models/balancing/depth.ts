@@ -22,7 +22,7 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts } from './divergent-starts.ts';
+import { divergentStarts, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { longestLengths, rankTable, type RankTable } from './ranks.ts';
 import { sortedDepths } from './sorted.ts';
@@ -84,7 +84,7 @@ export function groupDepth(
   const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const pureDepth = modelMean(model);
-  const setupDepth = setup === 0 ? 0 : setup * unitStarts(prepared, n, balancing, loop, unitsPerThread);
+  const setupDepth = setup === 0 ? 0 : setup * unitStarts(law, n, balancing, loop, unitsPerThread);
   // Rounding only: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let { laneSums } = model;
@@ -112,19 +112,16 @@ export function groupDepth(
  * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
  * where they do not. Sorted lanes end together, so they stay in step.
  */
-function unitStarts(
-  prepared: PreparedLaw,
-  n: number,
-  balancing: LockstepBalancing,
-  loop: LoopForm,
-  rounds: number,
-): number {
-  const { mean, variance } = prepared.cumulants;
+function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loop: LoopForm, rounds: number): number {
+  const prepared = preparedLaw(law);
+  const whole = Math.floor(rounds);
   switch (balancing.kind) {
-    case 'dynamic-fetch':
-      return divergentStarts(mean, Math.sqrt(variance), n, rounds);
+    case 'dynamic-fetch': {
+      const starts = startsOf(prepared, law, n, whole);
+      return whole === rounds ? starts : starts + (rounds - whole) * (startsOf(prepared, law, n, whole + 1) - starts);
+    }
     case 'none':
-      return loop === 'nested' ? rounds : divergentStarts(mean, Math.sqrt(variance), n, rounds);
+      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
@@ -132,7 +129,7 @@ function unitStarts(
         (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
         0,
       );
-      const whole = Math.floor(rounds);
+      const { mean } = prepared.cumulants;
       const starts = divergentStarts(mean, Math.sqrt(within), n, whole);
       return whole === rounds
         ? starts
@@ -142,6 +139,16 @@ function unitStarts(
     case 'full-sort':
       return rounds;
   }
+}
+
+/** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
+function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
+  if (n === 1) return rounds;
+  const sizes = COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
+  const known = shared(prepared, `starts ${rounds} ${sizes.length === 1 ? n : ''}`, () =>
+    independentStarts(law, sizes, rounds),
+  );
+  return known[sizes.indexOf(n)];
 }
 
 /** Depths without setup. */

@@ -1,11 +1,97 @@
+import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { moments } from '../workload/laws.ts';
+
 /**
  * Number of iterations of a work group in which some lane starts a unit, when every lane starts its next unit as soon as
  * its last one ends (flattened loops, dynamic fetch).
  *
  * Whatever a lane does before the first iteration of a unit, the other lanes wait for: lockstep issues it once for each
- * such iteration, not once for each round. All lanes start their first unit together. The start of round j comes after
- * (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal, so an iteration t sees none of the n lanes start with
- * probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
+ * such iteration, not once for each round. All lanes start their first unit together; round j + 1 of a lane starts after the
+ * sum S_j of j lengths, so with a(t) = Σ_{j<m} P(S_j = t) an iteration t sees none of the n lanes start with probability
+ * (1 − a(t))ⁿ. Exact for lanes that take m units each of independent lengths; short units that many lanes take at once, and
+ * limits that many run to, fall on the same iterations.
+ *
+ * @param sizes n ≥ 1 of each wanted result
+ * @param rounds m ≥ 1, whole: units per lane
+ * @returns for each n a number between 1 and n·m
+ */
+export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): number[] {
+  const { mean, standardDeviation } = moments(law);
+  if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return sizes.map(() => rounds);
+  const { support, probability } = law;
+  const longest = support[support.length - 1]!;
+  const reach = (sums: number): number =>
+    Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
+  // What a round adds is soon the same for all: the last ones followed stand for the rest.
+  let followed = Math.min(rounds, MAX_FOLLOWED_ROUNDS);
+  while (followed > LEAST_FOLLOWED && reach(followed - 1) > MOST_POINTS) followed -= 1;
+  // Lengths that do not fit are told apart less finely.
+  const step = Math.max(1, Math.ceil(reach(followed - 1) / MOST_POINTS));
+  const size = powerOfTwoAtLeast(reach(followed - 1) / step);
+  const transform = fourier(size);
+  const masses = new Float64Array(size);
+  for (let i = 0; i < support.length; i += 1) {
+    const cell = support[i]! / step;
+    const below = Math.floor(cell);
+    masses[below % size]! += probability[i]! * (below + 1 - cell);
+    masses[(below + 1) % size]! += probability[i]! * (cell - below);
+  }
+  const one = new Float64Array(2 * size);
+  transform.realTransform(one, masses);
+  // φ + φ² + … of the spectrum φ, up to the last sum but one and to the last.
+  const last = new Float64Array(2 * size);
+  const both = new Float64Array(2 * size);
+  for (let k = 0; k <= size; k += 2) {
+    const [re, im] = [one[k]!, one[k + 1]!];
+    let [powerRe, powerIm, sumRe, sumIm] = [re, im, 0, 0];
+    for (let j = 2; j < followed; j += 1) {
+      sumRe += powerRe;
+      sumIm += powerIm;
+      [powerRe, powerIm] = [powerRe * re - powerIm * im, powerRe * im + powerIm * re];
+    }
+    both[k] = sumRe;
+    both[k + 1] = sumIm;
+    last[k] = sumRe + powerRe;
+    last[k + 1] = sumIm + powerIm;
+  }
+  transform.completeSpectrum(both);
+  transform.completeSpectrum(last);
+  // Two real sequences out of one transform.
+  for (let k = 0; k < 2 * size; k += 2) {
+    both[k]! -= last[k + 1]!;
+    both[k + 1]! += last[k]!;
+  }
+  transform.inverseTransform(one, both);
+  const untilLast = startsIn(one, 0, sizes, step);
+  const all = startsIn(one, 1, sizes, step);
+  return all.map((starts, i) => starts + (rounds - followed) * (starts - untilLast[i]!));
+}
+
+/** Lanes whose lengths vary less than this start in step. */
+const IN_STEP_DEVIATION = 0.05;
+/** Deviations of a sum that are followed beyond its mean. */
+const REACH = 6;
+const MOST_POINTS = 2 ** 14;
+const LEAST_FOLLOWED = 4;
+const MAX_FOLLOWED_ROUNDS = 64;
+
+/** One and the sum of 1 − (1 − a(t))ⁿ over all t > 0 of the expected starts of a lane, interleaved with another's. */
+function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
+  const sums = sizes.map(() => 1);
+  for (let t = 2 + part; t < starts.length; t += 2) {
+    const a = Math.min(1, starts[t]! / step);
+    if (a < 1e-12) continue;
+    const log = Math.log1p(-a);
+    for (let i = 0; i < sizes.length; i += 1) sums[i]! -= step * Math.expm1(sizes[i]! * log);
+  }
+  return sums;
+}
+
+/**
+ * The same where only the mean and the deviation of lengths are known, as inside buckets that differ from round to round: the
+ * start of round j comes after (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal, so an iteration t sees none
+ * of the n lanes start with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
  *
  * Within 6 % of played groups for lengths with one peak; up to a third too few for heavy tails in wide groups.
  *
@@ -25,11 +111,8 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
   return all + (rounds - followed) * each;
 }
 
-/** Lanes whose lengths vary less than this start in step. */
-const IN_STEP_DEVIATION = 0.05;
 /** Rounds overlap when their deviation is this part of the mean. */
 const OVERLAP = 0.75;
-const MAX_FOLLOWED_ROUNDS = 64;
 
 function startsOf(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (rounds <= 1) return rounds;

@@ -3,7 +3,7 @@ import type { GroupDepth } from '../../../src-workers/domain/depth.ts';
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { divergentStarts } from '../../../src-workers/models/balancing/divergent-starts.ts';
+import { divergentStarts, independentStarts } from '../../../src-workers/models/balancing/divergent-starts.ts';
 import { bucketRanges, groupDepth } from '../../../src-workers/models/balancing/depth.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
@@ -135,6 +135,34 @@ describe('group depths against played launches', () => {
   });
 
   it('runs the setup whenever a lane of a flattened loop starts a unit', () => {
+    const escapes = unwrap(
+      categoricalLaw([
+        { length: 10, probability: 0.8 },
+        { length: 700, probability: 0.2 },
+      ]),
+    );
+    const sizes = [1, 2, 8, 32];
+    for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
+      for (const m of [1, 2, 5, 24]) {
+        independentStarts(law, sizes, m).forEach((starts, i) => {
+          const sampled = sampledStarts(law, sizes[i], m, 400, mersenneTwister(9));
+          expect(
+            Math.abs(starts / sampled - 1),
+            `${law.label} n=${sizes[i]} m=${m}: ${starts} ${sampled}`,
+          ).toBeLessThan(0.03);
+        });
+      }
+    }
+    // Lengths that do not fit the transform, and rounds beyond those followed.
+    const long = unwrap(uniformLaw(1, 30_000));
+    const many = sampledStarts(geometric, 32, 150, 40, mersenneTwister(3));
+    expect(Math.abs(independentStarts(geometric, [32], 150)[0] / many - 1)).toBeLessThan(0.03);
+    const few = sampledStarts(long, 32, 6, 40, mersenneTwister(3));
+    expect(Math.abs(independentStarts(long, [32], 6)[0] / few - 1)).toBeLessThan(0.03);
+    expect(independentStarts(unwrap(constantLaw(20)), [1, 32], 7)).toEqual([7, 7]);
+  });
+
+  it('takes the drift of lanes to be normal where only the spread inside buckets is known', () => {
     // Normal drift is exact enough for one peak; a long tail stretches the last rounds beyond it.
     const laws = [
       { law: unwrap(uniformLaw(20, 40)), tolerance: 0.07 },
