@@ -22,7 +22,7 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts, independentStarts } from './divergent-starts.ts';
+import { divergentStarts, FOLLOWED_ROUNDS, independentStarts, type Starts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { longestLengths, rankTable, type RankTable } from './ranks.ts';
 import { sortedDepths } from './sorted.ts';
@@ -114,14 +114,13 @@ export function groupDepth(
  */
 function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loop: LoopForm, rounds: number): number {
   const prepared = preparedLaw(law);
-  const whole = Math.floor(rounds);
   switch (balancing.kind) {
     case 'dynamic-fetch': {
-      const starts = startsOf(prepared, law, n, whole);
-      return whole === rounds ? starts : starts + (rounds - whole) * (startsOf(prepared, law, n, whole + 1) - starts);
+      const { starts, perRound } = startsOf(prepared, law, n, Math.ceil(rounds));
+      return starts - (Math.ceil(rounds) - rounds) * perRound;
     }
     case 'none':
-      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds);
+      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds).starts;
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
@@ -130,6 +129,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
         0,
       );
       const { mean } = prepared.cumulants;
+      const whole = Math.floor(rounds);
       const starts = divergentStarts(mean, Math.sqrt(within), n, whole);
       return whole === rounds
         ? starts
@@ -142,13 +142,15 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
 }
 
 /** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
-function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
-  if (n === 1) return rounds;
+function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): Starts {
+  if (n === 1) return { starts: rounds, perRound: 1 };
   const sizes = COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
-  const known = shared(prepared, `starts ${rounds} ${sizes.length === 1 ? n : ''}`, () =>
-    independentStarts(law, sizes, rounds),
+  const followed = Math.min(rounds, FOLLOWED_ROUNDS);
+  const known = shared(prepared, `starts ${followed} ${sizes.length === 1 ? n : ''}`, () =>
+    independentStarts(law, sizes, followed),
   );
-  return known[sizes.indexOf(n)];
+  const { starts, perRound } = known[sizes.indexOf(n)];
+  return { starts: starts + (rounds - followed) * perRound, perRound };
 }
 
 /** Depths without setup. */

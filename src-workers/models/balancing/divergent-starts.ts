@@ -12,19 +12,20 @@ import { moments } from '../workload/laws.ts';
  * (1 − a(t))ⁿ. Exact for lanes that take m units each of independent lengths; short units that many lanes take at once, and
  * limits that many run to, fall on the same iterations.
  *
- * @param sizes n ≥ 1 of each wanted result
+ * @param sizes n ≥ 1 of each wanted result, ascending
  * @param rounds m ≥ 1, whole: units per lane
- * @returns for each n a number between 1 and n·m
+ * @returns for each n a number between 1 and n·m, and how many of them the last round adds
  */
-export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): number[] {
+export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): Starts[] {
   const { mean, standardDeviation } = moments(law);
-  if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return sizes.map(() => rounds);
+  if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
+    return sizes.map(() => ({ starts: rounds, perRound: 1 }));
   const { support, probability } = law;
   const longest = support[support.length - 1]!;
   const reach = (sums: number): number =>
     Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
-  let followed = Math.min(rounds, MAX_FOLLOWED_ROUNDS);
+  let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > LEAST_FOLLOWED && reach(followed - 1) > MOST_POINTS) followed -= 1;
   // Lengths that do not fit are told apart less finely.
   const step = Math.max(1, Math.ceil(reach(followed - 1) / MOST_POINTS));
@@ -43,17 +44,36 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const last = new Float64Array(2 * size);
   const both = new Float64Array(2 * size);
   for (let k = 0; k <= size; k += 2) {
-    const [re, im] = [one[k]!, one[k + 1]!];
-    let [powerRe, powerIm, sumRe, sumIm] = [re, im, 0, 0];
-    for (let j = 2; j < followed; j += 1) {
-      sumRe += powerRe;
-      sumIm += powerIm;
-      [powerRe, powerIm] = [powerRe * re - powerIm * im, powerRe * im + powerIm * re];
+    const re = one[k]!;
+    const im = one[k + 1]!;
+    let powerRe = 1;
+    let powerIm = 0;
+    let squareRe = re;
+    let squareIm = im;
+    for (let rest = followed - 1; rest > 0; rest >>= 1) {
+      if (rest & 1) {
+        const next = powerRe * squareRe - powerIm * squareIm;
+        powerIm = powerRe * squareIm + powerIm * squareRe;
+        powerRe = next;
+      }
+      const next = squareRe * squareRe - squareIm * squareIm;
+      squareIm = 2 * squareRe * squareIm;
+      squareRe = next;
     }
-    both[k] = sumRe;
-    both[k + 1] = sumIm;
-    last[k] = sumRe + powerRe;
-    last[k + 1] = sumIm + powerIm;
+    // φ·(1 − φᵏ)/(1 − φ); where φ is 1, all terms are.
+    const norm = (1 - re) * (1 - re) + im * im;
+    let sumRe = followed - 1;
+    let sumIm = 0;
+    if (norm > 1e-20) {
+      const topRe = re - (re * powerRe - im * powerIm);
+      const topIm = im - (re * powerIm + im * powerRe);
+      sumRe = (topRe * (1 - re) - topIm * im) / norm;
+      sumIm = (topIm * (1 - re) + topRe * im) / norm;
+    }
+    last[k] = sumRe;
+    last[k + 1] = sumIm;
+    both[k] = sumRe - powerRe;
+    both[k + 1] = sumIm - powerIm;
   }
   transform.completeSpectrum(both);
   transform.completeSpectrum(last);
@@ -65,7 +85,15 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   transform.inverseTransform(one, both);
   const untilLast = startsIn(one, 0, sizes, step);
   const all = startsIn(one, 1, sizes, step);
-  return all.map((starts, i) => starts + (rounds - followed) * (starts - untilLast[i]!));
+  return all.map((starts, i) => {
+    const perRound = starts - untilLast[i]!;
+    return { starts: starts + (rounds - followed) * perRound, perRound };
+  });
+}
+
+export interface Starts {
+  readonly starts: number;
+  readonly perRound: number;
 }
 
 /** Lanes whose lengths vary less than this start in step. */
@@ -74,7 +102,8 @@ const IN_STEP_DEVIATION = 0.05;
 const REACH = 6;
 const MOST_POINTS = 2 ** 14;
 const LEAST_FOLLOWED = 4;
-const MAX_FOLLOWED_ROUNDS = 64;
+/** Rounds after which what one adds is the same for all. */
+export const FOLLOWED_ROUNDS = 32;
 
 /** One and the sum of 1 − (1 − a(t))ⁿ over all t > 0 of the expected starts of a lane, interleaved with another's. */
 function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
@@ -82,8 +111,14 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
   for (let t = 2 + part; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t]! / step);
     if (a < 1e-12) continue;
-    const log = Math.log1p(-a);
-    for (let i = 0; i < sizes.length; i += 1) sums[i]! -= step * Math.expm1(sizes[i]! * log);
+    // Of twice as many lanes any starts with s + s − s².
+    let any = a;
+    let lanes = 1;
+    for (let i = 0; i < sizes.length; i += 1) {
+      const n = sizes[i]!;
+      for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
+      sums[i]! += step * (n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
+    }
   }
   return sums;
 }
@@ -113,6 +148,7 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
 
 /** Rounds overlap when their deviation is this part of the mean. */
 const OVERLAP = 0.75;
+const MAX_FOLLOWED_ROUNDS = 64;
 
 function startsOf(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (rounds <= 1) return rounds;
