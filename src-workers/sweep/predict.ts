@@ -916,10 +916,11 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
     'sample' in timed.life ? placedBlockLaw(timed.life, predictor.laws.blocks) : timed.life.block;
   // Mean share of a block's groups that are active while its slot is taken.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
-  const blockTail = refilled * (msWith(busy) - latencyMs);
   const balancing = balancingMs(predictor, candidate, device);
   const withStackMs = timed.timeMs - balancing;
   const kernelMs = withStackMs / stackFactor(predictor, candidate, device);
+  // Whole waves in step wait for less than that: no more than there is.
+  const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const parts = {
     idealWork: ideal,
     cooperation: cooperating - ideal,
