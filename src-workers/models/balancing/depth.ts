@@ -22,7 +22,7 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts, FOLLOWED_ROUNDS, independentStarts, type Starts } from './divergent-starts.ts';
+import { divergentStarts, fetchedStarts, FOLLOWED_ROUNDS, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { longestLengths, rankTable, type RankTable } from './ranks.ts';
 import { sortedDepths } from './sorted.ts';
@@ -116,11 +116,13 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
   const prepared = preparedLaw(law);
   switch (balancing.kind) {
     case 'dynamic-fetch': {
-      const { starts, perRound } = startsOf(prepared, law, n, Math.ceil(rounds));
-      return starts - (Math.ceil(rounds) - rounds) * perRound;
+      if (n === 1) return rounds;
+      const sizes = groupSizes(n);
+      const fetched = shared(prepared, `fetched ${sizes.join()}`, () => fetchedStarts(law, sizes));
+      return fetched(rounds)[sizes.indexOf(n)];
     }
     case 'none':
-      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds).starts;
+      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
@@ -142,15 +144,18 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
 }
 
 /** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
-function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): Starts {
-  if (n === 1) return { starts: rounds, perRound: 1 };
-  const sizes = COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
+function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
+  if (n === 1) return rounds;
+  const sizes = groupSizes(n);
   const followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  const known = shared(prepared, `starts ${followed} ${sizes.length === 1 ? n : ''}`, () =>
-    independentStarts(law, sizes, followed),
-  );
+  const known = shared(prepared, `starts ${followed} ${sizes.join()}`, () => independentStarts(law, sizes, followed));
   const { starts, perRound } = known[sizes.indexOf(n)];
-  return { starts: starts + (rounds - followed) * perRound, perRound };
+  return starts + (rounds - followed) * perRound;
+}
+
+/** Group sizes that are worked out together with n. */
+function groupSizes(n: number): readonly number[] {
+  return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
 
 /** Depths without setup. */

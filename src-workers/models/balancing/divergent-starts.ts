@@ -111,16 +111,87 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
   for (let t = 2 + part; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t]! / step);
     if (a < 1e-12) continue;
-    // Of twice as many lanes any starts with s + s − s².
-    let any = a;
-    let lanes = 1;
-    for (let i = 0; i < sizes.length; i += 1) {
-      const n = sizes[i]!;
-      for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
-      sums[i]! += step * (n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
-    }
+    anyOf(a, sizes, (i, any) => (sums[i]! += step * any));
   }
   return sums;
+}
+
+/**
+ * The same where lanes fetch their units and all stop together, with m units taken by each on average: the iterations t are
+ * those until a lane is expected to have started m, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the lengths.
+ *
+ * @param sizes n ≥ 1 of each wanted result, ascending
+ * @returns for m ≥ 1 the number for each n
+ */
+export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => number[] {
+  const { mean, standardDeviation } = moments(law);
+  if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
+  const step = Math.max(1, Math.ceil((LEAST_FETCHED * mean) / MOST_POINTS));
+  const size = powerOfTwoAtLeast(Math.min(MOST_POINTS, (FETCHED_ROUNDS * mean) / step));
+  const { support, probability } = law;
+  // Damped, so that what lies beyond the last point does not come back at the first.
+  const damping = DAMPED ** (1 / size);
+  const masses = new Float64Array(size);
+  for (let i = 0; i < support.length && support[i]! / step < size - 1; i += 1) {
+    const cell = support[i]! / step;
+    const below = Math.floor(cell);
+    masses[below]! += probability[i]! * (below + 1 - cell) * damping ** below;
+    masses[below + 1]! += probability[i]! * (cell - below) * damping ** (below + 1);
+  }
+  const transform = fourier(size);
+  const spectrum = new Float64Array(2 * size);
+  transform.realTransform(spectrum, masses);
+  for (let k = 0; k <= size; k += 2) {
+    // φ/(1 − φ) = 1/(1 − φ) − 1.
+    const re = 1 - spectrum[k]!;
+    const im = -spectrum[k + 1]!;
+    const norm = re * re + im * im;
+    spectrum[k] = re / norm - 1;
+    spectrum[k + 1] = -im / norm;
+  }
+  transform.completeSpectrum(spectrum);
+  const renewal = new Float64Array(2 * size);
+  transform.inverseTransform(renewal, spectrum);
+  const taken = new Float64Array(size);
+  const starts = sizes.map(() => new Float64Array(size));
+  taken[0] = 1;
+  for (const sums of starts) sums[0] = 1;
+  for (let t = 1; t < size; t += 1) {
+    const lane = Math.min(step, Math.max(0, renewal[2 * t]! / damping ** t));
+    taken[t] = taken[t - 1]! + lane;
+    anyOf(lane / step, sizes, (i, any) => (starts[i]![t] = starts[i]![t - 1]! + step * any));
+  }
+  return (rounds) => {
+    let low = 0;
+    let high = size - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (taken[middle]! < rounds) low = middle;
+      else high = middle;
+    }
+    // Beyond what is followed a round adds what those of the second half add.
+    if (taken[high]! < rounds) low = size >> 1;
+    const part = (rounds - taken[low]!) / (taken[high]! - taken[low]!);
+    return starts.map((sums) => sums[low]! + part * (sums[high]! - sums[low]!));
+  };
+}
+
+/** Rounds of fetching that are followed, and at least, where lengths are told apart less finely for it. */
+const FETCHED_ROUNDS = 48;
+const LEAST_FETCHED = 12;
+/** What is left of a start at the last point while it is transformed: as far above rounding as what comes back is below 1. */
+const DAMPED = 1e-7;
+
+/** P(any of n lanes starts) of one that starts with probability `a`, for each n. */
+function anyOf(a: number, sizes: readonly number[], tell: (i: number, any: number) => void): void {
+  // Of twice as many lanes any starts with s + s − s².
+  let any = a;
+  let lanes = 1;
+  for (let i = 0; i < sizes.length; i += 1) {
+    const n = sizes[i]!;
+    for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
+    tell(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
+  }
 }
 
 /**

@@ -3,7 +3,11 @@ import type { GroupDepth } from '../../../src-workers/domain/depth.ts';
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { divergentStarts, independentStarts } from '../../../src-workers/models/balancing/divergent-starts.ts';
+import {
+  divergentStarts,
+  fetchedStarts,
+  independentStarts,
+} from '../../../src-workers/models/balancing/divergent-starts.ts';
 import { bucketRanges, groupDepth } from '../../../src-workers/models/balancing/depth.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
@@ -160,6 +164,42 @@ describe('group depths against played launches', () => {
     const few = sampledStarts(long, 32, 6, 40, mersenneTwister(3));
     expect(Math.abs(independentStarts(long, [32], 6)[0].starts / few - 1)).toBeLessThan(0.03);
     expect(independentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
+  });
+
+  it('counts starts of lanes that fetch until all stop', () => {
+    const escapes = unwrap(
+      categoricalLaw([
+        { length: 10, probability: 0.8 },
+        { length: 700, probability: 0.2 },
+      ]),
+    );
+    const sizes = [1, 4, 32];
+    for (const law of [unwrap(uniformLaw(20, 40)), geometric, twoLengths, escapes]) {
+      const fetched = fetchedStarts(law, sizes);
+      const draw = lengthSampler(law);
+      for (const rounds of [2, 9, 60]) {
+        const end = rounds * moments(law).mean;
+        sizes.forEach((lanes, i) => {
+          const uniformSource = mersenneTwister(5);
+          let [played, taken] = [0, 0];
+          const groups = 6400 / lanes;
+          for (let group = 0; group < groups; group += 1) {
+            const starts = new Set<number>();
+            for (let lane = 0; lane < lanes; lane += 1)
+              for (let at = 0; at <= end; at += draw(uniformSource)) {
+                starts.add(at);
+                taken += 1;
+              }
+            played += starts.size;
+          }
+          const model = fetched(taken / (groups * lanes))[i];
+          expect(Math.abs((model * groups) / played - 1), `${law.label} n=${lanes} m=${rounds}: ${model}`).toBeLessThan(
+            0.03,
+          );
+        });
+      }
+    }
+    expect(fetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual([7.5, 7.5, 7.5]);
   });
 
   it('takes the drift of lanes to be normal where only the spread inside buckets is known', () => {
