@@ -1,4 +1,5 @@
 import { anyOf } from '../../numeric/exponential.ts';
+import { normalQuantile } from '../workload/normal.ts';
 import {
   ACTIVE,
   BLOCK,
@@ -8,8 +9,6 @@ import {
   LOG_IDLE,
   OWN,
   OWN_VARIANCE,
-  PER_ENDED,
-  SKEWED,
   VARIANCE,
   WIDTH,
   type ActivityProfile,
@@ -94,20 +93,23 @@ export function drainCycles(
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
     const aliveAnywhere = logNowhere < -MANY ? h : h * anyOf(logNowhere);
     longestTime += t * aliveAnywhere;
-    const perEnded = data[c + PER_ENDED];
-    if (perEnded > 0) {
+    const group = data[c + GROUP];
+    const ended = 1 - group;
+    if (ended > 0) {
       // At least half a group to either side, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow);
       const above = rateAt(cycles, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Never negative but for rounding at the cap.
       const slope = (Math.max(0, above - t) / step) * h;
-      const before = slope * (1 - data[c + GROUP]);
-      spread += slope * varianceSlow * perEnded * (2 * inner + before);
+      const before = slope * ended;
+      spread += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
-      const shift = Math.min(cap - all, top * deviation + skewing * data[c + SKEWED]);
+      const clump = active > 0 ? slotVariance / (ended * active) : 0;
+      const skewed = skewing * (ended - group) * clump;
+      const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       topTime += aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
       aligned += slope * deviationSlow;
       alignedShift += slope * shift * (deviation > 0 ? deviationSlow / deviation : 1);
@@ -148,9 +150,7 @@ const maxima: number[] = [0, 0];
 export function normalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;
-  // Normal quantile: Abramowitz and Stegun 26.2.23.
-  const t = Math.sqrt(-2 * Math.log(1 - (n - 0.375) / (n + 0.25)));
-  const value = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  const value = normalQuantile((n - 0.375) / (n + 0.25));
   maxima[n] = value;
   return value;
 }

@@ -11,7 +11,7 @@ export interface ActivityProfile {
 }
 
 /** Numbers of a cell, in this order: */
-export const CELL_FIELDS = 12;
+export const CELL_FIELDS = 10;
 /** Width of the cell, iterations. */
 export const WIDTH = 0;
 /** P(a slot's block is active): some group of it has iterations left. */
@@ -29,10 +29,6 @@ export const LOG_IDLE = 7;
 /** Mean and variance of the active groups of a slot whose block is active. */
 export const OWN = 8;
 export const OWN_VARIANCE = 9;
-/** 1 / P(a group has ended); 0 where none has. */
-export const PER_ENDED = 10;
-/** Skewness of the active groups of a slot, times their standard deviation: that of a count of clumps. */
-export const SKEWED = 11;
 
 /** Stands for ln 0. */
 const LOG_CERTAIN = -50;
@@ -67,9 +63,6 @@ export function writeCell(
   data[at + ACTIVE] = active;
   data[at + VARIANCE] = variance;
   data[at + DEVIATION] = Math.sqrt(variance);
-  const perEnded = group < 1 ? 1 / (1 - group) : 0;
-  data[at + PER_ENDED] = perEnded;
-  data[at + SKEWED] = active > 0 ? Math.max(0, (1 - 2 * group) * perEnded * variance) / active : 0;
   // Two terms of the series leave less than 1e-8 of it where it is used.
   data[at + LOG_IDLE] =
     block < 1e-4 ? -block * (1 + 0.5 * block) : block < 1 ? Math.max(LOG_CERTAIN, Math.log(1 - block)) : LOG_CERTAIN;
