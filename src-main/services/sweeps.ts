@@ -28,6 +28,7 @@ import { orderedLengths, type OrderedLengths } from '../../src-workers/sweep/ord
  * the run fails and names its designs.
  */
 const TASKS_PER_WORKER = 8;
+/** As many at least, where designs that share laws are kept in one task. */
 const LEAST_TASKS_PER_WORKER = 2;
 const TASK_DESIGNS = 32_768;
 /** Each chunk is a transaction: bounds on its designs. */

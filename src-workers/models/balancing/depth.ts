@@ -122,7 +122,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
       return fetched(rounds)[sizes.indexOf(n)];
     }
     case 'none':
-      return loop === 'nested' ? rounds : startsOf(prepared, law, n, rounds);
+      return loop === 'nested' ? rounds : dealtStarts(prepared, law, n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
@@ -144,7 +144,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
 }
 
 /** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
-function startsOf(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
+function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
   if (n === 1) return rounds;
   const sizes = groupSizes(n);
   const followed = Math.min(rounds, FOLLOWED_ROUNDS);

@@ -16,12 +16,11 @@ import { moments } from '../workload/laws.ts';
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n a number between 1 and n·m, and how many of them the last round adds
  */
-export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): Starts[] {
+export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): RoundStarts[] {
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  const { support, probability } = law;
-  const longest = support[support.length - 1]!;
+  const longest = law.support[law.support.length - 1]!;
   const reach = (sums: number): number =>
     Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
@@ -31,15 +30,8 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const step = Math.max(1, Math.ceil(reach(followed - 1) / MOST_POINTS));
   const size = powerOfTwoAtLeast(reach(followed - 1) / step);
   const transform = fourier(size);
-  const masses = new Float64Array(size);
-  for (let i = 0; i < support.length; i += 1) {
-    const cell = support[i]! / step;
-    const below = Math.floor(cell);
-    masses[below % size]! += probability[i]! * (below + 1 - cell);
-    masses[(below + 1) % size]! += probability[i]! * (cell - below);
-  }
   const one = new Float64Array(2 * size);
-  transform.realTransform(one, masses);
+  transform.realTransform(one, massesOf(law, step, size, 1));
   // φ + φ² + … of the spectrum φ, up to the last sum but one and to the last.
   const last = new Float64Array(2 * size);
   const both = new Float64Array(2 * size);
@@ -91,7 +83,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   });
 }
 
-export interface Starts {
+interface RoundStarts {
   readonly starts: number;
   readonly perRound: number;
 }
@@ -111,7 +103,7 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
   for (let t = 2 + part; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t]! / step);
     if (a < 1e-12) continue;
-    anyOf(a, sizes, (i, any) => (sums[i]! += step * any));
+    tellAny(a, sizes, (i, any) => (sums[i]! += step * any));
   }
   return sums;
 }
@@ -128,19 +120,11 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
   const step = Math.max(1, Math.ceil((LEAST_FETCHED * mean) / MOST_POINTS));
   const size = powerOfTwoAtLeast(Math.min(MOST_POINTS, (FETCHED_ROUNDS * mean) / step));
-  const { support, probability } = law;
-  // Damped, so that what lies beyond the last point does not come back at the first.
+  // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
   const damping = DAMPED ** (1 / size);
-  const masses = new Float64Array(size);
-  for (let i = 0; i < support.length && support[i]! / step < size - 1; i += 1) {
-    const cell = support[i]! / step;
-    const below = Math.floor(cell);
-    masses[below]! += probability[i]! * (below + 1 - cell) * damping ** below;
-    masses[below + 1]! += probability[i]! * (cell - below) * damping ** (below + 1);
-  }
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
-  transform.realTransform(spectrum, masses);
+  transform.realTransform(spectrum, massesOf(law, step, size, damping));
   for (let k = 0; k <= size; k += 2) {
     // φ/(1 − φ) = 1/(1 − φ) − 1.
     const re = 1 - spectrum[k]!;
@@ -159,7 +143,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   for (let t = 1; t < size; t += 1) {
     const lane = Math.min(step, Math.max(0, renewal[2 * t]! / damping ** t));
     taken[t] = taken[t - 1]! + lane;
-    anyOf(lane / step, sizes, (i, any) => (starts[i]![t] = starts[i]![t - 1]! + step * any));
+    tellAny(lane / step, sizes, (i, any) => (starts[i]![t] = starts[i]![t - 1]! + step * any));
   }
   return (rounds) => {
     let low = 0;
@@ -182,8 +166,20 @@ const LEAST_FETCHED = 12;
 /** What is left of a start at the last point while it is transformed: as far above rounding as what comes back is below 1. */
 const DAMPED = 1e-7;
 
-/** P(any of n lanes starts) of one that starts with probability `a`, for each n. */
-function anyOf(a: number, sizes: readonly number[], tell: (i: number, any: number) => void): void {
+/** P(X = t) times damping^t at t = 0, step, 2·step, …, back at the first point after the last; the mean stays. */
+function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
+  const masses = new Float64Array(size);
+  for (let i = 0; i < support.length; i += 1) {
+    const cell = support[i]! / step;
+    const below = Math.floor(cell);
+    masses[below % size]! += probability[i]! * (below + 1 - cell) * damping ** below;
+    masses[(below + 1) % size]! += probability[i]! * (cell - below) * damping ** (below + 1);
+  }
+  return masses;
+}
+
+/** Tells P(any of n lanes starts) of lanes that start with probability `a`, for each n. */
+function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: number) => void): void {
   // Of twice as many lanes any starts with s + s − s².
   let any = a;
   let lanes = 1;
@@ -211,8 +207,8 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
   // Rounds overlap from here on; where lengths hardly vary that takes long, and the last round followed stands for the rest.
   const overlap = Math.ceil((OVERLAP * mean) / standardDeviation) ** 2;
   const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
-  const untilLast = startsOf(mean, standardDeviation, lanes, followed - 1);
-  const all = startsOf(mean, standardDeviation, lanes, followed);
+  const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
+  const all = normalStarts(mean, standardDeviation, lanes, followed);
   const each = followed === overlap ? mean * -Math.expm1(lanes * Math.log1p(-1 / mean)) : all - untilLast;
   return all + (rounds - followed) * each;
 }
@@ -221,7 +217,7 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
 const OVERLAP = 0.75;
 const MAX_FOLLOWED_ROUNDS = 64;
 
-function startsOf(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
+function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (rounds <= 1) return rounds;
   // Wide spreads are summed on coarser steps: the sum is an integral by then.
   const step = Math.max(1, standardDeviation / 8);
