@@ -52,13 +52,14 @@ export interface ChosenDesigns {
 /**
  * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the target
  * can run, which may be fewer than asked for.
+ * @param ability of the target; asked for where designs are chosen
  */
-export function chosenDesigns(
+export async function chosenDesigns(
   view: RunView,
   deviceId: string,
   input: MeasuringInput,
-  ability: Ability,
-): Result<ChosenDesigns> {
+  ability: () => Promise<Ability>,
+): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
   if (input.choose === 'named' || input.designs) {
     if (!input.designs)
@@ -72,7 +73,7 @@ export function chosenDesigns(
     }
     return ok({ designs: [...new Set(input.designs)], leftOut: null });
   }
-  const among = runnableDesigns(view, deviceId, ability);
+  const among = runnableDesigns(view, deviceId, await ability());
   if (!among.ok) return among;
   const { list, found } = among.value;
   if (found.designs === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);

@@ -204,10 +204,10 @@ export function openTargets({ programs, host, closing }: Context): Targets {
   const webgpu = once(() => webgpuTarget(programs, closing));
   const cpu = once(() => cpuTarget(programs, closing));
   return {
-    list: once(async (again) => {
+    async list(again) {
       const [ofCuda, ofWebgpu, ofCpu] = await Promise.all([cuda(again), webgpu(again), cpu(again)]);
       return [...ofCuda, ofWebgpu, page, ofCpu];
-    }),
+    },
     async device(id) {
       if (id === 'webgpu') return (await webgpu(false)).device;
       return id === 'cpu' ? (await cpu(false)).device : null;
@@ -215,26 +215,29 @@ export function openTargets({ programs, host, closing }: Context): Targets {
   };
 }
 
-function once<T>(ask: (again: boolean) => Promise<T>): (again: boolean) => Promise<T> {
+function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   let known: Promise<T> | null = null;
   return (again) => {
-    if (again || !known) known = ask(again);
+    if (again || !known) known = ask();
     return known;
   };
 }
 
-/**
- * What a target can run, by what is known of its device.
- * @param limits of a page's own GPU, which only the page knows
- */
+/** Of a page's own GPU, which only the page knows. */
+type PageLimits = ProcedureArguments<'bench.start'>['limits'];
+
+export function checkLimits(target: string, limits: PageLimits): Result<null> {
+  return limits && target !== PAGE_TARGET
+    ? fail('bad-input', `limits: got some for ${target}, expected them for ${PAGE_TARGET} alone`)
+    : ok(null);
+}
+
+/** What a target can run, by what is known of its device: asks it, which takes a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,
-  limits: ProcedureArguments<'bench.start'>['limits'],
-): Promise<Result<Ability>> {
-  const backend = targetBackend(target);
-  if (!backend.ok) return backend;
-  if (limits && target !== PAGE_TARGET)
-    return fail('bad-input', `limits: got some for ${target}, expected them for ${PAGE_TARGET} alone`);
-  return ok({ ...abilityOf(backend.value, await targets.device(target)), ...limits });
+  backend: BenchBackend,
+  limits: PageLimits,
+): Promise<Ability> {
+  return { ...abilityOf(backend, await targets.device(target)), ...limits };
 }

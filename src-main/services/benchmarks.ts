@@ -20,7 +20,14 @@ import { runnableDesigns } from './bench-runnable.ts';
 import { runProgram } from './bench-runner.ts';
 import { openSession, type MeasuringSession } from './bench-session.ts';
 import { suiteCases } from './bench-suites.ts';
-import { PAGE_TARGET, prepareProgram, targetAbility, targetBackend, type Targets } from './bench-targets.ts';
+import {
+  checkLimits,
+  PAGE_TARGET,
+  prepareProgram,
+  targetAbility,
+  targetBackend,
+  type Targets,
+} from './bench-targets.ts';
 import type { Context } from './context.ts';
 import { thisMachine } from './machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from './measured-records.ts';
@@ -87,9 +94,11 @@ async function planMeasurement(
   if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
   if (!deviceId.ok) return deviceId;
-  const ability = await targetAbility(targets, target, limits);
-  if (!ability.ok) return ability;
-  const chosen = chosenDesigns(view, deviceId.value, input, ability.value);
+  const known = checkLimits(target, limits);
+  if (!known.ok) return known;
+  const chosen = await chosenDesigns(view, deviceId.value, input, () =>
+    targetAbility(targets, target, backend.value, limits),
+  );
   if (!chosen.ok) return chosen;
   const { designs, leftOut } = chosen.value;
   const seed = view.run.seed ?? 0;
@@ -213,9 +222,10 @@ export function openBenchmarks(
       if (!view.ok) return view;
       const deviceId = measuredDeviceId(view.value, backend.value, named);
       if (!deviceId.ok) return deviceId;
-      const ability = await targetAbility(targets, target, limits);
-      if (!ability.ok) return ability;
-      const among = runnableDesigns(view.value, deviceId.value, ability.value);
+      const known = checkLimits(target, limits);
+      if (!known.ok) return known;
+      const ability = await targetAbility(targets, target, backend.value, limits);
+      const among = runnableDesigns(view.value, deviceId.value, ability);
       return among.ok ? ok(among.value.found) : among;
     },
     async bundle(input) {
