@@ -1,3 +1,5 @@
+import { coresText } from '../../src-workers/domain/terms.ts';
+
 /** Something that designs of a sweep need and a target has not. */
 export interface TargetLimit {
   readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap';
@@ -22,7 +24,7 @@ export function limitText(
 ): string {
   switch (quantity) {
     case 'cores':
-      return `up to ${atMost} ${atMost === 1 ? 'core' : 'cores'}`;
+      return `up to ${coresText(atMost!)}`;
     case 'threadsPerUnit':
       return `up to ${atMost} ${terms.threads} per unit`;
     case 'blockThreads':
@@ -35,7 +37,7 @@ export function limitText(
 function needText({ quantity, atMost }: TargetLimit): string {
   switch (quantity) {
     case 'cores':
-      return `more than ${atMost} ${atMost === 1 ? 'core' : 'cores'}`;
+      return `more than ${coresText(atMost!)}`;
     case 'threadsPerUnit':
       return `more than ${atMost} threads per unit`;
     case 'blockThreads':

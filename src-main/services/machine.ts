@@ -1,4 +1,5 @@
 import { cpus, hostname, platform, release } from 'node:os';
+import { coresText } from '../../src-workers/domain/terms.ts';
 
 /** What a run executes on, as the run keeps it. */
 export function thisMachine(): Readonly<Record<string, string | number>> {
@@ -17,7 +18,7 @@ export function machineText(machine: unknown): string {
   const words = (name: string, value: unknown): string => {
     switch (name) {
       case 'cores':
-        return `${String(value)} ${value === 1 ? 'core' : 'cores'}`;
+        return coresText(Number(value));
       case 'node':
         return `Node ${String(value).replace(/^v/, '')}`;
       default:

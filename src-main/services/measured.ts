@@ -3,6 +3,7 @@ import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
 import type { BenchCase, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
+import { coresText } from '../../src-workers/domain/terms.ts';
 import { disturbedFraction } from '../../src-workers/bench/cpu/analysis.ts';
 import { REPEAT_WARNINGS, summariseRepeats, type RepeatWarning } from '../../src-workers/models/calibration/repeats.ts';
 import type { MeasuredCase, MeasuredTime, MeasuringDetail } from '../contract/measuring.ts';
@@ -133,8 +134,6 @@ export function caseLabel(measured: BenchCase): string {
     }
   }
 }
-
-const coresText = (cores: number): string => `${cores} ${cores === 1 ? 'core' : 'cores'}`;
 
 /** @param ofSweep whether the run's designs come from a sweep, so that device ids are of its devices */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {

@@ -3,6 +3,7 @@ import { INVALID_REASONS, limitingFactors } from '../../src-workers/domain/desig
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import { coresText } from '../../src-workers/domain/terms.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
 import {
@@ -323,7 +324,7 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
           : launch.kind === 'grid'
             ? `grid ${launch.value}`
             : launch.kind === 'cores'
-              ? `${launch.value} ${launch.value === 1 ? 'core' : 'cores'}`
+              ? coresText(launch.value)
               : `${launch.value} per SM`,
       );
     case 'registerCap':

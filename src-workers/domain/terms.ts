@@ -98,6 +98,11 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
   return TERMS[key][vocabulary][form];
 }
 
+/** `1 core`, `8 cores`: of a CPU, in every vocabulary. */
+export function coresText(cores: number): string {
+  return `${cores} ${cores === 1 ? 'core' : 'cores'}`;
+}
+
 /** Upper-cases the first letter, for the start of a label: `warp size` → `Warp size`. */
 export function sentenceCase(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
