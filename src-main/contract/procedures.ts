@@ -92,8 +92,9 @@ const measuringInput = {
   /** Device of the sweep whose designs are chosen; needed where it has several. */
   deviceId: v.optional(shortText),
   /**
-   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones (seeded by the study); spread evenly over the
-   * ranking from best to worst; or those named in `designs`, which fail where the target cannot run them.
+   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones (seeded
+   * by the study); spread evenly over the ranking from best to worst; or those named in `designs`, which fail where the target
+   * cannot run them.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
