@@ -3,13 +3,17 @@ import type { LengthLaw } from '../domain/workload.ts';
 /** Points and masses on integers; the masses need not sum to 1. */
 export type Masses = Pick<LengthLaw, 'support' | 'probability'>;
 
+/** @param a,b whole, ≥ 0; the divisor of 0 and another is the other */
+export function greatestCommonDivisor(a: number, b: number): number {
+  while (b > 0) [a, b] = [b, a % b];
+  return a;
+}
+
 /** Largest step such that every support point is support[0] plus a multiple of it; 1 for a single point. */
 export function latticeStep(support: Float64Array): number {
   let step = 0;
   for (let i = 1; i < support.length && step !== 1; i++) {
-    let a = support[i] - support[i - 1];
-    while (step > 0) [a, step] = [step, a % step];
-    step = a;
+    step = greatestCommonDivisor(support[i] - support[i - 1], step);
   }
   return step || 1;
 }

@@ -1,7 +1,8 @@
 import type { LoopForm } from '../../domain/kernel.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { normalQuantile } from '../workload/normal.ts';
-import { greatestCommonDivisor, orbitSum, type RankTable } from './ranks.ts';
+import { orbitSum, type RankTable } from './ranks.ts';
 import { addAlikeStarts, addStarts, equalPart, noStarts, startsOf, startsWithin } from './starts.ts';
 
 /** How ordered units are dealt out: in round j slot s takes the unit at j·slots + s of the order. */

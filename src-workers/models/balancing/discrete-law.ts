@@ -1,4 +1,5 @@
 import { fourier } from '../../numeric/fourier.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
@@ -590,10 +591,7 @@ function commonStep(sets: readonly Float64Array[]): number {
     for (let i = 1; i < values.length; i++) {
       const gap = values[i] - values[i - 1];
       if (!Number.isInteger(gap)) return 0;
-      let a = gap;
-      let b = step;
-      while (b > 0) [a, b] = [b, a % b];
-      step = a;
+      step = greatestCommonDivisor(gap, step);
       if (step === 1) return 1;
     }
   }

@@ -1,3 +1,4 @@
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../workload/normal.ts';
 import {
   cumulantsOf,
@@ -276,7 +277,7 @@ function wholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {
     if (!Number.isInteger(value)) return 0;
-    for (let a = value; a > 0;) [a, step] = [step % a, a];
+    step = greatestCommonDivisor(value, step);
   }
   return step;
 }

@@ -1,5 +1,6 @@
-import { normalQuantile } from '../workload/normal.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
+import { normalQuantile } from '../workload/normal.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 import { equalPart } from './starts.ts';
 import { binomialWindow } from './window.ts';
@@ -271,11 +272,6 @@ function orbitsOf(table: RankTable, step: number, lanes: number): OrbitSums {
     }
   }
   return { step, lanes, period, at, means, deviations, variances, thirds };
-}
-
-export function greatestCommonDivisor(a: number, b: number): number {
-  while (b > 0) [a, b] = [b, a % b];
-  return a;
 }
 
 function strataOf(windows: number, strata: number, draw: number): Uint8Array {

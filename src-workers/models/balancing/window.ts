@@ -1,3 +1,4 @@
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
@@ -125,9 +126,4 @@ export function binomialWindow(trials: number) {
     for (let i = 0; i < masses.length; i++) masses[i] /= total;
     return { first, masses };
   };
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  while (b > 0) [a, b] = [b, a % b];
-  return a;
 }
