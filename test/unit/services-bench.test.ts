@@ -314,6 +314,18 @@ describe('a target that cannot run all of a sweep', () => {
     expect(await chosen({ designs: [beyond, able[0]] })).toEqual({ designs: [beyond, able[0]], leftOut: undefined });
   });
 
+  it('is not asked for its device where designs are named', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const designs = (await ranked(engine, runId, { deviceId: DEVICE })).slice(0, 1);
+    fake({ mute: true });
+    const asking = performance.now();
+    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { designs }));
+    // Asking has 30 s.
+    expect(performance.now() - asking).toBeLessThan(15_000);
+    await call(engine, 'runs.cancel', { id });
+  });
+
   it('names only the limits that leave something out', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
