@@ -87,12 +87,12 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   const few = rounds <= FEW_ROUNDS;
   const wanted = Math.min(MOST_SAMPLED, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_GROUPS / W)));
   const blocks = followed ? G : Math.min(G, few ? wanted : Math.ceil(MANY_ROUNDS * wanted));
-  const tellRow =
-    usual && !followed && !few
-      ? summedRow(table, dealing, blocks)
-      : usual
-        ? lookedUpRow(table, dealing, followed ? table.strataOf(draw) : null, blocks)
-        : crossingRow(table, dealing, table.strataOf(draw));
+  const sums: RowSums = { groups: 0, block: 0 };
+  const tellRow = !usual
+    ? crossingRow(table, dealing, table.strataOf(draw))
+    : followed || few
+      ? lookedUpRow(table, dealing, followed ? table.strataOf(draw) : null, blocks, sums)
+      : summedRow(table, dealing, blocks, sums);
   if (followed) {
     const depths = new Float64Array(G * W);
     for (let b = 0; b < G; b++) {
@@ -110,8 +110,8 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   for (let i = 0; i < blocks; i++) {
     row.fill(0);
     tellRow(row, 0, block[i], i);
-    groupSums[i] = told.groups;
-    blockSums[i] = told.block;
+    groupSums[i] = sums.groups;
+    blockSums[i] = sums.block;
     sortRow(row, 0, W);
     keepRow(depths, i * counts.length, counts, row);
   }
@@ -134,19 +134,18 @@ export function groupCounts(groups: number, most: number): Int32Array {
   return Int32Array.from({ length: inner + 1 }, (_, v) => (v === inner ? 1 : upTo(v + 1) - upTo(v)));
 }
 
-/**
- * Writes the depths of the groups of a block to `out` from `at` on, which are 0 before, and to `told`; it is the i-th that
- * is asked for.
- */
+/** Writes the depths of the groups of a block to `out` from `at` on, which are 0 before; it is the i-th that is asked for. */
 type RowTeller = (out: Float64Array, at: number, block: number, i: number) => void;
 
-/**
- * Of the block that was told last, sums over all rounds whose means are known: over its groups, of the longest length, or in
- * a flattened loop of many rounds the last one; and of few rounds, of the longest unit of the first window that it is in.
- */
-const told = { groups: 0, block: 0 };
+/** Of the block that was told last, sums over all rounds whose means over the blocks of a launch are known. */
+interface RowSums {
+  /** Over its groups, of the longest length, or in a flattened loop of many rounds the last one. */
+  groups: number;
+  /** Of few rounds, of the longest unit of the first window that it is in. */
+  block: number;
+}
 
-/** Mean over the blocks of a launch of `told.block`, in a round. */
+/** Mean over the blocks of a launch of `RowSums.block`, in a round. */
 function meanBlock({ units: M, meanLengths }: RankTable, { slotsPerBlock }: Dealing): number {
   const step = greatestCommonDivisor(M, slotsPerBlock);
   let sum = 0;
@@ -155,7 +154,7 @@ function meanBlock({ units: M, meanLengths }: RankTable, { slotsPerBlock }: Deal
 }
 
 /**
- * Mean over the blocks of a launch of `told.groups`, in a round.
+ * Mean over the blocks of a launch of `RowSums.groups`, in a round.
  * @param waiting whether a group that crosses the end of a window counts as long as that window's longest
  */
 function meanGroups({ units: M, meanLengths }: RankTable, dealing: Dealing, waiting: boolean): number {
@@ -213,7 +212,13 @@ export function keepRow(out: Float64Array, at: number, counts: Int32Array, row: 
  * Where every window is looked up, and a group is of one window or crosses into the next.
  * @param strata of the windows; `null` for a sample of so many blocks, whose windows are an even sample of the strata
  */
-function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | null, blocks: number): RowTeller {
+function lookedUpRow(
+  table: RankTable,
+  dealing: Dealing,
+  strata: Uint8Array | null,
+  blocks: number,
+  sums: RowSums,
+): RowTeller {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, setupIterations } = dealing;
   const { units: M, lengths } = table;
   const slots = slotsPerBlock * gridBlocks;
@@ -232,15 +237,31 @@ function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | nu
   const starts = startsOf(waiting ? W : 0);
   const ends = dealing.loop === 'flattened' && !isWithinWindows(M, dealing) ? new Map<number, number[]>() : null;
 
+  /** Rank of a place: the units of the last window stand for all ranks. */
+  const rankAt = (window: number, place: number): number =>
+    window < windows - 1 ? place : Math.floor((place + 0.5) * perLastRank);
+  /** Adds a round of a group whose lanes are of one window, and have these ranks of it. */
+  const addRound = (
+    out: Float64Array,
+    at: number,
+    g: number,
+    row: number,
+    lanes: number,
+    low: number,
+    high: number,
+  ): void => {
+    out[at + g] += lengths[row + high];
+    if (!waiting) return;
+    const changed = changes[high] - changes[low];
+    addStarts(starts, g, lanes, equalPart(lanes, changed), lengths[row + high] - lengths[row + low]);
+  };
   const laneWork = (start: number, lane: number): number => {
     let sum = 0;
     for (let j = 0, position = start; j < rounds; j++, position += slots) {
       if (position + lane >= units) break;
       const first = Math.floor(position / M);
       const window = Math.floor((position + lane) / M);
-      const place = position + lane - window * M;
-      const rank = window === windows - 1 ? Math.floor((place + 0.5) * perLastRank) : place;
-      sum += lengths[rows[j * perRound + window - first] + rank];
+      sum += lengths[rows[j * perRound + window - first] + rankAt(window, position + lane - window * M)];
     }
     return sum;
   };
@@ -248,8 +269,8 @@ function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | nu
   return (out, at, block, i) => {
     noStarts(starts);
     ends?.clear();
-    told.groups = 0;
-    told.block = 0;
+    sums.groups = 0;
+    sums.block = 0;
     const start = block * slotsPerBlock;
     for (let j = 0, position = start; position < units; j++, position += slots) {
       const filled = Math.min(slotsPerBlock, units - position);
@@ -265,15 +286,11 @@ function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | nu
         const before = row;
         row = stratum * M;
         rows[j * perRound + k] = row;
-        const isLast = window === windows - 1;
-        if (k === 0) {
-          const last = Math.min(place + filled, M) - 1;
-          told.block += lengths[row + (isLast ? Math.floor((last + 0.5) * perLastRank) : last)];
-        }
+        if (k === 0) sums.block += lengths[row + rankAt(window, Math.min(place + filled, M) - 1)];
         if (place < 0) {
           // The group that crosses into this window, and waits for the longest of the last.
           const last = Math.min(place + n, place + filled - g * n) - 1;
-          const high = isLast ? Math.floor((last + 0.5) * perLastRank) : last;
+          const high = rankAt(window, last);
           const longest = Math.max(lengths[before + M - 1], lengths[row + high]);
           out[at + g] += longest;
           if (waiting) {
@@ -289,16 +306,10 @@ function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | nu
           g++;
           place += n;
         }
-        if (isLast) {
+        if (window === windows - 1) {
           for (; g * n < filled; g++, place += n) {
             const lanes = Math.min(n, filled - g * n);
-            const low = Math.floor((place + 0.5) * perLastRank);
-            const high = Math.floor((place + lanes - 0.5) * perLastRank);
-            out[at + g] += lengths[row + high];
-            if (waiting) {
-              const changed = changes[high] - changes[low];
-              addStarts(starts, g, lanes, equalPart(lanes, changed), lengths[row + high] - lengths[row + low]);
-            }
+            addRound(out, at, g, row, lanes, rankAt(window, place), rankAt(window, place + lanes - 1));
           }
           break;
         }
@@ -316,19 +327,14 @@ function lookedUpRow(table: RankTable, dealing: Dealing, strata: Uint8Array | nu
         const lanes = filled - g * n;
         if (g === full && lanes > 0 && place + lanes <= M) {
           // The last group, not full.
-          const high = place + lanes - 1;
-          out[at + g] += lengths[row + high];
-          if (waiting) {
-            const changed = changes[high] - changes[place];
-            addStarts(starts, g, lanes, equalPart(lanes, changed), lengths[row + high] - lengths[row + place]);
-          }
+          addRound(out, at, g, row, lanes, place, place + lanes - 1);
           break;
         }
       }
     }
     for (let g = 0; g < W; g++) {
       let depth = out[at + g];
-      told.groups += depth;
+      sums.groups += depth;
       const lanes = ends?.get(g);
       if (lanes) {
         // One of the lanes that end a window may have the most work.
@@ -354,7 +360,7 @@ const MOST_STARTS = 32;
  * Of many rounds: the sum of the mean lengths at a group's places, and for each window that a block is in a normal
  * deviation. What all blocks of a launch have in common is left out of that.
  */
-function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTeller {
+function summedRow(table: RankTable, dealing: Dealing, blocks: number, sums: RowSums): RowTeller {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks, loop, setupIterations } = dealing;
   const { units: M } = table;
   const slots = slotsPerBlock * gridBlocks;
@@ -377,16 +383,16 @@ function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTelle
   const laneWork = (startPlace: number, lane: number, played: number): number => {
     const offset = startPlace + lane;
     const place = offset % M;
-    const sums = lane < (W - 1) * n ? orbits : lastOrbits;
-    const depth = orbitSum(sums, sums.means, place, played);
+    const orbit = lane < (W - 1) * n ? orbits : lastOrbits;
+    const depth = orbitSum(orbit, orbit.means, place, played);
     const at = step === 0 ? Math.floor(offset / M) : lane / M;
     const k = Math.floor(at);
     const next = at - k;
     const deviation = Math.sqrt(1 - next) * deviations[k] + Math.sqrt(next) * deviations[k + 1];
-    const alike = orbitSum(sums, sums.deviations, place, played) ** 2 / played;
-    const variance = orbitSum(sums, sums.variances, place, played) + together * alike;
+    const alike = orbitSum(orbit, orbit.deviations, place, played) ** 2 / played;
+    const variance = orbitSum(orbit, orbit.variances, place, played) + together * alike;
     if (variance < 1e-9) return depth;
-    const third = orbitSum(sums, sums.thirds, place, played);
+    const third = orbitSum(orbit, orbit.thirds, place, played);
     // Cornish and Fisher's first term.
     return depth + deviation * Math.sqrt(variance) + ((deviation * deviation - 1) * third) / (6 * variance);
   };
@@ -398,13 +404,13 @@ function summedRow(table: RankTable, dealing: Dealing, blocks: number): RowTelle
     const startPlace = start % M;
     for (let k = 0; k < deviations.length; k++) deviations[k] = normalQuantile((ordered[k][i] + 0.5) / blocks);
     let starts = 0;
-    told.groups = 0;
+    sums.groups = 0;
     for (let g = 0; g < W; g++) {
       const first = g * n;
       const last = Math.min(first + n, slotsPerBlock) - 1;
       const played = start + first + (rounds - 1) * slots < units ? rounds : rounds - 1;
       let depth = laneWork(startPlace, last, played);
-      told.groups += depth;
+      sums.groups += depth;
       if (!within && !nested) {
         // One of the lanes that end a window may have the most work.
         let place = (startPlace + first) % M;
@@ -470,17 +476,17 @@ function crossingRow(table: RankTable, dealing: Dealing, strata: Uint8Array): Ro
   const perRank = ranks / M;
   const perLastRank = ranks / lastUnits;
 
+  const rankAt = (window: number, position: number): number =>
+    Math.floor((position - window * M + 0.5) * (window < windows - 1 ? perRank : perLastRank));
   /** Length of the unit at a position of the order. */
   const lengthAt = (position: number): number => {
     const window = Math.floor(position / M);
-    const rank = (position - window * M + 0.5) * (window < windows - 1 ? perRank : perLastRank);
-    return lengths[strata[window] * ranks + Math.floor(rank)];
+    return lengths[strata[window] * ranks + rankAt(window, position)];
   };
   /** Changes of length from the start of the order: one more where a window begins. */
   const changesAt = (position: number): number => {
     const window = Math.floor(position / M);
-    const rank = (position - window * M + 0.5) * (window < windows - 1 ? perRank : perLastRank);
-    return window * (changes[ranks - 1] + 1) + changes[Math.floor(rank)];
+    return window * (changes[ranks - 1] + 1) + changes[rankAt(window, position)];
   };
   const laneWork = (first: number): number => {
     let sum = 0;
