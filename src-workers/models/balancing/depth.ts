@@ -4,7 +4,8 @@ import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments, quickMeanLosses } from '../imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
-import { dealtDepths, type DealtDepths, type Dealing } from './dealt.ts';
+import { dealtDepths } from './dealt-windows.ts';
+import type { DealtDepths, Dealing } from './dealt.ts';
 import {
   atomsOf,
   coarseGrid,

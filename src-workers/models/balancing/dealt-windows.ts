@@ -1,0 +1,191 @@
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { crossingRow, lookedUpRow, summedRow, type RowSums } from './dealt-rows.ts';
+import { groupCounts, hasFewGroups, keepRow, sortRow, type DealtDepths, type Dealing } from './dealt.ts';
+import type { RankTable } from './ranks.ts';
+
+/** Lengths looked up for the groups of a launch that are followed one by one; of more a sample is. */
+const MOST_LOOKUPS = 2 ** 16;
+/** Groups of a sample, and blocks at least and at most. */
+const SAMPLED_GROUPS = 640;
+const LEAST_SAMPLED = 56;
+const MOST_SAMPLED = 256;
+/** So much of that is enough of many rounds, whose blocks are more alike. */
+const MANY_ROUNDS = 0.6;
+/** Numbers kept of a block of a sample. */
+const MOST_FOLLOWED = 12;
+/** Rounds of a sample whose windows are looked up one by one; of more, sums have a mean and a deviation. */
+const FEW_ROUNDS = 12;
+/** Slots that a sample aims at: where there are more, rounds make up for one another. */
+const AIMED_SLOTS = 8;
+/** Its multiples fall in step with no window. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * Depths of the work groups of a launch whose units are sorted window by window (or all together: one window), by the place
+ * in its window that a group has in every round. Where the distance between a slot's units is a multiple of the window a
+ * slot keeps its place; else it wanders. Which stratum of the table a window is drawn from is arbitrary.
+ *
+ * @param draw 0, 1, …: one arbitrary choice of the strata, the odd ones mirrored
+ */
+export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): DealtDepths {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+  const { units: M } = table;
+  const slots = slotsPerBlock * G;
+  const rounds = Math.ceil(units / slots);
+  const usual = M >= n && table.ranks === M;
+  const followed = hasFewGroups(dealing) && units <= MOST_LOOKUPS * n;
+  const few = rounds <= FEW_ROUNDS;
+  const wanted = Math.min(MOST_SAMPLED, Math.max(LEAST_SAMPLED, Math.ceil(SAMPLED_GROUPS / W)));
+  const blocks = followed ? G : Math.min(G, few ? wanted : Math.ceil(MANY_ROUNDS * wanted));
+  const sums: RowSums = { groups: 0, block: 0 };
+  const tellRow = !usual
+    ? crossingRow(table, dealing, table.strataOf(draw))
+    : followed || few
+      ? lookedUpRow(table, dealing, followed ? table.strataOf(draw) : null, blocks, sums)
+      : summedRow(table, dealing, blocks, sums);
+  if (followed) {
+    const depths = new Float64Array(G * W);
+    for (let b = 0; b < G; b++) {
+      tellRow(depths, b * W, b, b);
+      sortRow(depths, b * W, W);
+    }
+    return { depths, counts: new Int32Array(W).fill(1), weights: null };
+  }
+  const counts = groupCounts(W, MOST_FOLLOWED);
+  const depths = new Float64Array(blocks * counts.length);
+  const { block, weights } = sampledBlocks(dealing, M, rounds, blocks);
+  const groupSums = new Float64Array(blocks);
+  const blockSums = new Float64Array(blocks);
+  const row = new Float64Array(W);
+  for (let i = 0; i < blocks; i++) {
+    row.fill(0);
+    tellRow(row, 0, block[i], i);
+    groupSums[i] = sums.groups;
+    blockSums[i] = sums.block;
+    sortRow(row, 0, W);
+    keepRow(depths, i * counts.length, counts, row);
+  }
+  if (usual) {
+    const groupSum = (meanGroups(table, dealing, few || dealing.loop === 'nested') * units) / slots;
+    const blockSum = (meanBlock(table, dealing) * units) / slots;
+    // One after the other: what one changes of the other is little.
+    for (let pass = 0; pass < CALIBRATIONS; pass++) {
+      if (few) calibrate(weights, blockSums, blockSum);
+      calibrate(weights, groupSums, groupSum);
+    }
+  }
+  return { depths, counts, weights };
+}
+
+/** Mean over the blocks of a launch of `RowSums.block`, in a round. */
+function meanBlock({ units: M, meanLengths }: RankTable, { slotsPerBlock }: Dealing): number {
+  const step = greatestCommonDivisor(M, slotsPerBlock);
+  let sum = 0;
+  for (let place = 0; place < M; place += step) sum += meanLengths[Math.min(place + slotsPerBlock, M) - 1];
+  return (sum * step) / M;
+}
+
+/**
+ * Mean over the blocks of a launch of `RowSums.groups`, in a round.
+ * @param waiting whether a group that crosses the end of a window counts as long as that window's longest
+ */
+function meanGroups({ units: M, meanLengths }: RankTable, dealing: Dealing, waiting: boolean): number {
+  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock } = dealing;
+  // Over all places that the last lane can have, which are a step apart.
+  const meanFrom = (last: number, lanes: number, step: number): number => {
+    let sum = 0;
+    for (let place = last % step; place < M; place += step) {
+      sum += meanLengths[waiting && place < lanes - 1 ? M - 1 : place];
+    }
+    return (sum * step) / M;
+  };
+  if (slotsPerBlock % n === 0) return W * meanFrom(n - 1, n, greatestCommonDivisor(M, n));
+  const step = greatestCommonDivisor(M, slotsPerBlock);
+  let sum = 0;
+  for (let g = 0; g < W; g++) {
+    const lanes = Math.min(n, slotsPerBlock - g * n);
+    sum += meanFrom(g * n + lanes - 1, lanes, step);
+  }
+  return sum;
+}
+
+/** How often the weights are calibrated, and how much one may change at once. */
+const CALIBRATIONS = 2;
+const MOST_CALIBRATION = 0.8;
+
+/** Changes weights in proportion to how far their values are from the mean, so that this becomes what it is known to be. */
+function calibrate(weights: Float64Array, values: Float64Array, known: number): void {
+  let total = 0;
+  let mean = 0;
+  for (let i = 0; i < values.length; i++) {
+    total += weights[i];
+    mean += weights[i] * values[i];
+  }
+  mean /= total;
+  let variance = 0;
+  for (let i = 0; i < values.length; i++) variance += (weights[i] * (values[i] - mean) ** 2) / total;
+  if (variance <= (1e-6 * mean) ** 2) return;
+  const slope = (known - mean) / variance;
+  for (let i = 0; i < values.length; i++) {
+    weights[i] *= 1 + Math.max(-MOST_CALIBRATION, Math.min(MOST_CALIBRATION, slope * (values[i] - mean)));
+  }
+}
+
+/**
+ * An even sample of the slots of a ring, denser towards those that get a window's longest units, and of the windows. The
+ * ring is of a window's places, or where a window takes several rounds, of all slots.
+ * @returns blocks, and one over how likely each was to be drawn
+ */
+function sampledBlocks(
+  dealing: Dealing,
+  window: number,
+  rounds: number,
+  count: number,
+): { readonly block: Int32Array; readonly weights: Float64Array } {
+  const { slotsPerBlock, gridBlocks: G } = dealing;
+  const slots = slotsPerBlock * G;
+  const span = Math.min(window, slots);
+  const windows = Math.ceil(slots / span);
+  const ends = longestSlots(dealing, window);
+  const block = new Int32Array(count);
+  const weights = new Float64Array(count).fill(1);
+  // Where a slot has had many places, or a block all of them, there is nothing to aim at.
+  const all = count === G;
+  const aimed = !all && slotsPerBlock < span && (rounds <= FEW_ROUNDS || ends.length < AIMED_SLOTS);
+  for (let i = 0; i < count; i++) {
+    const part = ((i + 0.5) * GOLDEN_RATIO) % 1;
+    if (!aimed) {
+      block[i] = all ? i : Math.floor(part * G);
+      continue;
+    }
+    const at = ends[i % ends.length] - part * part * span;
+    let slot = Math.floor(((i + 0.5) / count) * windows) * span + (at < 0 ? at + span : at);
+    if (slot >= slots) slot -= span;
+    const b = Math.floor(slot / slotsPerBlock);
+    let likeliness = 0;
+    for (const end of ends) {
+      // From the block's first slot to the end, and slots of the block beyond it: the next window's.
+      const first = ((((end - b * slotsPerBlock) % span) + span) % span) + 1;
+      const beyond = slotsPerBlock - first;
+      likeliness += Math.sqrt(first / span);
+      if (beyond > 0) likeliness += 1 - Math.sqrt(1 - beyond / span);
+      else likeliness -= Math.sqrt(-beyond / span);
+    }
+    block[i] = b;
+    weights[i] = 1 / likeliness;
+  }
+  return { block, weights };
+}
+
+/** Slots that get the longest units of a window, in one round or another: each once, and so many at most. */
+function longestSlots({ units, slotsPerBlock, gridBlocks }: Dealing, window: number): number[] {
+  const slots = slotsPerBlock * gridBlocks;
+  const ends = new Set<number>();
+  if (slots >= window) {
+    for (let j = 0; j * slots < units && j < AIMED_SLOTS; j++) ends.add(window - 1 - ((j * slots) % window));
+  } else {
+    for (let j = 1; (j - 1) * window < units && j <= AIMED_SLOTS; j++)
+      ends.add((Math.min(j * window, units) - 1) % slots);
+  }
+  return [...ends];
+}
