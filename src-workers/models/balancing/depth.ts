@@ -197,8 +197,8 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   let entry = prepared.get(source);
   if (!entry) {
     const whole = fromMasses(source.support, source.probability);
-    const { values, masses } = atomsOf(onGrid(whole, coarseGrid(whole)));
-    const law = fromMasses(values, masses);
+    const { support, probability } = atomsOf(onGrid(whole, coarseGrid(whole)));
+    const law = fromMasses(support, probability);
     entry = { law, cumulants: cumulantsOf(law), shared: new Map(), lanes: new Map() };
     prepared.set(source, entry);
   }
@@ -221,12 +221,12 @@ function depthModel(
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
-      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', null, n, loop, rounds);
+      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, loop, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       const key = bucketKey(balancing, n);
-      const cutFor = balancing.kind === 'best-buckets' ? n : null;
-      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, cutFor, n, loop, rounds);
+      const cutForWidth = balancing.kind === 'best-buckets';
+      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, cutForWidth, n, loop, rounds);
     }
     case 'window-sort':
       return balancing.units > LARGEST_WINDOW_UNITS
@@ -236,7 +236,7 @@ function depthModel(
       return sortedModel(prepared, rounds);
     case 'dynamic-fetch': {
       if (rounds === 1 || (n === 1 && poolGroups === 1))
-        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', null, n, 'flattened', rounds);
+        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, 'flattened', rounds);
       const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
       const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
       return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
@@ -275,12 +275,12 @@ export function bucketRanges(
   }));
 }
 
-/** @param cutFor units per group that the buckets are best for, `null` where groups of any width have the same */
+/** @param cutForWidth whether the buckets are those of groups of n units; else groups of any width have the same */
 function bucketModel(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
   key: string,
-  cutFor: number | null,
+  cutForWidth: boolean,
   n: number,
   loop: LoopForm,
   rounds: number,
@@ -289,24 +289,17 @@ function bucketModel(
     return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
   if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
-  const laneSums = laneSumsOf(prepared, buckets, key, rounds, cutFor);
+  const laneSums = cutForWidth
+    ? laneLaws(roundSums(prepared, buckets, key, 1, rounds), [n])
+    : laneSumsOf(prepared, buckets, key, rounds);
   return { ...independentGroups(laneSums, n), laneSums };
 }
 
-/** Of a flattened loop: the same in groups of any width, as long as the buckets are. */
-function laneSumsOf(
-  prepared: PreparedLaw,
-  buckets: readonly Bucket[],
-  key: string,
-  rounds: number,
-  cutFor: number | null,
-): LaneLaws {
-  const make = (): LaneLaws =>
-    laneLaws(roundSums(prepared, buckets, key, 1, rounds), cutFor === null ? COMMON_SIZES : [cutFor]);
-  if (cutFor !== null) return make();
+/** Of a flattened loop whose buckets are the same in groups of any width, as the sums then are. */
+function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
   const { lanes } = prepared;
   const name = `${key} ${rounds}`;
-  const known = lanes.get(name) ?? make();
+  const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES);
   lanes.delete(name);
   if (lanes.size >= MAX_LANES) lanes.delete(lanes.keys().next().value!);
   lanes.set(name, known);
@@ -532,7 +525,7 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
       // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
-      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds), null);
+      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
       const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
       if (unfetched <= 0) return 1;
       return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n) - 1)) / unfetched;
@@ -542,13 +535,7 @@ function meanLossOf(
 
 /** Swatman's mean loss of n draws from `law`; `key` names the law among those of `prepared`. */
 function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
-  return shared(prepared, `loss ${key} ${n}`, () => exactLoss(law, n));
-}
-
-function exactLoss(law: DiscreteLaw, n: number): number {
-  const { values: support, masses: probability } = atomsOf(law);
-  const [{ meanLoss }] = lossMoments({ support, probability, label: '', truncatedMass: 0 }, [n]);
-  return meanLoss;
+  return shared(prepared, `loss ${key} ${n}`, () => lossMoments(atomsOf(law), [n])[0].meanLoss);
 }
 
 /** Mean losses of n lanes whose summed lengths are independent draws from `sum`, for each n. */
@@ -557,8 +544,7 @@ function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
   const hard = sizes.filter((_, i) => losses[i] === null);
   if (hard.length === 0) return losses as number[];
-  const { values: support, masses: probability } = atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS)));
-  const quick = quickMeanLosses({ support, probability }, hard);
+  const quick = quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), hard);
   return losses.map((loss) => loss ?? quick.shift()!);
 }
 

@@ -49,18 +49,9 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
 }
 
 /** Values of positive probability: of a far tail nothing may be left. */
-export function atomsOf({ values, survival }: DiscreteLaw) {
-  const atoms = { values: new Float64Array(values.length), masses: new Float64Array(values.length) };
-  let count = 0;
-  let above = 1;
-  for (let i = 0; i < values.length; i++) {
-    const mass = above - survival[i];
-    above = survival[i];
-    if (mass <= 0) continue;
-    atoms.values[count] = values[i];
-    atoms.masses[count++] = mass;
-  }
-  return { values: atoms.values.subarray(0, count), masses: atoms.masses.subarray(0, count) };
+export function atomsOf(law: DiscreteLaw) {
+  const masses = massesOf(law);
+  return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
 }
 
 /** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
@@ -453,15 +444,13 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
     totalMass += mass;
   }
   const values = new Float64Array(kept);
-  const survival = new Float64Array(kept);
+  const scaled = new Float64Array(kept);
   const scale = 1 / totalMass;
-  // From the top, so that small tails keep their digits.
-  for (let i = kept - 1, above = 0; i >= 0; i--) {
+  for (let i = 0; i < kept; i++) {
     values[i] = origin + (start + cellScratch[i]) * step;
-    survival[i] = Math.min(1, above);
-    above += massScratch[i] * scale;
+    scaled[i] = massScratch[i] * scale;
   }
-  return { values, survival };
+  return { values, survival: survivalFrom(scaled) };
 }
 
 /** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays: scratch. */

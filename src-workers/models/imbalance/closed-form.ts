@@ -57,7 +57,7 @@ const QUICK_RULE = logRule(0.7, 1e-6, 4);
  * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise.
  * @returns one entry per group size, in the order asked for.
  */
-export function lossMoments(law: LengthLaw, groupSizes: readonly number[]): LossMoments[] {
+export function lossMoments(law: AtomLaw, groupSizes: readonly number[]): LossMoments[] {
   return momentsByRule(law, groupSizes, FULL_RULE);
 }
 
