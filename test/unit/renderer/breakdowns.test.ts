@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRecomputedApart } from '../../../src-renderer/format/breakdowns.ts';
+import { drawnMs, isRecomputedApart } from '../../../src-renderer/format/breakdowns.ts';
 import type { RankRow } from '../../../src-main/contract/api.ts';
 
 const row = (predictedMs: number, timeMs: number | null): Pick<RankRow, 'breakdown' | 'predictedMs'> => ({
@@ -18,4 +18,10 @@ describe('parts that were computed by another model than the time they explain',
   it('are not asked of a design without parts', () => {
     expect(isRecomputedApart(row(1, null))).toBe(false);
   });
+});
+
+it('draws the parts of a time that are there: a negative one shortens the time, not the bar', () => {
+  const parts = { idealWork: 2, imbalance: 1, lastWave: -0.5 } as NonNullable<RankRow['breakdown']>['parts'];
+  expect(drawnMs({ timeMs: 2.5, parts })).toBe(3);
+  expect(drawnMs(null)).toBe(0);
 });
