@@ -74,6 +74,15 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
+/** Values of an axis that get a label: the `chosen` one, and of the regular ones those that are `apart` values from it. */
+export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
+  const out: number[] = [];
+  for (let i = 0; i < count; i += 1)
+    if (i === chosen || (isLabelled(i, count, stride) && (chosen === null || Math.abs(i - chosen) >= apart)))
+      out.push(i);
+  return out;
+}
+
 /** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th counted so that round values come out. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;

@@ -5,6 +5,7 @@ import {
   fitTexts,
   freePlace,
   isLabelled,
+  labelled,
   labelStride,
   linearTicks,
   niceBounds,
@@ -18,7 +19,7 @@ import {
   tiedCells,
 } from '../../src-renderer/views/landscape/grid.ts';
 import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
-import { prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
+import { axisText, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
 
@@ -283,6 +284,17 @@ describe('axes of slices', () => {
   it('label the ends and round values between, apart', () => {
     const labelled = Array.from({ length: 32 }, (_, i) => i).filter((i) => isLabelled(i, 32, labelStride(32, 340, 46)));
     expect(labelled.map((i) => (i + 1) * 32)).toEqual([32, 256, 512, 768, 1024]);
+  });
+
+  it('have the chosen value labelled, and of the others those that leave it room', () => {
+    expect(labelled(9, 2, null, 2)).toEqual([0, 3, 5, 8]);
+    expect(labelled(9, 2, 4, 2)).toEqual([0, 4, 8]);
+    expect(labelled(9, 2, 4, 1)).toEqual([0, 3, 4, 5, 8]);
+  });
+
+  it('say values without what the title of their axis says', () => {
+    const texts = ['grid 3584', '16 per SM', '1024', 'none', 'dynamic-fetch'];
+    expect(texts.map(axisText)).toEqual(['3,584', '16', '1,024', 'none', 'dynamic-fetch']);
   });
 
   it('cut words to their band and no further', () => {

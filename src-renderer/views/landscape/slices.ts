@@ -1,4 +1,5 @@
 import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
+import { count } from '../../format/numbers.ts';
 import { shortNames } from '../compare/names.ts';
 
 /** A line through the space along one axis, ready to draw. */
@@ -11,8 +12,15 @@ export interface Slice {
   readonly at: number;
 }
 
-/** One for all: `toLocaleString` makes a formatter for every number. */
-const NUMBER = new Intl.NumberFormat('en-US');
+/** Without what the title of the axis says: `16 per SM` → `16`, `grid 3584` → `3584`. */
+const bareText = (text: string) => text.replace(/ per .*$/, '').replace(/^grid /, '');
+
+/** A value of an axis as its label says it: `grid 3584` → `3,584`. */
+export function axisText(text: string): string {
+  const bare = bareText(text);
+  const value = Number(bare);
+  return Number.isFinite(value) ? count(value) : bare;
+}
 
 /** Brings slices into the order asked for, ascending where their values are numbers, with short texts. */
 export function prepareSlices(
@@ -24,10 +32,7 @@ export function prepareSlices(
   return [...slices]
     .sort((a, b) => place(a.axis) - place(b.axis))
     .map(({ axis, values, timeMs, designIndex, at }) => {
-      const texts =
-        axis === 'device'
-          ? shortNames(values)
-          : values.map((value) => value.replace(/ per .*$/, '').replace(/^grid /, ''));
+      const texts = axis === 'device' ? shortNames(values) : values.map(bareText);
       const numbers = texts.map((text) => (text === 'none' ? Infinity : Number(text)));
       const ascending = axis !== 'launch' && numbers.every((value) => !Number.isNaN(value));
       const by = values.map((_, i) => i);
@@ -35,7 +40,7 @@ export function prepareSlices(
       return {
         axis,
         title: title(axis),
-        values: by.map((i) => (Number.isFinite(numbers[i]) ? NUMBER.format(numbers[i]!) : texts[i]!)),
+        values: by.map((i) => axisText(texts[i]!)),
         timeMs: Float64Array.from(by, (i) => timeMs[i]!),
         designIndex: Float64Array.from(by, (i) => designIndex[i]!),
         at: by.indexOf(at),
