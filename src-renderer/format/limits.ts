@@ -1,11 +1,10 @@
-import { LIMITING_FACTORS } from '../../src-workers/domain/design.ts';
+import { LIMITING_FACTORS, type LimitingFactor } from '../../src-workers/domain/design.ts';
 import type { TermForm, TermKey } from '../../src-workers/domain/terms.ts';
 
-export type LimitCode = (typeof LIMITING_FACTORS)[number]['code'];
 type Term = (key: TermKey, form?: TermForm) => string;
 
 /** One thing that limits residency, in the chosen vocabulary: `warp slots`. */
-export function limitWord(code: LimitCode, term: Term): string {
+export function limitWord(code: LimitingFactor, term: Term): string {
   switch (code) {
     case 'warps':
       return `${term('threadGroup')} slots`;
