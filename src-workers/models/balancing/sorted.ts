@@ -1,3 +1,4 @@
+import { cellOf } from '../../numeric/search.ts';
 import { groupCounts, hasFewGroups, isWaiting, keepRow, sortRow, type DealtDepths, type Dealing } from './dealt.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 import { lengthAbove, type RankTable } from './ranks.ts';
@@ -42,6 +43,7 @@ export function sortedDepths(
   const { blocks, groups, counts, sampled } = parts;
   const rows = blocks.length - 1;
   const width = groups.length - 1;
+  const rowOf = (block: number): number => (sampled ? cellOf(blocks, block) : block);
   const runOfGroup = new Int32Array(dealing.groupsPerBlock);
   for (let v = 0; v < width; v++) runOfGroup.fill(v, groups[v], groups[v + 1]);
   // Changes from one mean depth to the next.
@@ -54,7 +56,7 @@ export function sortedDepths(
   /** Adds to the depths of all slots from one on, with the rest of its group. */
   const addFrom = (slot: number, gap: number): void => {
     const block = Math.floor(slot / slotsPerBlock);
-    const row = sampled ? runOf(blocks, block) : block;
+    const row = rowOf(block);
     const group = Math.floor((slot - block * slotsPerBlock) / n);
     if (block <= shortBlock) shortRow[block < shortBlock ? 0 : group] += gap;
     const at = row * width;
@@ -102,7 +104,7 @@ export function sortedDepths(
     const within = slot - block * slotsPerBlock;
     const g = Math.floor(within / n);
     if (within !== slotsPerBlock - 1 && within !== (g + 1) * n - 1 && rank > 1) continue;
-    const row = sampled ? runOf(blocks, block) : block;
+    const row = rowOf(block);
     const run = runOfGroup[g];
     const share = 1 / ((blocks[row + 1] - blocks[row]) * (groups[run + 1] - groups[run]));
     const change = share * (longestUnits[rank - 1] - lengthAbove(law, (rank - 0.5) / units));
@@ -126,7 +128,7 @@ export function sortedDepths(
     }
     const row = shortRow.subarray(0, dealing.groupsPerBlock);
     sortRow(row, 0, row.length);
-    keepRow(depths, runOf(blocks, shortBlock) * width, counts, row);
+    keepRow(depths, rowOf(shortBlock) * width, counts, row);
   }
   for (let row = 0; row < rows; row++) sortRow(depths, row * width, width);
   return {
@@ -134,18 +136,6 @@ export function sortedDepths(
     counts,
     weights: sampled ? Float64Array.from({ length: rows }, (_, row) => blocks[row + 1] - blocks[row]) : null,
   };
-}
-
-/** The run that holds an item. */
-function runOf(firsts: Int32Array, item: number): number {
-  let low = 0;
-  let high = firsts.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (firsts[middle] <= item) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Every group where each has to be known; else runs that end where slots are one round short, and there a run of one block. */

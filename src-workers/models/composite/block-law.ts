@@ -1,4 +1,5 @@
 import type { GroupDepth } from '../../domain/depth.ts';
+import { cellOf } from '../../numeric/search.ts';
 import { createArena, take, type Arena } from './arena.ts';
 import { depthTable, doubling, rowSurvival, type DepthTable } from './depth-table.ts';
 import type { BlockLaw } from './law.ts';
@@ -257,7 +258,7 @@ export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, a
   for (let b = 0, at = 0; at < depths.length; b++) {
     const weight = weights ? weights[b] : 1;
     total += weight;
-    let row = n > 1 ? rowOfEdge(edges, depths[at]) : 0;
+    let row = n > 1 ? cellOf(edges, depths[at]) : 0;
     let from = edges[row];
     let perIteration = n > 1 ? weight / (edges[row + 1] - from) : 0;
     for (let i = 0; i < V; i++, at++) {
@@ -292,18 +293,6 @@ export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, a
   }
   const lattice = edges.every((edge) => Number.isInteger(edge));
   return tabulated(edges, block, group, pair, W, lattice, arena);
-}
-
-/** The last of the edges but one that is at most `depth`, or the first. */
-function rowOfEdge(edges: Float64Array, depth: number): number {
-  let low = 0;
-  let high = edges.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (edges[middle] <= depth) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 /**
