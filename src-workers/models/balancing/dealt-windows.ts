@@ -67,10 +67,10 @@ export function dealtDepths(table: RankTable, dealing: Dealing, draw: number): D
   }
   if (usual) {
     const groupSum = (meanGroups(table, dealing, few || dealing.loop === 'nested') * units) / slots;
-    const blockSum = (meanBlock(table, dealing) * units) / slots;
+    const blockSum = few ? (meanBlock(table, dealing) * units) / slots : null;
     // One after the other: what one changes of the other is little.
     for (let pass = 0; pass < CALIBRATIONS; pass++) {
-      if (few) calibrate(weights, blockSums, blockSum);
+      if (blockSum !== null) calibrate(weights, blockSums, blockSum);
       calibrate(weights, groupSums, groupSum);
     }
   }
