@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import type { Statements } from './statements.ts';
@@ -92,13 +93,24 @@ export function ownershipOf(statements: Statements): Ownership {
   };
 }
 
-/** Whether a process with this id exists on this machine. */
+/** Whether a process with this id works on this machine: one that has ended and that nobody has asked for its end does not. */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !hasEnded(pid);
   } catch (error) {
     // EPERM: it exists and is somebody else's.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Elsewhere that cannot be read. */
+function hasEnded(pid: number): boolean {
+  try {
+    // proc_pid_stat(5): the state stands behind the name, which may hold anything.
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2));
+  } catch {
+    return false;
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 
+import { processLives } from '../../db/ownership.ts';
 import type { MeasurementRecord, RunAxes } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -77,6 +78,21 @@ it('keeps everything reported as saved when it is killed at any moment, and resu
     expect(unwrap(open.store.checkIntegrity())).toEqual([]);
     open.close();
   }));
+
+it.runIf(process.platform === 'linux')('takes a process that nobody has asked for its end for a dead one', async () => {
+  // Of the two processes the first ends at once, and the other never asks for it.
+  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(parent, 'exit');
+  try {
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    await expect.poll(() => processLives(Number(line.toString()))).toBe(false);
+    process.kill(Number(line.toString()), 0);
+    expect(processLives(parent.pid!)).toBe(true);
+  } finally {
+    parent.kill('SIGKILL');
+    await exited;
+  }
+});
 
 it('takes a run for interrupted when its process is gone or has been silent for long, and only then', () =>
   inFolder((folder) => {
