@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
+import { ownNode, PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 
@@ -47,8 +47,7 @@ const TERM_GRACE_MS = 2000;
 
 /** A script of ours as a program, which ends with this process: under Electron its own Node runs it. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
-  const asNode: Record<string, string> = process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
-  const env = { ...asNode, [PARENT_VARIABLE]: String(process.pid) };
+  const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 

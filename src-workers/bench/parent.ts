@@ -16,3 +16,8 @@ export function endWithParent(): void {
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }
+
+/** Environment in which this process's own program runs a script as Node: under Electron it would open an app. */
+export function ownNode(): Readonly<Record<string, string>> {
+  return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
+}

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { processLives } from '../../db/ownership.ts';
 import { inTemporaryFolder } from '../../src-main/services/temporary-folder.ts';
 import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
@@ -50,6 +51,24 @@ it.each([true, false])('ends when whoever started it was killed, if it was told:
     process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
   }
   await close;
+});
+
+const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cuda', 'tool.ts');
+/** Runs a compiler as the engine does: one that starts another program, whose id it writes down, and waits for it. */
+const COMPILING = `
+  const [tool, file] = process.argv.slice(1);
+  const args = ['-c', 'sleep 60 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];
+  import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 60_000 }));
+`;
+
+it('takes a compiler that works along, with what that started', async () => {
+  const file = join(folder, 'compiler');
+  const engine = spawn(process.execPath, ['-e', COMPILING, TOOL, file], { stdio: 'inherit' });
+  await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(true);
+  const behind = Number(readFileSync(file, 'utf8'));
+  expect(processLives(behind)).toBe(true);
+  engine.kill('SIGKILL');
+  await expect.poll(() => processLives(behind), { timeout: 5_000 }).toBe(false);
 });
 
 it('takes away the folders that a killed process left, and no other', async () => {

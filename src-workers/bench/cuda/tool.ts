@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
+import { ownNode } from '../parent.ts';
 
 /** How a tool ended. */
 export interface ToolRun {
@@ -39,11 +40,35 @@ export async function isProgram(path: string): Promise<boolean> {
   }
 }
 
+/**
+ * The script between this process and a tool, of which it is the only child: the channel to this process closes however it ended,
+ * and the tool with all that it started goes at once. That a tool cannot be started is told through the channel.
+ */
+const GUARD = `
+const [program, ...args] = process.argv.slice(1);
+const stdio = ['ignore', 'inherit', 'inherit'];
+const child = require('node:child_process').spawn(program, args, { stdio, windowsHide: true });
+process.once('disconnect', () => {
+  if (process.platform !== 'win32') process.kill(0, 'SIGKILL');
+  child.kill('SIGKILL');
+  process.exit(1);
+});
+child.once('error', ({ code, message }) => process.send({ code, message }, () => process.exit(1)));
+child.once('exit', (code) => process.exit(code ?? 1));
+`;
+
+/** Why a tool cannot be started, as the guard or Node says it. */
+interface StartError {
+  readonly code?: string;
+  readonly message: string;
+}
+
 /** Beyond this a tool's output is cut: what matters of a compiler's stands at the beginning. */
 const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * Runs a tool to its end: no shell, and at the time limit or a cancel the tool with all processes that it started is killed.
+ * Runs a tool to its end: no shell, and at the time limit, a cancel, or when this process is killed, the tool goes with all
+ * processes that it started.
  * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported` where it
  * takes too long, `cancelled`.
  */
@@ -53,15 +78,16 @@ export function runTool(program: string, args: readonly string[], options: ToolO
   return new Promise((resolve) => {
     // A process group of its own, so that compilers behind the compiler go with it.
     const ownGroup = process.platform !== 'win32';
-    const child = spawn(program, args, {
+    const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...ownNode() },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: ownGroup,
       windowsHide: true,
     });
     const output = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const) {
-      child[stream].setEncoding('utf8').on('data', (text: string) => {
+      child[stream]!.setEncoding('utf8').on('data', (text: string) => {
         if (output[stream].length < MAX_OUTPUT_CHARACTERS) output[stream] += text;
       });
     }
@@ -87,13 +113,14 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       signal?.removeEventListener('abort', cancel);
       resolve(stopped ?? result);
     };
-    child.on('error', (error: NodeJS.ErrnoException) =>
+    const cannotStart = (error: StartError): void =>
       end(
         error.code === 'ENOENT' || error.code === 'EACCES'
           ? fail('not-found', `${program} cannot be started (${error.code}); expected a program`)
           : fail('internal', `${program} cannot be started: ${error.message}`),
-      ),
-    );
+      );
+    child.on('error', cannotStart);
+    child.on('message', (message) => cannotStart(message as StartError));
     child.on('close', (code) => end(ok({ code: code ?? 1, ...output })));
   });
 }
