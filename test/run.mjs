@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CHROMIUM_NAMES } from '../src-main/services/chromium.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const results = join(root, 'test-results');
@@ -62,7 +63,7 @@ function report(label, counts, start, output) {
 const TOOLS = [
   {
     debian: 'chromium',
-    programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'],
+    programs: CHROMIUM_NAMES,
     use: 'the browser tests; or name one in LOCKSTEP_CHROMIUM',
     named: process.env.LOCKSTEP_CHROMIUM,
   },

@@ -7,6 +7,7 @@ import { findNvcc, nvccVersion } from '../../src-workers/bench/cuda/compile.ts';
 import { findProgram, isProgram, pathFolders } from '../../src-workers/bench/cuda/tool.ts';
 import type { DoctorCheck } from '../contract/api.ts';
 import { webgpuTarget, type MeasuringPrograms } from './bench-targets.ts';
+import { CHROMIUM_NAMES } from './chromium.mjs';
 
 const COMMAND_TIMEOUT_MS = 5_000;
 
@@ -89,9 +90,7 @@ export async function doctorChecks(
   const electron =
     process.env.LOCKSTEP_ELECTRON ??
     (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
-  const browser =
-    process.env.LOCKSTEP_CHROMIUM ??
-    (await findProgram(['chromium', 'chromium-browser', 'google-chrome', 'microsoft-edge'], pathFolders(process.env)));
+  const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
   const [nvcc, gpu, webgpu, caches] = await Promise.all([
     cudaCompiler(),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),

@@ -1,0 +1,12 @@
+/**
+ * What an executable of a Chromium is called, the most likely first. Plain JavaScript: whoever starts the tests may have an old Node.
+ * @type {readonly string[]}
+ */
+export const CHROMIUM_NAMES = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+  'chrome',
+  'microsoft-edge',
+];
