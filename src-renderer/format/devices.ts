@@ -21,7 +21,28 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
+const MAKER = /^(GeForce|Instinct|Tesla|Radeon|Quadro)\s+/;
+const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe)(?=\s|$)|,.*$| \(.*\)$/g;
+const MEMORY = /\s+\d+ GB$/;
+
 /** The name without its marketing family, for tables: `RTX 4090`, `MI250X, one GCD`. */
 export function shortDeviceName(name: string): string {
   return name.replace(/^(GeForce|Radeon Instinct|Instinct|Tesla) /, '');
+}
+
+/** Names short enough for the head of a narrow column; full ones where shortening would make two alike. */
+export function shortNames(names: readonly string[]): readonly string[] {
+  return namesWithout(names, DETAIL);
+}
+
+/** Names for table heads: without their maker and memory, where that leaves them different. */
+export function headNames(names: readonly string[]): readonly string[] {
+  return namesWithout(names, MEMORY);
+}
+
+function namesWithout(names: readonly string[], part: RegExp): readonly string[] {
+  const short = names.map((name) => name.replace(part, '').replace(MAKER, ''));
+  return short.map((name, at) =>
+    short.indexOf(name) === short.lastIndexOf(name) ? name : names[at]!.replace(MAKER, ''),
+  );
 }

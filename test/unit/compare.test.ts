@@ -4,7 +4,7 @@ import { comparisonReasons } from '../../src-main/services/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { headNames, shortNames } from '../../src-renderer/views/compare/names.ts';
+import { headNames, shortNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
 import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';

@@ -1,6 +1,6 @@
 import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
+import { shortNames } from '../../format/devices.ts';
 import { count } from '../../format/numbers.ts';
-import { shortNames } from '../compare/names.ts';
 
 /** A line through the space along one axis, ready to draw. */
 export interface Slice {
