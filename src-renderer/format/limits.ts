@@ -1,7 +1,5 @@
 import { LIMITING_FACTORS, type LimitingFactor } from '../../src-workers/domain/design.ts';
-import type { TermForm, TermKey } from '../../src-workers/domain/terms.ts';
-
-type Term = (key: TermKey, form?: TermForm) => string;
+import type { Term } from '../../src-workers/domain/terms.ts';
 
 /** One thing that limits residency, in the chosen vocabulary: `warp slots`. */
 export function limitWord(code: LimitingFactor, term: Term): string {

@@ -1,4 +1,4 @@
-import { VOCABULARIES, term, type TermForm, type TermKey, type Vocabulary } from '../../src-workers/domain/terms.ts';
+import { VOCABULARIES, term, type Term, type Vocabulary } from '../../src-workers/domain/terms.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
@@ -86,7 +86,7 @@ export class Preferences {
   }
 
   /** The chosen vocabulary's word for a canonical term. */
-  readonly term = (key: TermKey, form: TermForm = 'one'): string => term(key, this.#stored.vocabulary, form);
+  readonly term: Term = (key, form) => term(key, this.#stored.vocabulary, form);
 
   #take(value: unknown): void {
     if (value === null || typeof value !== 'object') return;

@@ -93,6 +93,9 @@ const TERMS = {
 export type TermKey = keyof typeof TERMS;
 export type TermForm = keyof Words;
 
+/** Speaks a canonical term in the vocabulary that the person chose. */
+export type Term = (key: TermKey, form?: TermForm) => string;
+
 /** The word a vocabulary uses for a canonical term. */
 export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one'): string {
   return TERMS[key][vocabulary][form];

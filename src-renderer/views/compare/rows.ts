@@ -1,7 +1,7 @@
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/comparison.ts';
 import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
@@ -9,7 +9,6 @@ import { limitWords } from '../../format/limits.ts';
 import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
 
 export type RowGroup = 'result' | 'why' | 'limits';
-type Term = (key: TermKey, form?: TermForm) => string;
 
 export interface CompareRow {
   readonly id: string;

@@ -1,9 +1,7 @@
 import type { Design } from '../../../src-workers/domain/design.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
-
-type Term = (key: TermKey, form?: TermForm) => string;
 
 /** A design in a few words, as the ranking's inspector writes it. */
 export function designText(design: Design): string {

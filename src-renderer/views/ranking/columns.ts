@@ -1,5 +1,5 @@
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
-import type { TermForm, TermKey } from '../../../src-workers/domain/terms.ts';
+import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { change, count, fixed, signed } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
@@ -43,7 +43,7 @@ export interface Column {
 
 /** What of the space varies, and the words to say it with. */
 export interface ColumnWorld {
-  readonly term: (key: TermKey, form?: TermForm) => string;
+  readonly term: Term;
   /** Axes with more than one value among what is shown. */
   readonly varies: ReadonlySet<string>;
   /** Only invalid designs, or some: their reason is shown instead of what they have not. */

@@ -1,5 +1,5 @@
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
-import type { TermForm, TermKey } from '../../../src-workers/domain/terms.ts';
+import type { Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 
 /** A launch over time as a picture: which part of it is seen, what lies where, what it leaves out. */
@@ -94,7 +94,7 @@ export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: Simu
 }
 
 /** Says what of the launch is in the picture. */
-export function partShown(timeline: SimulationTimeline, term: (key: TermKey, form?: TermForm) => string): string {
+export function partShown(timeline: SimulationTimeline, term: Term): string {
   const shown = timeline.shownMultiprocessors.length;
   const joined = timeline.blockCount.reduce((a, b) => Math.max(a, b), 1);
   const some =

@@ -1,11 +1,10 @@
 import type { CONSTRAINT_QUANTITIES, Constraint } from '../../../src-main/contract/study.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { NBSP, plain } from '../../format/numbers.ts';
 
-type Speak = (key: TermKey, form?: TermForm) => string;
 export type ConstraintQuantity = (typeof CONSTRAINT_QUANTITIES)[number];
 
-export function quantityLabel(quantity: ConstraintQuantity, say: Speak): string {
+export function quantityLabel(quantity: ConstraintQuantity, say: Term): string {
   switch (quantity) {
     case 'threadsPerUnit':
       return `${sentenceCase(say('thread', 'many'))} per unit`;
@@ -27,7 +26,7 @@ export function quantityLabel(quantity: ConstraintQuantity, say: Speak): string 
 }
 
 /** `Occupancy ≥ 50 %`. */
-export function printConstraint(constraint: Constraint, say: Speak): string {
+export function printConstraint(constraint: Constraint, say: Term): string {
   const value = (v: number) =>
     constraint.quantity === 'occupancyFraction' ? `${plain(v * 100)}${NBSP}%` : plain(v, 7);
   const parts = [

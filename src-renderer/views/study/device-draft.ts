@@ -1,5 +1,5 @@
 import type { CpuDevice, Device, GpuDevice, OccupancyRules } from '../../../src-workers/domain/device.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { AMD_ISAS } from '../../../src-workers/models/occupancy/amd.ts';
 import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupancy/nvidia.ts';
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
@@ -36,10 +36,8 @@ const positive = (field: string, label: string, unit: string, max: number): Devi
 });
 const LARGEST = 2 ** 40;
 
-type Say = (term: TermKey, form?: TermForm) => string;
-
 /** What is asked of a GPU, in two columns; `ruled` is what occupancy rules fix, asked only where there are none. */
-export function gpuNumbers(say: Say): {
+export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];
 } {

@@ -1,9 +1,8 @@
 import type { Study } from '../../../src-main/contract/study.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
 type Kernel = Study['kernel'];
 type NumericField = { [Key in keyof Kernel]: Kernel[Key] extends number ? Key : never }[keyof Kernel];
-type Speak = (key: TermKey, form?: TermForm) => string;
 
 export interface KernelField {
   readonly id: Exclude<NumericField, 'serialFraction'>;
@@ -22,7 +21,7 @@ export interface KernelField {
 const SYMBOLS: Partial<Record<KernelField['id'], string>> = { cooperationCost: 'κ', kneeSoftness: 'p' };
 
 /** Fields of the kernel profile in the words of the chosen vocabulary. σ has its own slider. */
-export function kernelFields(speak: Speak): KernelField[] {
+export function kernelFields(speak: Term): KernelField[] {
   const block = speak('block');
   const group = speak('threadGroup');
   const field = (

@@ -1,6 +1,6 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { InvalidReason } from '../../../src-workers/domain/design.ts';
-import { sentenceCase, type TermForm, type TermKey } from '../../../src-workers/domain/terms.ts';
+import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { axisCount } from './axis-text.ts';
 
 /** How many values each axis of a study has; the ways to choose a grid are one axis. */
@@ -22,7 +22,7 @@ export function axisCounts(study: Study): { readonly axis: string; readonly coun
 }
 
 /** A reason in few words, for one line of the waterfall. */
-export function reasonLabel(reason: InvalidReason, say: (key: TermKey, form?: TermForm) => string): string {
+export function reasonLabel(reason: InvalidReason, say: Term): string {
   const block = say('block');
   switch (reason) {
     case 'valid':
