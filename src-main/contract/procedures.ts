@@ -106,7 +106,13 @@ const measuringInput = {
 
 const mostThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
-const pageLimits = v.optional(v.strictObject({ threadsPerUnit: mostThreads, blockThreads: mostThreads }));
+const pageLimits = v.optional(
+  v.strictObject({
+    threadsPerUnit: mostThreads,
+    blockThreads: mostThreads,
+    bestBuckets: v.optional(v.boolean(), true),
+  }),
+);
 
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),

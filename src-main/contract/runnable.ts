@@ -2,7 +2,7 @@ import { coresText } from '../../src-workers/domain/terms.ts';
 
 /** Something that designs of a sweep need and a target has not. */
 export interface TargetLimit {
-  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap';
+  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap' | 'bestBuckets';
   /** Null: none at all. */
   readonly atMost: number | null;
 }
@@ -31,6 +31,8 @@ export function limitText(
       return `${terms.block}s of up to ${atMost}`;
     case 'registerCap':
       return 'no register cap';
+    case 'bestBuckets':
+      return 'no best buckets';
   }
 }
 
@@ -44,6 +46,8 @@ function needText({ quantity, atMost }: TargetLimit): string {
       return `blocks of more than ${atMost} threads`;
     case 'registerCap':
       return 'a register cap';
+    case 'bestBuckets':
+      return 'best buckets, whose thread-group width it does not tell';
   }
 }
 

@@ -7,6 +7,7 @@ import type {
   UnitLoopWorkload,
 } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
@@ -67,7 +68,7 @@ export async function chosenDesigns(
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
-      const of = view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.id;
+      const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)]!.id;
       if (of !== deviceId)
         return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
     }

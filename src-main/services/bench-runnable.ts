@@ -1,5 +1,7 @@
 import type { Ability } from '../../src-workers/domain/ability.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
+import { AXIS, type AxisName } from '../../src-workers/domain/space.ts';
+import { parseBalancing } from '../../src-workers/models/balancing/parse.ts';
 import { rankedDesigns, type RankingFilter } from '../../src-workers/sweep/ranking.ts';
 import type { RunnableDesigns, TargetLimit } from '../contract/runnable.ts';
 import { deviceFilter, type RunView } from './run-view.ts';
@@ -11,18 +13,21 @@ interface Bound {
   readonly within: Pick<RankingFilter, 'positions' | 'ranges'>;
 }
 
+function isBestBuckets(text: string): boolean {
+  const balancing = parseBalancing(text);
+  return balancing.ok && balancing.value.kind === 'best-buckets';
+}
+
 /** Of what a target can do, that which leaves out values of the space's axes. */
 function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
-  const atMost = (
-    quantity: 'threadsPerUnit' | 'blockThreads',
-    axis: number,
-    values: readonly number[],
-    most: number | null,
-  ): void => {
-    if (most === null || values.every((value) => value <= most)) return;
-    const kept = new Set(values.flatMap((value, at) => (value <= most ? [at] : [])));
-    bounds.push({ limit: { quantity, atMost: most }, within: { positions: { [axis]: kept }, ranges: [] } });
+  const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
+    if (values.every(can)) return;
+    const kept = new Set(values.flatMap((value, at) => (can(value) ? [at] : [])));
+    bounds.push({ limit, within: { positions: { [AXIS[axis]]: kept }, ranges: [] } });
+  };
+  const atMost = (quantity: 'threadsPerUnit' | 'blockThreads', most: number | null): void => {
+    if (most !== null) keep({ quantity, atMost: most }, quantity, axes[quantity], (value) => value <= most);
   };
   const { cores } = ability;
   if (cores !== null && axes.launch.some(({ kind, value }) => kind === 'cores' && value > cores))
@@ -30,12 +35,12 @@ function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bo
       limit: { quantity: 'cores', atMost: cores },
       within: { positions: {}, ranges: [{ column: 'gridBlocks', from: 0, to: cores }] },
     });
-  atMost('threadsPerUnit', 1, axes.threadsPerUnit, ability.threadsPerUnit);
-  atMost('blockThreads', 6, axes.blockThreads, ability.blockThreads);
-  if (!ability.registerCaps && axes.registerCap.some((cap) => cap !== null)) {
-    const none = new Set(axes.registerCap.flatMap((cap, at) => (cap === null ? [at] : [])));
-    bounds.push({ limit: { quantity: 'registerCap', atMost: null }, within: { positions: { 5: none }, ranges: [] } });
-  }
+  atMost('threadsPerUnit', ability.threadsPerUnit);
+  atMost('blockThreads', ability.blockThreads);
+  if (!ability.registerCaps)
+    keep({ quantity: 'registerCap', atMost: null }, 'registerCap', axes.registerCap, (cap) => cap === null);
+  if (!ability.bestBuckets)
+    keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, (text) => !isBestBuckets(text));
   return bounds;
 }
 

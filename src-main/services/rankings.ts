@@ -1,4 +1,4 @@
-import { AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
+import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { explainDesign } from '../../src-workers/sweep/predict.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
@@ -33,7 +33,7 @@ function detailed(view: RunView, row: RankRow): RankRow {
   return {
     ...row,
     breakdown: explainDesign(view.predictor, row.designIndex),
-    alongBlock: alongAxis(view, row.designIndex, 6).timeMs,
+    alongBlock: alongAxis(view, row.designIndex, AXIS.blockThreads).timeMs,
   };
 }
 

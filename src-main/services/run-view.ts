@@ -2,7 +2,7 @@ import type { RunRecord } from '../../db/records.ts';
 import { INVALID_REASONS, limitingFactors } from '../../src-workers/domain/design.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
@@ -188,8 +188,7 @@ export function rankingFilter(
   const { axes } = view.ranking;
   const positions: Record<number, Set<number>> = {};
   const pick = (
-    axis: number,
-    name: string,
+    name: AxisName,
     values: readonly (string | number | null)[],
     wanted: readonly (string | number | null)[],
   ): Result<null> => {
@@ -203,30 +202,31 @@ export function rankingFilter(
         );
       set.add(at);
     }
-    positions[axis] = set;
+    positions[AXIS[name]] = set;
     return ok(null);
   };
   const steps: Result<null>[] = [];
   if (filter.deviceId !== undefined)
     steps.push(
       pick(
-        0,
         'device',
         axes.devices.map((device) => device.id),
         [filter.deviceId],
       ),
     );
-  if (filter.threadsPerUnit) steps.push(pick(1, 'threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
-  if (filter.loop) steps.push(pick(2, 'loop', axes.loop, filter.loop));
-  if (filter.balancing) steps.push(pick(3, 'balancing', axes.balancing, filter.balancing));
-  if (filter.launch) steps.push(pick(4, 'launch', axisTexts(view, 4), filter.launch));
-  if (filter.registerCap) steps.push(pick(5, 'registerCap', axes.registerCap, filter.registerCap));
+  if (filter.threadsPerUnit) steps.push(pick('threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
+  if (filter.loop) steps.push(pick('loop', axes.loop, filter.loop));
+  if (filter.balancing) steps.push(pick('balancing', axes.balancing, filter.balancing));
+  if (filter.launch) steps.push(pick('launch', axisTexts(view, AXIS.launch), filter.launch));
+  if (filter.registerCap) steps.push(pick('registerCap', axes.registerCap, filter.registerCap));
   const wrong = steps.find((step) => !step.ok);
   if (wrong && !wrong.ok) return wrong;
   const ranges: RankingFilter['ranges'][number][] = [];
   if (filter.blockThreads) {
     const { from, to } = filter.blockThreads;
-    positions[6] = new Set(axes.blockThreads.flatMap((value, at) => (value >= from && value <= to ? [at] : [])));
+    positions[AXIS.blockThreads] = new Set(
+      axes.blockThreads.flatMap((value, at) => (value >= from && value <= to ? [at] : [])),
+    );
   }
   if (filter.gridBlocks) ranges.push({ column: 'gridBlocks', ...filter.gridBlocks });
   if (filter.timeMs) ranges.push({ column: 'timeMs', ...filter.timeMs });
@@ -282,7 +282,7 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
       'not-found',
       `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`,
     );
-  return ok({ ...ALL_VALID, positions: { 0: new Set([at]) } });
+  return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
 /** Times along one axis of the space, everything else as in `design`. */

@@ -1,6 +1,7 @@
 import { median, spearman } from '../../src-workers/numeric/statistics.ts';
 import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import { describeDesign } from '../../src-workers/sweep/predict.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
@@ -56,7 +57,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
-      if (view.ranking.axes.devices[axisPosition(view.ranking, 0, design)]!.kind !== 'gpu')
+      if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)]!.kind !== 'gpu')
         return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
     }
     return ok([...new Set(input.designs)]);

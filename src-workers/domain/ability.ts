@@ -12,6 +12,8 @@ export interface Ability {
   readonly blockThreads: number | null;
   /** Whether the compiler can be held to a number of registers. */
   readonly registerCaps: boolean;
+  /** Whether the width of its thread groups is known, which the best buckets depend on. */
+  readonly bestBuckets: boolean;
 }
 
 /** @param device as it answered; null where nobody asked, or it did not answer */
@@ -20,7 +22,13 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     const value = device?.properties[name];
     return typeof value === 'number' ? value : null;
   };
-  const anything: Ability = { cores: null, threadsPerUnit: null, blockThreads: null, registerCaps: true };
+  const anything: Ability = {
+    cores: null,
+    threadsPerUnit: null,
+    blockThreads: null,
+    registerCaps: true,
+    bestBuckets: true,
+  };
   switch (backend) {
     case 'cpu':
       return { ...anything, cores: stated('availableProcessors') ?? device?.multiprocessors ?? null };
@@ -28,11 +36,12 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
     case 'webgpu':
       return {
-        cores: null,
-        // Threads that share a unit exchange through subgroup operations.
-        threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? null),
+        ...anything,
+        // Threads that share a unit exchange through subgroup operations, and the narrowest subgroup bounds them.
+        threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? stated('subgroupMinSize')),
         blockThreads: stated('maxComputeInvocationsPerWorkgroup'),
         registerCaps: false,
+        bestBuckets: device === null || device.threadGroupWidth !== null,
       };
   }
 }

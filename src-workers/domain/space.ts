@@ -38,6 +38,9 @@ export const AXIS_ORDER = [
 ] as const;
 export type AxisName = (typeof AXIS_ORDER)[number];
 
+/** Place of each axis in AXIS_ORDER. */
+export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
+
 /** A bound on a quantity that is known before a time is predicted. */
 export interface SpaceConstraint {
   readonly quantity:

@@ -316,25 +316,31 @@ describe('set-up', () => {
   }); // prettier-ignore
 
   it('says what the button does', () => {
-    expect(startLabel(SETUP)).toBe('Measure 20 designs');
-    expect(startLabel({ ...SETUP, choose: 'named', designs: [3] })).toBe('Measure 1 design');
-    expect(startLabel({ ...SETUP, suite: 'contention' })).toBe('Measure contention');
-    expect(plannedDesigns({ ...SETUP, suite: 'contention' })).toBeNull();
+    expect(startLabel(SETUP, null)).toBe('Measure 20 designs');
+    expect(startLabel(SETUP, 6)).toBe('Measure 6 designs');
+    expect(startLabel(SETUP, 600)).toBe('Measure 20 designs');
+    expect(startLabel({ ...SETUP, choose: 'named', designs: [3] }, 0)).toBe('Measure 1 design');
+    expect(startLabel({ ...SETUP, suite: 'contention' }, 6)).toBe('Measure contention');
+    expect(plannedDesigns({ ...SETUP, suite: 'contention' }, 6)).toBeNull();
   });
 
   it('refuses what cannot be measured, and says why', () => {
-    expect(refusal(SETUP, webgpu, 3, [GPU])).toBeNull();
-    expect(refusal(SETUP, cpu, 3, [GPU])).toMatch(/predicts no CPU/);
-    expect(refusal(SETUP, cpu, 3, [GPU, CPU])).toBeNull();
-    expect(refusal({ ...SETUP, suite: 'probes' }, cpu, 3, [GPU])).toMatch(/cannot be measured with the CPU/);
+    expect(refusal(SETUP, webgpu, 3, [GPU], null)).toBeNull();
+    expect(refusal(SETUP, cpu, 3, [GPU], null)).toMatch(/predicts no CPU/);
+    expect(refusal(SETUP, cpu, 3, [GPU, CPU], null)).toBeNull();
+    expect(refusal({ ...SETUP, suite: 'probes' }, cpu, 3, [GPU], null)).toMatch(/cannot be measured with the CPU/);
     expect(fittingSuite('launch-grid', 'cpu')).toBe('designs');
     expect(fittingSuite('probes', 'cuda')).toBe('probes');
-    expect(refusal(SETUP, webgpu, 3, [CPU])).toMatch(/predicts no GPU/);
-    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU])).toMatch(/not available: No CUDA device/);
-    expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU])).toMatch(/cannot be measured with WebGPU/);
-    expect(refusal(SETUP, webgpu, null, [GPU])).toMatch(/no prediction yet/);
-    expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, null, [])).toBeNull();
-    expect(refusal({ ...SETUP, choose: 'named' }, webgpu, 3, [GPU])).toMatch(/press M/);
+    expect(refusal(SETUP, webgpu, 3, [CPU], null)).toMatch(/predicts no GPU/);
+    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU], null)).toMatch(/not available: No CUDA device/);
+    expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU], null)).toMatch(
+      /cannot be measured with WebGPU/,
+    );
+    expect(refusal(SETUP, webgpu, null, [GPU], null)).toMatch(/no prediction yet/);
+    expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, null, [], null)).toBeNull();
+    expect(refusal({ ...SETUP, choose: 'named' }, webgpu, 3, [GPU], null)).toMatch(/press M/);
+    expect(refusal(SETUP, webgpu, 3, [GPU], 0)).toMatch(/can run none of the designs/);
+    expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, 3, [GPU], 0)).toBeNull();
   });
 
   it('lists what can measure first, and what is missing last', () => {
@@ -351,10 +357,15 @@ describe('set-up', () => {
   it('estimates only from what was measured in the same way', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
     const run = sampleRun();
-    expect(durationText(SETUP, { run, detail })).toMatch(/^About 18\.0\s?s, as run 12 took/);
-    expect(durationText({ ...SETUP, repeats: 33 }, { run, detail })).toMatch(/^About 36\.0\s?s/);
-    expect(durationText({ ...SETUP, target: 'cpu' }, { run, detail })).toMatch(/^Not measured here yet; at most 20/);
-    expect(durationText({ ...SETUP, suite: 'probes' }, null)).toMatch(/given up after 60\s?s/);
+    expect(durationText(SETUP, null, { run, detail })).toMatch(/^About 18\.0\s?s, as run 12 took/);
+    expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail })).toMatch(/^About 36\.0\s?s/);
+    expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail })).toMatch(
+      /^Not measured here yet; at most 20/,
+    );
+    expect(durationText({ ...SETUP, target: 'cpu' }, 2, { run, detail })).toMatch(
+      /^Not measured here yet; at most 2\s?min/,
+    );
+    expect(durationText({ ...SETUP, suite: 'probes' }, null, null)).toMatch(/given up after 60\s?s/);
   });
 
   it('knows a device of the catalogue by its model', () => {
@@ -424,9 +435,10 @@ describe('what the page knows of its GPU', () => {
     pageLimits({ ...page, device: { ...sampleDetail().device!, threadGroupWidth, properties } });
 
   it('goes to the engine that chooses, and nothing of other targets does', () => {
-    expect(known(4, { maxComputeInvocationsPerWorkgroup: 256 })).toEqual({ limits: { threadsPerUnit: 4, blockThreads: 256 } }); // prettier-ignore
-    expect(known(null, {})).toEqual({ limits: { threadsPerUnit: null, blockThreads: null } });
-    expect(known(4, { subgroups: 0 })).toEqual({ limits: { threadsPerUnit: 1, blockThreads: null } });
+    expect(known(4, { maxComputeInvocationsPerWorkgroup: 256 })).toEqual({ limits: { threadsPerUnit: 4, blockThreads: 256, bestBuckets: true } }); // prettier-ignore
+    expect(known(null, {})).toEqual({ limits: { threadsPerUnit: null, blockThreads: null, bestBuckets: false } });
+    expect(known(null, { subgroupMinSize: 8 }).limits).toMatchObject({ threadsPerUnit: 8, bestBuckets: false });
+    expect(known(null, { subgroups: 0 }).limits).toEqual({ threadsPerUnit: 1, blockThreads: null, bestBuckets: false });
     for (const target of SAMPLE_TARGETS) expect(pageLimits(target)).toEqual({});
     for (const limits of [known(4, {}), known(null, {})])
       expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
@@ -438,12 +450,14 @@ describe('what the page knows of its GPU', () => {
       { quantity: 'threadsPerUnit', atMost: 4 },
       { quantity: 'blockThreads', atMost: 256 },
       { quantity: 'registerCap', atMost: null },
+      { quantity: 'bestBuckets', atMost: null },
       { quantity: 'cores', atMost: 1 },
     ] as const;
     expect(texts.map((limit) => limitText(limit, terms))).toEqual([
       'up to 4 work-items per unit',
       'work-groups of up to 256',
       'no register cap',
+      'no best buckets',
       'up to 1 core',
     ]);
   });

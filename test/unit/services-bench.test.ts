@@ -12,6 +12,7 @@ import type {
   MeasuringDetail,
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
+import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measured.ts';
@@ -338,6 +339,27 @@ describe('a target that cannot run all of a sweep', () => {
       runnable: all.length,
       limits: [],
     });
+  });
+
+  it('needs a known width for the best buckets', async () => {
+    const engine = await engineOn(temporaryFile());
+    const balancing = ['none', 'quantile-buckets(4)', 'best-buckets(4)'];
+    const kernel = { ...uncappedStudy().kernel, lengthsKnownBeforeLaunch: true };
+    const runId = await sweep(engine, { ...uncappedStudy(), kernel, axes: { ...uncappedStudy().axes, balancing } });
+    const all = await ranked(engine, runId, { deviceId: DEVICE });
+    const able = await ranked(engine, runId, { deviceId: DEVICE, balancing: balancing.slice(0, 2) });
+    const limits = [{ quantity: 'bestBuckets', atMost: null }] as const;
+    const leftOut = { designs: all.length, runnable: able.length, limits };
+    const page = { target: 'webgpu-page', runId, deviceId: DEVICE };
+    expect(await call(engine, 'bench.runnable', { ...page, limits: { bestBuckets: false } })).toEqual(leftOut);
+    expect(await call(engine, 'bench.runnable', { ...page, limits: {} })).toMatchObject({ runnable: all.length });
+    expect(leftOutText(leftOut)).toMatch(/need best buckets, whose thread-group width it does not tell: left out$/);
+
+    fake({ width: null });
+    const run = await measure(engine, runId, { choose: 'best', count: all.length, repeats: 1, warmUps: 0 });
+    const { cases, request } = await detail(engine, run.id);
+    expect(cases.map(({ designIndex }) => designIndex)).toEqual(able);
+    expect(request.leftOut).toEqual(leftOut);
   });
 
   it('is told by a page what its own GPU can do', async () => {

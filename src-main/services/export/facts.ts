@@ -2,7 +2,7 @@ import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/bre
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
-import { AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { explainDesign } from '../../../src-workers/sweep/predict.ts';
@@ -110,7 +110,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
     `${percent(parts.idealWork / timeMs)} of the time is what moving all bytes takes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the one with the most to move.`,
     `That core has ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
   ];
-  const along = alongAxis(view, row.designIndex, AXIS_ORDER.indexOf('launch'));
+  const along = alongAxis(view, row.designIndex, AXIS.launch);
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
     kind === 'cores' && value <= cpu.cores ? [{ cores: value, timeMs: along.timeMs[at]! }] : [],
   );

@@ -87,23 +87,26 @@ export interface MeasuringSetup {
   readonly limitS: number;
 }
 
-/** Cases a set-up asks for, where that is known before it is planned: designs are, the other suites' plans are not. */
-export function plannedDesigns(setup: MeasuringSetup): number | null {
+/**
+ * Cases that a set-up means, where that is known before it is planned: designs are, the other suites' plans are not.
+ * @param runnable designs of the sweep that the target can run; null where that is not known
+ */
+export function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
-  return setup.choose === 'named' ? setup.designs.length : setup.count;
+  return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);
 }
 
 /** The words of the one primary button. */
-export function startLabel(setup: MeasuringSetup): string {
-  const designs = plannedDesigns(setup);
+export function startLabel(setup: MeasuringSetup, runnable: number | null): string {
+  const designs = plannedDesigns(setup, runnable);
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
 /** What the page knows of its own GPU, for the engine to choose designs that it can run; nothing of another target. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
-  const { threadsPerUnit, blockThreads } = abilityOf(backend, device);
-  return { limits: { threadsPerUnit, blockThreads } };
+  const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);
+  return { limits: { threadsPerUnit, blockThreads, bestBuckets } };
 }
 
 /** The set-up as `bench.bundle` takes it; `bench.start` takes the target, and limits, besides. */
@@ -127,6 +130,7 @@ export function refusal(
   target: MeasuringTarget | null,
   runId: number | null,
   devices: readonly SweepDevice[],
+  runnable: number | null,
 ): string | null {
   if (!target) return 'No target is chosen.';
   if (!target.available) return `This target is not available: ${target.label}.`;
@@ -137,7 +141,10 @@ export function refusal(
     return target.backend === 'cpu'
       ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
       : 'This run predicts no GPU, whose designs are what a GPU measures: add one to the devices of the study.';
-  if (plannedDesigns(setup) === 0) return 'No design is selected: select one in Ranking and press M.';
+  if (plannedDesigns(setup, runnable) === 0)
+    return setup.choose === 'named'
+      ? 'No design is selected: select one in Ranking and press M.'
+      : 'This target can run none of the designs of this run.';
   return null;
 }
 
@@ -188,9 +195,10 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
  */
 export function durationText(
   setup: MeasuringSetup,
+  runnable: number | null,
   last: { readonly run: RunSummary; readonly detail: MeasuringDetail } | null,
 ): string {
-  const designs = plannedDesigns(setup);
+  const designs = plannedDesigns(setup, runnable);
   if (
     last &&
     last.run.state === 'complete' &&

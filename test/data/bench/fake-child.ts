@@ -11,8 +11,8 @@ export interface FakeBench {
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
-  /** Lanes of a thread group; 32 if left out. */
-  readonly width?: number;
+  /** Lanes of a thread group; 32 if left out, null where it does not tell. */
+  readonly width?: number | null;
   /** Limits as the device states them. */
   readonly properties?: Readonly<Record<string, number>>;
   /** Before every case. */
@@ -54,7 +54,7 @@ print({
   fingerprint: fake.fingerprint ?? 'fake',
   driver: '1.0',
   versions: { node: process.version },
-  threadGroupWidth: fake.width ?? 32,
+  threadGroupWidth: fake.width === undefined ? 32 : fake.width,
   multiprocessors: fake.multiprocessors ?? 2,
   clockMhz: 1000,
   timer: 'host',
