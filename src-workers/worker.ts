@@ -18,7 +18,10 @@ import { agreement, type Agreement, type MeasuredDesigns } from './models/calibr
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
 import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
-import { classifyDesigns, createPredictor, explainDesign, predictRanges, type Predictor } from './sweep/predict.ts';
+import { classifyDesigns, explainDesign } from './sweep/designs.ts';
+import { predictRanges } from './sweep/predict.ts';
+import { createPredictor } from './sweep/predictor.ts';
+import type { Predictor } from './sweep/tables.ts';
 import type { SweepPlan } from './sweep/plan.ts';
 import {
   simulateDesign,

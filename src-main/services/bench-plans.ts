@@ -12,7 +12,7 @@ import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { drawnLengths, type OrderedLengths } from '../../src-workers/sweep/ordered.ts';
-import { describeDesign } from '../../src-workers/sweep/predict.ts';
+import { describeDesign } from '../../src-workers/sweep/designs.ts';
 import { axisPosition } from '../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import { limitText, type RunnableDesigns } from '../contract/runnable.ts';

@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { BREAKDOWN_PARTS, type BreakdownPart } from '../../src-workers/domain/breakdown.ts';
-import { explainDesign } from '../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../contract/api.ts';

@@ -55,7 +55,7 @@ import {
   simulationRequest,
   simulationTimeline,
 } from './simulations.ts';
-import { explainDesign } from '../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
 import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';

@@ -1,6 +1,6 @@
 import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { explainDesign } from '../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeFacets, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';

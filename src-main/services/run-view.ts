@@ -5,7 +5,9 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { createPredictor, describeDesign, type Predictor } from '../../src-workers/sweep/predict.ts';
+import { describeDesign } from '../../src-workers/sweep/designs.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
+import type { Predictor } from '../../src-workers/sweep/tables.ts';
 import {
   axisPosition,
   createRanking,

@@ -3,7 +3,7 @@ import type { BestDesign, RunRecord, SimulationRecord } from '../../db/records.t
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS } from '../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { describeDesign } from '../../src-workers/sweep/predict.ts';
+import { describeDesign } from '../../src-workers/sweep/designs.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../src-workers/sweep/simulation.ts';
 import type { SimulatedDesign, SimulationTimeline } from '../contract/api.ts';

@@ -28,7 +28,10 @@ import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
-import { createPredictor, describeDesign, explainDesign, predictChunk, type Predictor } from '../sweep/predict.ts';
+import { describeDesign, explainDesign } from '../sweep/designs.ts';
+import { predictChunk } from '../sweep/predict.ts';
+import { createPredictor } from '../sweep/predictor.ts';
+import type { Predictor } from '../sweep/tables.ts';
 
 /** A design's measured time. Units are put in order before the launch, so it holds no balancing. */
 export interface MeasuredDesign {

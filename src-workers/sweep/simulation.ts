@@ -4,7 +4,8 @@ import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from '
 import { prepareFetchingDevice } from '../simulate/fetching.ts';
 import { replicate, replicationRandom } from '../simulate/replicate.ts';
 import { dealtUnits } from '../simulate/units.ts';
-import { describeDesign, playableDesign, type PlayableDesign, type Predictor } from './predict.ts';
+import { describeDesign, playableDesign, type PlayableDesign } from './designs.ts';
+import type { Predictor } from './tables.ts';
 
 /** Fewest replications before an early stop: fewer cannot tell their own spread. */
 export const MIN_REPLICATIONS = 5;

@@ -5,7 +5,9 @@ import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
-import { createPredictor, describeDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { describeDesign } from '../../src-workers/sweep/designs.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 

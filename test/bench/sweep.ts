@@ -9,7 +9,8 @@ import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { missingTasks } from '../../src-main/services/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, predictRanges } from '../../src-workers/sweep/predict.ts';
+import { predictRanges } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, describeDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { describeDesign } from '../../src-workers/sweep/designs.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /**

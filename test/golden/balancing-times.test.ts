@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { createPredictor, playableDesign, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { playableDesign } from '../../src-workers/sweep/designs.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 

@@ -10,7 +10,8 @@ import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { createPredictor, describeDesign, explainDesign } from '../../src-workers/sweep/predict.ts';
+import { describeDesign, explainDesign } from '../../src-workers/sweep/designs.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, predictChunk } from '../../src-workers/sweep/predict.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 

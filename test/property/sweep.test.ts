@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { missingTasks } from '../../src-main/services/sweeps.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
-import { createPredictor, explainDesign, predictChunk, predictRanges } from '../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../src-workers/sweep/designs.ts';
+import { predictChunk, predictRanges } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const counts = fc.tuple(

@@ -13,7 +13,8 @@ import { calibrationFigures } from '../../src-workers/models/calibration/fit.ts'
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { createPredictor, explainDesign } from '../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../src-workers/sweep/designs.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { cpu, gpu, oneDesign, planOf } from './sweep-plans.ts';
 

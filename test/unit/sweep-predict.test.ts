@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../src-workers/domain/design.ts';
-import {
-  classifyDesigns,
-  createPredictor,
-  describeDesign,
-  explainDesign,
-  predictChunk,
-} from '../../src-workers/sweep/predict.ts';
+import { classifyDesigns, describeDesign, explainDesign } from '../../src-workers/sweep/designs.ts';
+import { predictChunk } from '../../src-workers/sweep/predict.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { createPredictor, playableDesign } from '../../src-workers/sweep/predict.ts';
+import { playableDesign } from '../../src-workers/sweep/designs.ts';
+import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import { simulateDesign, simulateTimeline } from '../../src-workers/sweep/simulation.ts';
 import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 

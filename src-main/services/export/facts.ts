@@ -5,7 +5,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import { explainDesign } from '../../../src-workers/sweep/predict.ts';
+import { explainDesign } from '../../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../compare.ts';

@@ -1,0 +1,164 @@
+import type { GroupDepth } from '../domain/depth.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import { isLoopAlike, type Dealing } from '../models/balancing/dealt.ts';
+import { groupDepth } from '../models/balancing/depth.ts';
+import { mixedMeans } from '../models/balancing/mixed.ts';
+import { clearArena, createArena } from '../models/composite/arena.ts';
+import { blockLawOf } from '../models/composite/block-law.ts';
+import { depthTable, mixedTable } from '../models/composite/depth-table.ts';
+import { prepareResidency, type Residency } from '../models/composite/predict.ts';
+import { lockstepBalancing, type Candidate } from './candidate.ts';
+import { placeLaunch, windowUnits, type PlacedLaunch, type SortedBalancing } from './placed.ts';
+import type { DepthLaws, Laws, Predictor } from './tables.ts';
+import { tabulatedUnits, type TabulatedUnits } from './units.ts';
+
+/** What a worker keeps at once, so that a large space cannot fill the memory: depth laws, of some ten kilobytes each. */
+const MAX_DEPTHS = 384;
+/** And pieces of 256 KiB of block laws, of some ten kilobytes each. */
+const SLAB_LENGTH = 1 << 15;
+const MAX_SLABS = 24;
+/** And so many numbers of launches. */
+const MAX_PLACED_NUMBERS = 2 ** 19;
+
+export function createLaws(): Laws {
+  return {
+    depths: new Map(),
+    olderDepths: new Map(),
+    placed: new Map(),
+    olderPlaced: new Map(),
+    placedNumbers: 0,
+    blocks: createArena(SLAB_LENGTH),
+    residency: null,
+    capless: null,
+  };
+}
+
+/** Laws of one work group; keyed by everything they depend on. */
+export function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): DepthLaws {
+  const { balancing, plan, laws: known } = predictor;
+  const { kind } = balancing[candidate.balancingAt]!;
+  // Units in order are alike in any group; loops differ where independent lanes take more than one unit.
+  const group = kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
+  const independent = kind === 'none' || kind === 'quantile-buckets' || kind === 'best-buckets';
+  const loop = independent && (tabulated.units > 1 || tabulated.share > 0) ? candidate.loopAt : 0;
+  const key = ((tabulated.key * 128 + group) * plan.axes.loop.length + loop) * balancing.length + candidate.balancingAt;
+  let laws = known.depths.get(key);
+  if (laws) return laws;
+  laws = known.olderDepths.get(key);
+  if (!laws) {
+    const { units, share } = tabulated;
+    if (share === 0) {
+      const depth = wholeDepth(predictor, candidate, units);
+      laws = {
+        means: depth,
+        get table() {
+          return depthTable(depth);
+        },
+        blocks: [],
+      };
+    } else {
+      const fewer = lawsOf(predictor, candidate, tabulatedUnits(units));
+      const more = lawsOf(predictor, candidate, tabulatedUnits(units + 1));
+      laws = {
+        means: mixedMeans(fewer.means, more.means, share),
+        table: mixedTable(fewer.table, more.table, share),
+        blocks: [],
+      };
+    }
+  }
+  if (known.depths.size >= MAX_DEPTHS) {
+    known.olderDepths = known.depths;
+    known.depths = new Map();
+  }
+  known.depths.set(key, laws);
+  return laws;
+}
+
+/** Groups of a device that fetch from one counter: beyond some hundreds their number no longer matters. */
+const FETCHING_GROUPS = 1024;
+
+function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): GroupDepth {
+  const { plan } = predictor;
+  return groupDepth(
+    plan.law,
+    candidate.unitsPerGroup,
+    lockstepBalancing(predictor, candidate),
+    plan.axes.loop[candidate.loopAt]!,
+    units,
+    {
+      setupIterations: plan.kernel.setupIterationsPerUnit,
+      poolGroups: FETCHING_GROUPS,
+    },
+  );
+}
+
+/** The block law of a candidate at its residency and rate. */
+export function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
+  const { shape } = candidate;
+  const { laws: known } = predictor;
+  let block = laws.blocks[shape.groupsPerBlock];
+  if (!block) {
+    if (known.blocks.at >= MAX_SLABS) forgetBlockLaws(known);
+    block = blockLawOf(laws.table, shape.groupsPerBlock, known.blocks);
+    laws.blocks[shape.groupsPerBlock] = block;
+  }
+  const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const last = known.residency;
+  if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.givenRate === rate)
+    return last;
+  const residency = prepareResidency(block, shape.residentBlocks, rate, last);
+  known.residency = residency;
+  return residency;
+}
+
+/** Makes room for other laws of blocks: their memory is used again. */
+function forgetBlockLaws(known: Laws): void {
+  for (const depths of [known.depths, known.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
+  for (const placed of [known.placed, known.olderPlaced]) for (const launch of placed.values()) launch.block = null;
+  known.residency = null;
+  clearArena(known.blocks);
+}
+
+/** The launch of a candidate whose units are sorted. */
+export function placedOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  balancing: SortedBalancing,
+): PlacedLaunch {
+  const { plan } = predictor;
+  const { axes } = plan;
+  const dealing: Dealing = {
+    units: plan.units,
+    unitsPerGroup: candidate.unitsPerGroup,
+    groupsPerBlock: candidate.shape.groupsPerBlock,
+    slotsPerBlock: axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit,
+    gridBlocks: candidate.gridBlocks,
+    loop: axes.loop[candidate.loopAt]!,
+    setupIterations: plan.kernel.setupIterationsPerUnit,
+    // Of more than one wave only the law of the blocks is asked for.
+    everyBlock: candidate.gridBlocks <= candidate.shape.residentBlocks * device.multiprocessors,
+  };
+  const loopAt = isLoopAlike(windowUnits(balancing, plan.units), dealing) ? axes.loop.length : candidate.loopAt;
+  // Groups per block follow from these.
+  const key =
+    ((((candidate.gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + candidate.unitsPerGroup) * 2 +
+      Number(dealing.everyBlock)) *
+      (axes.loop.length + 1) +
+      loopAt) *
+      axes.balancing.length +
+    candidate.balancingAt;
+  const { laws } = predictor;
+  if (laws.blocks.at >= MAX_SLABS) forgetBlockLaws(laws);
+  let launch = laws.placed.get(key);
+  if (launch) return launch;
+  launch = laws.olderPlaced.get(key) ?? placeLaunch(plan.law, balancing, dealing);
+  if (laws.placedNumbers >= MAX_PLACED_NUMBERS) {
+    laws.olderPlaced = laws.placed;
+    laws.placed = new Map();
+    laws.placedNumbers = 0;
+  }
+  laws.placed.set(key, launch);
+  laws.placedNumbers += launch.size;
+  return launch;
+}

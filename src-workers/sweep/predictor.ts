@@ -1,0 +1,60 @@
+import type { GpuDevice } from '../domain/device.ts';
+import type { PipelineParameters } from '../domain/kernel.ts';
+import { unwrap } from '../domain/result.ts';
+import { parseBalancing } from '../models/balancing/parse.ts';
+import { smoothRate } from '../models/composite/rate.ts';
+import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { axisCounts } from '../space/axes.ts';
+import { createCpuLoads } from './cpu.ts';
+import { createLaws } from './laws.ts';
+import type { SweepPlan } from './plan.ts';
+import { coresShape, shapeOf } from './shapes.ts';
+import type { Predictor } from './tables.ts';
+
+const spilled = (plan: SweepPlan, cap: number | null): number =>
+  cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
+
+/** Pipeline parameters of the plan's kernel on a device: measured ones where the study has them, else derived. */
+export function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): PipelineParameters {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap) });
+  const measured = plan.pipeline[device.id];
+  if (!measured) return derived;
+  // A measurement is of the kernel as compiled; a cap adds what the derivation says its spills add.
+  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
+  return {
+    latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
+    issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),
+    kneeSoftness: measured.kneeSoftness,
+    schedulers: measured.schedulers ?? derived.schedulers,
+  };
+}
+
+/** What is cheap and asked for by every design is worked out at once; laws wait until a design needs them. */
+export function createPredictor(plan: SweepPlan): Predictor {
+  const { axes, kernel } = plan;
+  const registers = (cap: number | null): number =>
+    cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
+  return {
+    plan,
+    counts: axisCounts(axes),
+    balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
+    shapes: axes.devices.map((device) =>
+      device.kind === 'cpu'
+        ? axes.launch.map((launch) => coresShape(device, launch))
+        : axes.registerCap.flatMap((cap) =>
+            axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads)),
+          ),
+    ),
+    rates: axes.devices.map((device) =>
+      device.kind === 'cpu'
+        ? []
+        : axes.registerCap.map((cap) =>
+            smoothRate(rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor)),
+          ),
+    ),
+    cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
+    laws: createLaws(),
+    stackFactors: new Map(),
+  };
+}

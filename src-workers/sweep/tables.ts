@@ -1,0 +1,72 @@
+import type { Balancing } from '../domain/design.ts';
+import type { DepthMeans } from '../models/balancing/mixed.ts';
+import type { Arena } from '../models/composite/arena.ts';
+import type { DepthTable } from '../models/composite/depth-table.ts';
+import type { BlockLaw } from '../models/composite/law.ts';
+import type { Residency } from '../models/composite/predict.ts';
+import type { SmoothedRate } from '../models/composite/rate.ts';
+import type { CpuLoads } from './cpu.ts';
+import type { PlacedLaunch } from './placed.ts';
+import type { SweepPlan } from './plan.ts';
+import type { Shape } from './shapes.ts';
+
+/** Tables of one study in one worker: filled as designs ask for them, shared by all that come later. */
+export interface Predictor {
+  readonly plan: SweepPlan;
+  readonly counts: readonly number[];
+  readonly balancing: readonly Balancing[];
+  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
+  readonly shapes: readonly (readonly Shape[])[];
+  /** By device, then register cap; none of a CPU. */
+  readonly rates: readonly (readonly SmoothedRate[])[];
+  /** `null` where no CPU is predicted. */
+  readonly cpuLoads: CpuLoads | null;
+  /** May be another predictor's, of a plan with the same workload, setup, loops and balancing. */
+  laws: Laws;
+  /** `stackFactor` by device and units per group. */
+  readonly stackFactors: Map<number, number>;
+}
+
+/** Laws of everything that was predicted: what they depend on is in their key, or the same for the whole plan. */
+export interface Laws {
+  /** Depth laws in use, and those that were before these became too many: what nobody asks for again goes with them. */
+  depths: Map<number, DepthLaws>;
+  olderDepths: Map<number, DepthLaws>;
+  /** Launches of sorted units, in the same way; and the numbers that those in use keep. */
+  placed: Map<number, PlacedLaunch>;
+  olderPlaced: Map<number, PlacedLaunch>;
+  placedNumbers: number;
+  /** Where the laws of their blocks live. */
+  readonly blocks: Arena;
+  /** That of the design predicted last, for one that differs in its grid only. */
+  residency: Residency | null;
+  /** What the design predicted last shares with others that differ in their register cap only. */
+  capless: Capless | null;
+}
+
+/** A depth law and the laws of its blocks, by W_b. */
+export interface DepthLaws {
+  readonly means: DepthMeans;
+  /** Made when it is asked for: times of sorted launches are not taken from it. */
+  readonly table: DepthTable;
+  blocks: (BlockLaw | undefined)[];
+}
+
+/** Everything about a design of a GPU that its register cap has no part in. */
+export interface Capless {
+  readonly predictor: Predictor;
+  readonly deviceAt: number;
+  readonly threadsPerUnit: number;
+  readonly loopAt: number;
+  readonly balancingAt: number;
+  readonly blockAt: number;
+  readonly gridBlocks: number;
+  /** The cap does have a part in this one where slots fetch. */
+  readonly meanUnitsPerThread: number;
+  readonly depths: DepthLaws;
+  /** Mean units per slot over those of the depth law. */
+  readonly scale: number;
+  /** Time of an iteration of a launch over t(w): what cooperation and the reconvergence stack cost. */
+  readonly iterationFactor: number;
+  readonly balancingMs: number;
+}

@@ -1,0 +1,176 @@
+import type { LockstepBalancing } from '../domain/design.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
+import type { DepthMeans } from '../models/balancing/mixed.ts';
+import { predictCycles, type Residency } from '../models/composite/predict.ts';
+import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
+import { expectedDivergence } from '../models/divergence/expected.ts';
+import { costFactor } from '../models/granularity/granularity.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
+import { moments } from '../models/workload/laws.ts';
+import { lockstepBalancing, partitionOf, type Candidate } from './candidate.ts';
+import { predictCpu, type CpuLoads } from './cpu.ts';
+import { lawsOf, placedOf, residencyOf } from './laws.ts';
+import { placedLaunchCycles, type PlacedLaunch, type SortedBalancing } from './placed.ts';
+import type { SweepPlan } from './plan.ts';
+import { pipelineOf } from './predictor.ts';
+import type { Capless, Predictor } from './tables.ts';
+import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './units.ts';
+
+interface Timed {
+  timeMs: number;
+  meanLoss: number;
+  aggregateLoss: number;
+}
+
+export interface TimedOnGpu extends Timed {
+  depth: DepthMeans;
+  /** Mean units per slot over those of the depth law. */
+  scale: number;
+  /** What knows the life of a block. */
+  life: Residency | PlacedLaunch;
+}
+
+/** Time and losses of a valid candidate, written into `out`. */
+export function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu): void {
+  const { device } = candidate;
+  if (device.kind === 'gpu') {
+    timeOnGpu(predictor, candidate, device, out);
+    return;
+  }
+  const { timeMs, loss } = predictCpu(
+    cpuLoadsOf(predictor),
+    device,
+    partitionOf(predictor, candidate),
+    candidate.gridBlocks,
+  );
+  out.timeMs = timeMs;
+  out.meanLoss = loss;
+  out.aggregateLoss = loss;
+}
+
+export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
+  const shared = caplessOf(predictor, candidate, device);
+  const { depths, scale } = shared;
+  const { laws } = predictor;
+  const balancing = lockstepBalancing(predictor, candidate);
+  let cycles: number;
+  if (isSorted(balancing)) {
+    const launch = placedOf(predictor, candidate, device, balancing);
+    out.life = launch;
+    cycles = placedLaunchCycles(
+      launch,
+      candidate.gridBlocks,
+      candidate.shape.residentBlocks,
+      device.multiprocessors,
+      predictor.rates[candidate.deviceAt]![candidate.capAt]!,
+      laws.blocks,
+    );
+  } else {
+    const residency = residencyOf(predictor, candidate, depths);
+    out.life = residency;
+    cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * scale;
+  }
+  out.depth = depths.means;
+  out.scale = scale;
+  out.meanLoss = depths.means.meanLoss;
+  out.aggregateLoss = depths.means.aggregateLoss;
+  out.timeMs = (cycles * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
+}
+
+/** Looked up, or worked out where the design predicted last differs in more than its register cap. */
+function caplessOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): Capless {
+  const { laws } = predictor;
+  const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
+  const last = laws.capless;
+  if (
+    last !== null &&
+    last.gridBlocks === gridBlocks &&
+    last.meanUnitsPerThread === meanUnitsPerThread &&
+    last.deviceAt === deviceAt &&
+    last.blockAt === blockAt &&
+    last.balancingAt === balancingAt &&
+    last.loopAt === loopAt &&
+    last.threadsPerUnit === threadsPerUnit &&
+    last.predictor === predictor
+  )
+    return last;
+  const tabulated = tabulatedFor(lockstepBalancing(predictor, candidate), meanUnitsPerThread);
+  return (laws.capless = {
+    predictor,
+    deviceAt,
+    threadsPerUnit,
+    loopAt,
+    balancingAt,
+    blockAt,
+    gridBlocks,
+    meanUnitsPerThread,
+    depths: lawsOf(predictor, candidate, tabulated),
+    scale: tabulated.scale,
+    iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
+    balancingMs: balancingMs(predictor, candidate, device),
+  });
+}
+
+function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
+  return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
+}
+
+/** Units per slot of the depth law that a design shares with others. */
+function tabulatedFor(balancing: LockstepBalancing, meanUnits: number): TabulatedUnits {
+  switch (balancing.kind) {
+    case 'none':
+      return tabulatedUnits(meanUnits);
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return tabulatedRounds(meanUnits);
+    case 'dynamic-fetch':
+      return tabulatedFetches(meanUnits);
+    case 'window-sort':
+    case 'full-sort':
+      // Times come from `placedOf`; losses are those of one round.
+      return { ...tabulatedUnits(1), scale: meanUnits };
+  }
+}
+
+/** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and what one loop over all units adds. */
+export function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loopAt, balancingAt }: Candidate): number {
+  const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+  const single = axes.loop[loopAt] === 'flattened' || axes.balancing[balancingAt] === 'dynamic-fetch';
+  return single ? phi + (kernel.flattenedCost ?? 0) : phi;
+}
+
+/**
+ * What the reconvergence stack adds to the life of a work group, as a factor ≥ 1 of its time: a group whose lanes leave the
+ * loop at different iterations pushes and pops, and spills, at a published cost per event (`deviceStack`). The group stands
+ * still meanwhile and others may run, so the cycles count against the latency of its iterations. 1 where there is no stack.
+ */
+export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const key = candidate.deviceAt * 128 + candidate.unitsPerGroup;
+  const known = predictor.stackFactors.get(key);
+  if (known !== undefined) return known;
+  const { plan } = predictor;
+  let factor = 1;
+  if (deviceStack(device).costs !== null) {
+    const { law, kernel } = plan;
+    const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
+    const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
+    const depth = moments(law).mean * loss!.aggregateLoss + kernel.setupIterationsPerUnit;
+    const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+    const latency = depth * phi * pipelineOf(plan, device, null).latencyCycles;
+    if (latency > 0) factor = 1 + cycles / latency;
+  }
+  predictor.stackFactors.set(key, factor);
+  return factor;
+}
+
+/** Balancing time of a candidate, ms: depends on the strategy and the device only. */
+export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { plan } = predictor;
+  return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
+}
+
+export function cpuLoadsOf(predictor: Predictor): CpuLoads {
+  if (!predictor.cpuLoads) throw new TypeError('got a plan without ordered lengths, expected them for a CPU');
+  return predictor.cpuLoads;
+}
