@@ -225,6 +225,31 @@ describe('binned distribution', () => {
     }
   });
 
+  it('keeps few lengths far apart from one another, where octaves are on a coarse lattice', () => {
+    const cases = [
+      [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
+      // The octave begins between two lengths that share a cell of its lattice.
+      [law([1_000_000, 0.5], [1_000_003, 0.3], [2_000_003, 0.2]), 4],
+    ] as const;
+    for (const [source, n] of cases) {
+      const { entries } = enumerated(source, n);
+      const exact = {
+        loss: Float64Array.from(entries, ([loss]) => loss),
+        probability: Float64Array.from(entries, ([, mass]) => mass),
+      };
+      const binned = affordableLossDistribution(source, n);
+      expect(binned.method).toBe('binned');
+      for (let q = 0.005; q < 1; q += 0.01) {
+        expect(quantile(binned, q)).toBeGreaterThanOrEqual(
+          quantile({ ...binned, ...exact }, q - 1e-6) * (1 - binned.resolution),
+        );
+        expect(quantile(binned, q)).toBeLessThanOrEqual(
+          quantile({ ...binned, ...exact }, q + 1e-6) * (1 + binned.resolution),
+        );
+      }
+    }
+  });
+
   it('stays close to the closed form on lengths from 1 to 100,000', () => {
     const wide = unwrap(zipfLaw(1.5, 100_000));
     for (const n of [2, 32, 1024]) {

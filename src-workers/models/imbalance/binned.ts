@@ -79,10 +79,16 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
       if (step > ownStep) resolution = Math.max(resolution, step / longest);
     }
     const expected = maximumBelow(end) - maximumBelow(start);
-    addPanel(bins, step === ownStep ? shorter : spreadOnLattice(shorter, support[0], step), {
+    const onLattice = (from: number, to: number): Masses => {
+      const part = { support: support.subarray(from, to), probability: probability.subarray(from, to) };
+      return step === ownStep || from === to ? part : spreadOnLattice(part, support[0], step);
+    };
+    addPanel(bins, {
       n,
-      above: start === 0 ? -1 : support[start - 1],
+      origin: support[0],
       step,
+      below: onLattice(0, start),
+      counted: onLattice(start, end),
       window,
       expected,
     });
@@ -113,9 +119,12 @@ interface LogBins {
 
 interface Panel {
   readonly n: number;
-  /** Only groups whose longest unit is longer than this are counted. */
-  readonly above: number;
+  /** Lengths lie on origin + step·(0, 1, …). */
+  readonly origin: number;
   readonly step: number;
+  /** Only groups with a unit of the latter are counted. Apart, because on a coarse lattice the two may share a point. */
+  readonly below: Masses;
+  readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
   /** Exact probability of the panel; what the lattice makes of it is scaled to this. */
   readonly expected: number;
@@ -134,11 +143,9 @@ function panelCost(support: Float64Array, start: number, window: Panel['window']
   return (lengths * powerOfTwoAtLeast((window.high - window.low) / step + 2)) / 2;
 }
 
-/** Adds the groups of one panel to the bins. `masses` lie on support[0] + step·(0, 1, …). */
-function addPanel(bins: LogBins, masses: Masses, panel: Panel): void {
-  const { n, step, above, window } = panel;
-  const { support, probability } = masses;
-  const origin = support[0];
+/** Adds the groups of one panel to the bins. */
+function addPanel(bins: LogBins, panel: Panel): void {
+  const { n, origin, step, below, counted, window } = panel;
   const firstSum = Math.floor((window.low - n * origin) / step);
   const lastSum = Math.ceil((window.high - n * origin) / step);
   const size = powerOfTwoAtLeast(lastSum - firstSum + 1);
@@ -164,11 +171,9 @@ function addPanel(bins: LogBins, masses: Masses, panel: Panel): void {
   const panelMass = new Float64Array(LOG_BINS);
   const panelMoment = new Float64Array(LOG_BINS);
   const waiting: number[] = [];
-  let started = false;
 
-  const join = (i: number): void => {
-    const turn = Math.round((support[i] - origin) / step) % size;
-    const mass = probability[i];
+  const join = (length: number, mass: number): void => {
+    const turn = Math.round((length - origin) / step) % size;
     for (let k = 0, angle = 0; k <= half; k++, angle = (angle + turn) & (size - 1)) {
       re[k] += mass * cosines[angle];
       im[k] += mass * sines[angle];
@@ -190,24 +195,23 @@ function addPanel(bins: LogBins, masses: Masses, panel: Panel): void {
   const flush = (): void => {
     if (waiting.length === 0) return;
     transform.inverseTransform(sums, packed);
-    collect(support[waiting[0]], 0);
-    if (waiting.length > 1) collect(support[waiting[1]], 1);
+    collect(waiting[0], 0);
+    if (waiting.length > 1) collect(waiting[1], 1);
     packed.fill(0);
     waiting.length = 0;
   };
 
-  for (let i = 0; i < support.length; i++) {
-    if (support[i] > above && !started) {
-      raise(re, im, powerRe, powerIm, n, null, 0);
-      started = true;
-    }
-    if (probability[i] === 0) continue;
-    join(i);
-    if (!started) continue;
+  below.support.forEach((length, i) => {
+    if (below.probability[i] > 0) join(length, below.probability[i]);
+  });
+  raise(re, im, powerRe, powerIm, n, null, 0);
+  counted.support.forEach((length, i) => {
+    if (counted.probability[i] === 0) return;
+    join(length, counted.probability[i]);
     raise(re, im, powerRe, powerIm, n, packed, waiting.length as 0 | 1);
-    waiting.push(i);
+    waiting.push(length);
     if (waiting.length === 2) flush();
-  }
+  });
   flush();
 
   let total = 0;
