@@ -29,6 +29,9 @@ export interface UnitDealing {
 /** Most units that are put in order at once: 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
+/** Cumulative shares that differ by less are the same but for rounding. */
+const SAME_SHARE = 1e-9;
+
 /**
  * Blocks whose groups get real units, dealt out round by round: in round j every slot takes the unit that stands j·slots
  * further on in the order that the balancing made. Blocks of sorted units are launched in random order, as the predictions
@@ -117,11 +120,20 @@ function orderedUnits(
     at += count;
   });
   if (balancing.kind !== 'full-sort') {
+    // Cut between the lengths where the law is: a share of the units drawn would leave some of them in the wrong bucket.
     let passed = 0;
     let from = 0;
+    let i = 0;
+    let below = 0;
+    let unitsBelow = 0;
     for (const { share } of bucketRanges(law, dealing.unitsPerGroup, balancing)) {
       passed += share;
-      const to = Math.round(passed * units);
+      for (; i < counts.length && below + law.probability[i] <= passed + SAME_SHARE; i++) {
+        below += law.probability[i];
+        unitsBelow += counts[i];
+      }
+      const part = i < counts.length ? Math.max(0, passed - below) / law.probability[i] : 0;
+      const to = unitsBelow + (part > SAME_SHARE ? Math.round(part * counts[i]) : 0);
       shuffle(lengths.subarray(from, to), random);
       from = to;
     }

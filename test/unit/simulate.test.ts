@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
-import { constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
+import { categoricalLaw, constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
 import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
@@ -270,6 +270,32 @@ describe('dealt units', () => {
       const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
       // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
       expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
+    }
+  });
+
+  it.each([
+    { kind: 'quantile-buckets', k: 4 },
+    { kind: 'best-buckets', k: 2 },
+  ] as const)('of one length share no bucket with another, however many are drawn: $kind', (balancing) => {
+    const twoLengths = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.5 },
+        { length: 100, probability: 0.5 },
+      ]),
+    );
+    const source = unwrap(
+      dealtUnits({ ...dealing, law: twoLengths, balancing, unitsPerThread: 1, units: 16 * 4 * 200 }),
+    );
+    const out = new Float64Array(4);
+    for (let seed = 1; seed <= 20; seed++) {
+      const next = source(seededRandom(seed));
+      let long = 0;
+      for (let block = 0; block < dealing.gridBlocks; block++) {
+        next(out);
+        long += out.filter((depth) => depth > 50).length;
+      }
+      // Half of 800 groups, five standard deviations of the number of long units and the group where they begin.
+      expect(Math.abs(long - 400)).toBeLessThan(20);
     }
   });
 
