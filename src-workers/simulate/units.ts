@@ -120,7 +120,7 @@ function orderedUnits(
     at += count;
   });
   if (balancing.kind !== 'full-sort') {
-    // Cut between the lengths where the law is: a share of the units drawn would leave some of them in the wrong bucket.
+    // Shares of the units drawn, but cut between the lengths where the law is: units more than expected of one must not spill.
     let passed = 0;
     let from = 0;
     let i = 0;
@@ -132,8 +132,9 @@ function orderedUnits(
         below += law.probability[i];
         unitsBelow += counts[i];
       }
-      const part = i < counts.length ? Math.max(0, passed - below) / law.probability[i] : 0;
-      const to = unitsBelow + (part > SAME_SHARE ? Math.round(part * counts[i]) : 0);
+      // Only a length that the law divides has units on both sides.
+      const divided = i < counts.length && passed - below > SAME_SHARE ? counts[i] : 0;
+      const to = Math.min(Math.max(Math.round(passed * units), unitsBelow), unitsBelow + divided);
       shuffle(lengths.subarray(from, to), random);
       from = to;
     }
