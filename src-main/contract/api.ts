@@ -270,10 +270,11 @@ export interface LandscapeGrid {
   readonly yValues: readonly string[];
   /** Row-major (y, x): time ms, NaN where no valid design. */
   readonly timeMs: Float64Array;
-  readonly designIndex: Float64Array;
+  /** The best design of a cell, the first of all where none is valid. */
+  readonly designIndex: Uint32Array;
   /** Row-major invalidReason codes; 0 where valid. */
   readonly invalidReason: Uint8Array;
-  readonly waves: Float64Array;
+  readonly waves: Float32Array;
   readonly best: number;
   readonly bestDesign: number;
   /** Relative width of the band the model cannot tell apart. */
@@ -285,8 +286,8 @@ export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /** Row-major (y, x): the best time of the cells a pixel covers, ms; NaN where none is valid. */
-    readonly timeMs: Float64Array;
+    /** Row-major (y, x): the best time of the cells a pixel covers, ms, to colour it by; NaN where none is valid. */
+    readonly timeMs: Float32Array;
     readonly best: number;
     readonly bestDesign: number;
   }[];

@@ -1,5 +1,6 @@
 import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeFacets, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
@@ -245,13 +246,12 @@ export function landscapeAxes(view: RunView): readonly {
   });
 }
 
-/** Where the cells of a map are: its first design, the strides of its axes, and what is minimised over. */
+/** Axes of a map, as positions in AXIS_ORDER, and its designs: the first of them, and the axes that are minimised over. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  readonly base: number;
-  /** Offsets of every combination of the free axes, relative to a cell's first design. */
-  readonly offsets: Float64Array;
+  readonly first: number;
+  readonly free: readonly CellAxis[];
 }
 
 function mapFrame(
@@ -268,69 +268,54 @@ function mapFrame(
       'bad-input',
       `axes: got "${xName}" and "${yName}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
     );
-  const free: number[] = [];
-  let base = 0;
+  const free: CellAxis[] = [];
+  let first = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
     if (axis === x || axis === y) continue;
     const held = hold[AXIS_ORDER[axis]!];
-    if (held === undefined) free.push(axis);
+    if (held === undefined) free.push({ stride: strides[axis]!, count: counts[axis]!, cells: null });
     else if (held >= counts[axis]!)
       return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
-    else base += held * strides[axis]!;
+    else first += held * strides[axis]!;
   }
-  let offsets = Float64Array.of(0);
-  for (const axis of free) {
-    const next = new Float64Array(offsets.length * counts[axis]!);
-    for (let i = 0; i < offsets.length; i += 1)
-      for (let p = 0; p < counts[axis]!; p += 1) next[i * counts[axis]! + p] = offsets[i]! + p * strides[axis]!;
-    offsets = next;
-  }
-  return ok({ x, y, base, offsets });
+  return ok({ x, y, first, free });
 }
 
-/** The best design of a cell: the first of the fastest, or where none is valid the first of all. */
-function bestOfCell(timeMs: Float64Array, first: number, offsets: Float64Array): number {
-  let best = Infinity;
-  let design = first + offsets[0]!;
-  for (let at = 0; at < offsets.length; at += 1) {
-    const time = timeMs[first + offsets[at]!]!;
-    if (time < best) {
-      best = time;
-      design = first + offsets[at]!;
-    }
-  }
-  return design;
+/** An axis drawn with as many cells as told, each `size` cells of the map wide: values share one where they are more. */
+function drawnAxis({ counts, strides }: RunView['ranking'], axis: number, cells: number, size: number): CellAxis {
+  const count = counts[axis]!;
+  const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
+  return { stride: strides[axis]!, count, cells: place };
 }
 
 /** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
-  const { counts, strides, columns, waves } = view.ranking;
+  const { ranking } = view;
+  const { counts, strides, columns } = ranking;
   const frame = mapFrame(view, input.x, input.y, input.hold);
   if (!frame.ok) return frame;
-  const { x, y, base, offsets } = frame.value;
+  const { x, y, first, free } = frame.value;
   const nx = counts[x]!;
   const ny = counts[y]!;
-  const timeMs = new Float64Array(nx * ny);
-  const designIndex = new Float64Array(nx * ny);
+  const axes = [drawnAxis(ranking, x, nx, 1), drawnAxis(ranking, y, ny, nx), ...free];
+  const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
+  const best = bestCell(cells);
+  const { timeMs, designIndex } = cells;
   const invalidReason = new Uint8Array(nx * ny);
-  const cellWaves = new Float64Array(nx * ny);
-  let best = NaN;
-  let bestDesign = -1;
-  for (let j = 0; j < ny; j += 1) {
-    for (let i = 0; i < nx; i += 1) {
-      const at = j * nx + i;
-      const design = bestOfCell(columns.timeMs, base + i * strides[x]! + j * strides[y]!, offsets);
-      const time = columns.timeMs[design]!;
-      timeMs[at] = time;
-      designIndex[at] = design;
+  const waves = new Float32Array(nx * ny);
+  // In the order of the columns, too.
+  const across = { count: nx, cells: 1, stride: strides[x]! };
+  const up = { count: ny, cells: nx, stride: strides[y]! };
+  const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];
+  for (let i = 0; i < outer.count; i += 1)
+    for (let j = 0; j < inner.count; j += 1) {
+      const at = i * outer.cells + j * inner.cells;
+      // Where none is valid, the cell is of its first design, which says why.
+      if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
+      const design = designIndex[at]!;
       invalidReason[at] = columns.invalidReason[design]!;
-      cellWaves[at] = waves[design]!;
-      if (bestDesign < 0 ? !Number.isNaN(time) : time < best) {
-        best = time;
-        bestDesign = design;
-      }
+      waves[at] = ranking.waves[design]!;
     }
-  }
   return ok({
     xAxis: input.x,
     yAxis: input.y,
@@ -339,16 +324,16 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
     timeMs,
     designIndex,
     invalidReason,
-    waves: cellWaves,
-    best,
-    bestDesign,
+    waves,
+    ...best,
     tieFraction: TIE_FRACTION,
   });
 }
 
 /** One small map for each value of an axis: see the contract's `landscape.facets`. */
 export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
-  const { counts, strides, columns } = view.ranking;
+  const { ranking } = view;
+  const { counts, columns } = ranking;
   const facet = AXIS_ORDER.findIndex((axis) => axis === input.facet);
   if (facet < 0 || input.facet === input.x || input.facet === input.y)
     return fail(
@@ -357,31 +342,21 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
     );
   const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 });
   if (!frame.ok) return frame;
-  const { x, y, base, offsets } = frame.value;
-  // Every pixel covers as many cells as any other, but for the last ones.
-  const across = Math.ceil(counts[x]! / input.columns);
-  const up = Math.ceil(counts[y]! / input.rows);
-  const nx = Math.ceil(counts[x]! / across);
-  const ny = Math.ceil(counts[y]! / up);
-  const facets = Array.from({ length: counts[facet]! }, (_, position) => {
-    const timeMs = new Float64Array(nx * ny).fill(NaN);
-    let best = NaN;
-    let bestDesign = -1;
-    for (let j = 0; j < counts[y]!; j += 1)
-      for (let i = 0; i < counts[x]!; i += 1) {
-        const first = base + position * strides[facet]! + i * strides[x]! + j * strides[y]!;
-        const design = bestOfCell(columns.timeMs, first, offsets);
-        const time = columns.timeMs[design]!;
-        if (Number.isNaN(time)) continue;
-        const at = Math.floor(j / up) * nx + Math.floor(i / across);
-        if (!(timeMs[at]! <= time)) timeMs[at] = time;
-        if (bestDesign < 0 || time < best) {
-          best = time;
-          bestDesign = design;
-        }
-      }
-    return { timeMs, best, bestDesign };
-  });
+  const { x, y, first, free } = frame.value;
+  const nx = Math.min(counts[x]!, input.columns);
+  const ny = Math.min(counts[y]!, input.rows);
+  const size = nx * ny;
+  const axes = [
+    drawnAxis(ranking, facet, counts[facet]!, size),
+    drawnAxis(ranking, x, nx, 1),
+    drawnAxis(ranking, y, ny, nx),
+    ...free,
+  ];
+  const pixels = bestOfCells(columns.timeMs, first, axes, counts[facet]! * size);
+  const facets = Array.from({ length: counts[facet]! }, (_, position) => ({
+    timeMs: Float32Array.from(pixels.timeMs.subarray(position * size, (position + 1) * size)),
+    ...bestCell(pixels, position * size, (position + 1) * size),
+  }));
   return ok({ columns: nx, rows: ny, facets });
 }
 

@@ -28,7 +28,7 @@ describe('small maps', () => {
     expect(facets.length).toBeGreaterThan(1);
     for (const [device, { timeMs, best, bestDesign }] of facets.entries()) {
       const grid = await gridOf(device);
-      expect(timeMs).toEqual(grid.timeMs);
+      expect(timeMs).toEqual(Float32Array.from(grid.timeMs));
       expect([best, bestDesign]).toEqual([grid.best, grid.bestDesign]);
       expect(timeMs.some(Number.isNaN)).toBe(true);
     }
@@ -36,7 +36,7 @@ describe('small maps', () => {
 
   it('of fewer pixels than cells show the best of the cells of each', async () => {
     const { columns, rows, facets } = await facetsOf({ columns: 3, rows: 3 });
-    expect([columns, rows]).toEqual([3, 2]);
+    expect([columns, rows]).toEqual([3, 3]);
     for (const [device, { timeMs, best }] of facets.entries()) {
       const grid = await gridOf(device);
       expect(best).toBe(grid.best);
@@ -44,10 +44,10 @@ describe('small maps', () => {
         const cells = [...grid.timeMs].filter(
           (cell, at) =>
             !Number.isNaN(cell) &&
-            Math.floor((at % 5) / 2) === pixel % 3 &&
-            Math.floor(Math.floor(at / 5) / 2) === Math.floor(pixel / 3),
+            [0, 0, 1, 1, 2][at % 5] === pixel % 3 &&
+            [0, 0, 1, 2][Math.floor(at / 5)] === Math.floor(pixel / 3),
         );
-        expect(time).toBe(cells.length > 0 ? Math.min(...cells) : NaN);
+        expect(time).toBe(cells.length > 0 ? Math.fround(Math.min(...cells)) : NaN);
       });
     }
   });

@@ -7,13 +7,13 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   const nx = xValues.length;
   const x = new Float64Array(nx).fill(NaN);
   const y = new Float64Array(yValues.length).fill(NaN);
-  for (let at = 0; at < timeMs.length; at += 1) {
-    const time = timeMs[at]!;
-    if (Number.isNaN(time)) continue;
-    const [i, j] = [at % nx, Math.floor(at / nx)];
-    if (!(x[i]! <= time)) x[i] = time;
-    if (!(y[j]! <= time)) y[j] = time;
-  }
+  for (let j = 0, at = 0; j < y.length; j += 1)
+    for (let i = 0; i < nx; i += 1, at += 1) {
+      const time = timeMs[at]!;
+      if (Number.isNaN(time)) continue;
+      if (!(x[i]! <= time)) x[i] = time;
+      if (!(y[j]! <= time)) y[j] = time;
+    }
   return { x, y };
 }
 

@@ -1,0 +1,73 @@
+/** Designs gathered into the cells of a map: the best of each. */
+
+/** An axis of the designs to gather. */
+export interface CellAxis {
+  /** Designs from one position to the next. */
+  readonly stride: number;
+  readonly count: number;
+  /** Cells that each position adds to a design's cell; null where the axis is minimised over. */
+  readonly cells: ArrayLike<number> | null;
+}
+
+export interface BestOfCells {
+  /** Of each cell, ms; NaN where no design is valid. */
+  readonly timeMs: Float64Array;
+  /** The first of the fastest, in the order of the designs; NO_DESIGN where none is valid. */
+  readonly designIndex: Uint32Array;
+}
+
+export const NO_DESIGN = 2 ** 32 - 1;
+
+/** The best design of each of `cells` cells, among the designs from `first` on along the axes. NaN: an invalid one. */
+export function bestOfCells(
+  timeMs: Float64Array,
+  first: number,
+  axes: readonly CellAxis[],
+  cells: number,
+): BestOfCells {
+  const best = new Float64Array(cells).fill(Infinity);
+  const designIndex = new Uint32Array(cells).fill(NO_DESIGN);
+  // In the order of the columns: maps over far strides would wait for memory at every design.
+  const outer = axes.filter(({ count }) => count !== 1).sort((a, b) => b.stride - a.stride);
+  const inner = outer.pop() ?? { stride: 1, count: 1, cells: null };
+  const steps = Int32Array.from({ length: inner.count }, (_, position) => inner.cells?.[position] ?? 0);
+  const walk = (level: number, design: number, cell: number): void => {
+    const axis = outer[level];
+    if (axis) {
+      for (let position = 0; position < axis.count; position += 1)
+        walk(level + 1, design + position * axis.stride, cell + (axis.cells?.[position] ?? 0));
+      return;
+    }
+    for (let position = 0, at = design; position < steps.length; position += 1, at += inner.stride) {
+      const time = timeMs[at]!;
+      const to = cell + steps[position]!;
+      if (time < best[to]!) {
+        best[to] = time;
+        designIndex[to] = at;
+      }
+    }
+  };
+  walk(0, first, 0);
+  for (let cell = 0; cell < cells; cell += 1) if (best[cell] === Infinity) best[cell] = NaN;
+  return { timeMs: best, designIndex };
+}
+
+/** The best of some cells, from `from` up to `to`: its time, ms, and design; NaN and −1 where none is valid. */
+export function bestCell(
+  { timeMs, designIndex }: BestOfCells,
+  from = 0,
+  to = timeMs.length,
+): { readonly best: number; readonly bestDesign: number } {
+  let best = NaN;
+  let bestDesign = -1;
+  for (let cell = from; cell < to; cell += 1) {
+    const time = timeMs[cell]!;
+    const design = designIndex[cell]!;
+    if (design === NO_DESIGN) continue;
+    if (bestDesign < 0 || time < best || (time === best && design < bestDesign)) {
+      best = time;
+      bestDesign = design;
+    }
+  }
+  return { best, bestDesign };
+}

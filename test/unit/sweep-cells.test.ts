@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
+
+/** A space of a few axes, in the order of its strides; each is drawn, with as many cells as told, or minimised over. */
+const space = fc
+  .array(fc.record({ count: fc.integer({ min: 1, max: 4 }), drawn: fc.integer({ min: 0, max: 4 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .chain((axes) => {
+    const size = axes.reduce((product, { count }) => product * count, 1);
+    // Few values, so that many are equal.
+    const time = fc.constantFrom(NaN, 1, 2, 3);
+    return fc.record({
+      axes: fc.constant(axes),
+      first: fc.integer({ min: 0, max: 3 }),
+      timeMs: fc.array(time, { minLength: size + 3, maxLength: size + 3 }).map((times) => Float64Array.from(times)),
+      turn: fc.integer({ min: 0, max: 3 }),
+    });
+  });
+
+describe('the best designs of cells', () => {
+  it('are the first of the fastest of each, whichever way the axes are listed', () => {
+    fc.assert(
+      fc.property(space, ({ axes, first, timeMs, turn }) => {
+        let cells = 1;
+        const cellAxes = axes.map(({ count, drawn }, at): CellAxis => {
+          const stride = axes.slice(at + 1).reduce((product, axis) => product * axis.count, 1);
+          if (drawn === 0) return { stride, count, cells: null };
+          const size = cells;
+          cells *= drawn;
+          return {
+            stride,
+            count,
+            cells: Array.from({ length: count }, (_, i) => Math.floor((i * drawn) / count) * size),
+          };
+        });
+        const expected = Array.from({ length: cells }, () => ({ time: NaN, design: NO_DESIGN }));
+        const size = axes.reduce((product, { count }) => product * count, 1);
+        for (let design = 0; design < size; design += 1) {
+          const cell = cellAxes.reduce(
+            (sum, axis) => sum + (axis.cells?.[Math.floor(design / axis.stride) % axis.count] ?? 0),
+            0,
+          );
+          const time = timeMs[first + design]!;
+          if (time < (Number.isNaN(expected[cell]!.time) ? Infinity : expected[cell]!.time))
+            expected[cell] = { time, design: first + design };
+        }
+        const listed = [...cellAxes.slice(turn), ...cellAxes.slice(0, turn)];
+        const found = bestOfCells(timeMs, first, listed, cells);
+        expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
+        expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
+
+        const valid = expected.filter(({ design }) => design !== NO_DESIGN);
+        const [best] = valid.sort((a, b) => a.time - b.time || a.design - b.design);
+        expect(bestCell(found)).toEqual({ best: best?.time ?? NaN, bestDesign: best?.design ?? -1 });
+      }),
+    );
+  });
+});
