@@ -69,19 +69,28 @@ function readTheme(dark: boolean): ChartTheme {
   };
 }
 
+const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)', '(forced-colors: active)'] as const;
+/** Themes by what they depend on: reading one has the whole page's styles computed, twice. */
+const known = new Map<string, ChartTheme>();
+
+function themeFor(dark: boolean): ChartTheme {
+  const key = [dark, ...WISHES.map((wish) => window.matchMedia(wish).matches)].join();
+  const theme = known.get(key);
+  if (theme) return theme;
+  // The attribute is set by an effect that may run later, so the resolved scheme is forced for the reading.
+  const root = document.documentElement;
+  const before = root.style.colorScheme;
+  root.style.colorScheme = dark ? 'dark' : 'light';
+  const read = readTheme(dark);
+  root.style.colorScheme = before;
+  known.set(key, read);
+  return read;
+}
+
 /** The theme charts draw with; follows light and dark. Call it while a component initialises, read `.current` in effects. */
 export function useChartTheme(): { readonly current: ChartTheme } {
   const { preferences } = useApp();
-  const theme = $derived.by(() => {
-    // The attribute is set by an effect that may run later, so the resolved scheme is forced for the reading.
-    const { dark } = preferences;
-    const root = document.documentElement;
-    const before = root.style.colorScheme;
-    root.style.colorScheme = dark ? 'dark' : 'light';
-    const read = readTheme(dark);
-    root.style.colorScheme = before;
-    return read;
-  });
+  const theme = $derived(themeFor(preferences.dark));
   return {
     get current() {
       return theme;

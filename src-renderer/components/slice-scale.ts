@@ -52,11 +52,14 @@ export function freePlace(
   }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
-  const STEPS = 8;
+  /** Points between two of the curve: eight, or one each two px where they are closer. */
+  const MOST_STEPS = 8;
+  const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];
   for (const [i, [x, y]] of curve.entries()) {
     const [nextX, nextY] = curve[i + 1] ?? [x, y];
-    for (let k = 0; k < STEPS; k += 1) dense.push([x + ((nextX - x) * k) / STEPS, y + ((nextY - y) * k) / STEPS]);
+    const steps = Math.min(MOST_STEPS, Math.max(1, Math.ceil(Math.abs(nextX - x) / STEP_PX)));
+    for (let k = 0; k < steps; k += 1) dense.push([x + ((nextX - x) * k) / steps, y + ((nextY - y) * k) / steps]);
   }
   const hidden = (from: number, above: boolean) =>
     dense.filter(

@@ -40,15 +40,19 @@ export class Query<Name extends ProcedureName> {
       if (text === written) return;
       written = text;
       if (next === null || engine.state !== 'ready') return;
-      let asked = false;
-      const timer = setTimeout(() => {
+      let left = false;
+      const ask = () => {
+        if (left) return;
         asked = true;
         void this.#ask(next);
-      }, options.debounceMs ?? 0);
+      };
+      let asked = false;
+      // At once, before the page is drawn without the answer; after what else changes the input now.
+      if (options.debounceMs === undefined) queueMicrotask(ask);
+      else setTimeout(ask, options.debounceMs);
       return () => {
-        if (asked) return;
-        clearTimeout(timer);
-        written = '';
+        left = true;
+        if (!asked) written = '';
       };
     });
     const { refreshOn } = options;

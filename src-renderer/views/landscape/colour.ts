@@ -74,14 +74,16 @@ export function ramp(stops: readonly string[]): Ramp {
 /** Times are shown from the best to this many times the best; what is slower has the last colour. */
 export const CLIP = 2;
 
+const SPAN = Math.log(CLIP);
+
 /** Place of a time on the sequential scale (logarithmic, best to twice the best), 0…255. */
 export function timeStep(timeMs: number, bestMs: number): number {
-  const place = Math.log(timeMs / bestMs) / Math.log(CLIP);
+  const place = Math.log(timeMs / bestMs) / SPAN;
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
 /** Place of a time on the diverging scale: the baseline in the middle, half and twice it at the ends. */
 export function changeStep(timeMs: number, baselineMs: number): number {
-  const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(CLIP));
+  const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * SPAN);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }

@@ -49,16 +49,15 @@ export interface Edge {
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
   const nx = xValues.length;
   const ny = yValues.length;
-  const more = (i: number, j: number) => waves[j * nx + i]! > 1 + 1e-9;
-  const valid = (i: number, j: number) => !Number.isNaN(timeMs[j * nx + i]!);
+  const NONE = 0;
+  const kind = Uint8Array.from(waves, (cell, at) => (Number.isNaN(timeMs[at]!) ? NONE : cell > 1 + 1e-9 ? 2 : 1));
+  const differ = (a: number, b: number) => a !== NONE && b !== NONE && a !== b;
   const edges: Edge[] = [];
-  for (let j = 0; j < ny; j += 1)
-    for (let i = 0; i < nx; i += 1) {
-      if (!valid(i, j)) continue;
-      if (i + 1 < nx && valid(i + 1, j) && more(i, j) !== more(i + 1, j))
-        edges.push({ x1: i + 1, y1: j, x2: i + 1, y2: j + 1 });
-      if (j + 1 < ny && valid(i, j + 1) && more(i, j) !== more(i, j + 1))
-        edges.push({ x1: i, y1: j + 1, x2: i + 1, y2: j + 1 });
+  for (let j = 0, at = 0; j < ny; j += 1)
+    for (let i = 0; i < nx; i += 1, at += 1) {
+      const here = kind[at]!;
+      if (i + 1 < nx && differ(here, kind[at + 1]!)) edges.push({ x1: i + 1, y1: j, x2: i + 1, y2: j + 1 });
+      if (j + 1 < ny && differ(here, kind[at + nx]!)) edges.push({ x1: i, y1: j + 1, x2: i + 1, y2: j + 1 });
     }
   return edges;
 }
