@@ -2,6 +2,7 @@
 #pragma once
 
 #include "host.cuh"
+#include "words.cuh"
 
 namespace lockstep {
 

@@ -25,8 +25,6 @@
 
 namespace lockstep {
 
-constexpr unsigned GROUP_WIDTH = 32;
-
 /// A case that cannot be measured, and why; the next one may still be.
 struct CaseFailure {
   std::string message;
@@ -311,7 +309,15 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   return enough * STEP;
 }
 
-/// Time on the device between two events around a launch.
+/// Keeps the device at work for so many cycles of its clock.
+__global__ void occupy(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+/// Time on the device between two events around a launch. The device is at work while the host hands all three over: on an
+/// idle one the first event is over before the launch has arrived, and the time would be the host's, too.
 class Stopwatch {
  public:
   Stopwatch() {
@@ -326,6 +332,7 @@ class Stopwatch {
   }
   template <class Work>
   double timeNs(Work&& work) {
+    launch(occupy, 1, 1, HAND_OVER_CYCLES);
     check(cudaEventRecord(start_, nullptr), "cudaEventRecord");
     work();
     check(cudaEventRecord(stop_, nullptr), "cudaEventRecord");
@@ -336,6 +343,8 @@ class Stopwatch {
   }
 
  private:
+  /// A tenth of a millisecond or more at any clock; handing over takes some hundredths.
+  static constexpr long long HAND_OVER_CYCLES = 1 << 18;
   cudaEvent_t start_ = nullptr;
   cudaEvent_t stop_ = nullptr;
 };
@@ -414,10 +423,19 @@ class Case {
         .print();
   }
 
-  /// Warm-ups, then repeats. `before` is not timed; `after` is told whether the launch counted.
+  /// Raises the clocks of a device that was idle: in cycles, so that it takes longer the lower they are, a third of a second at
+  /// the lowest; far less than a device that draws a screen allows a launch.
+  void wake() const {
+    constexpr long long CYCLES = 1 << 26;
+    launch(occupy, 1, 1, CYCLES);
+    check(cudaDeviceSynchronize(), "kernel");
+  }
+
+  /// Warm-ups, then repeats, with the clocks up. `before` is not timed; `after` is told whether the launch counted.
   template <class Before, class Work, class After>
   void repeat(Before&& before, Work&& work, After&& after) {
     Stopwatch stopwatch;
+    wake();
     for (unsigned i = 0; i < bench.plan.warmUps + bench.plan.repeats; ++i) {
       checkTime();
       const bool warmUp = i < bench.plan.warmUps;

@@ -1,6 +1,7 @@
 // The host side of the unit loop.
 #pragma once
 
+#include "host.cuh"
 #include "unit-loop.cuh"
 #include "words.cuh"
 

@@ -1,7 +1,10 @@
 // The unit loops that were compiled in: one set of kernels for each register cap.
 #pragma once
 
-#include "host.cuh"
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace lockstep {
 

@@ -12,6 +12,8 @@
 
 namespace lockstep {
 
+/// Lanes of a thread group.
+constexpr unsigned GROUP_WIDTH = 32;
 constexpr uint32_t GOLDEN = 0x9e3779b9u;
 
 __host__ __device__ inline uint32_t mix(uint32_t v) {
