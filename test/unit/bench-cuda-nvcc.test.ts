@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { findNvcc } from '../../src-workers/bench/cuda/compile.ts';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { deviceCode, type Operation } from './bench-cuda-machine-code.ts';
 import {
   EMULATED_NAME,
   NO_FILES,
@@ -51,6 +52,8 @@ describe.skipIf(nvcc === null)(
               ...COMPILE_FLAGS,
               ...ARCHITECTURES.flatMap((name) => ['-gencode', `arch=${name.replace('sm', 'compute')},code=${name}`]),
               ...['-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'],
+              // The machine code is read below.
+              '--no-compress',
               ...object.flags,
             ];
             const ended = await runToEnd(nvcc!, [...flags, '-c', object.source, '-o', objectOf(object)], SOURCES);
@@ -81,6 +84,73 @@ describe.skipIf(nvcc === null)(
     it('spill nothing where cycles are counted', () => {
       for (const { kernel, spillStoreBytes, spillLoadBytes } of kernels.get('main')!)
         expect([kernel, spillStoreBytes, spillLoadBytes]).toEqual([kernel, 0, 0]);
+    });
+
+    /**
+     * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the last.
+     */
+    function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
+      const programs = deviceCode(readFileSync(objectOf(objects[0]!)));
+      expect(programs.length).toBe(ARCHITECTURES.length);
+      return programs.flatMap((kernels, at) => {
+        const found = [...kernels].filter(([kernel]) => name.test(kernel));
+        expect(found.length, ARCHITECTURES[at]).toBeGreaterThan(0);
+        return found.map(([kernel, operations]) => ({
+          kernel: `${ARCHITECTURES[at]} ${kernel}`,
+          operations: operations.slice(operations.indexOf('clock'), operations.lastIndexOf('clock') + 1),
+        }));
+      });
+    }
+    const count = (operations: readonly Operation[], which: Operation): number =>
+      operations.filter((operation) => operation === which).length;
+
+    it.each<[string, RegExp, readonly Operation[]]>([
+      ['FloatAdd', /chainsINS_8FloatAddE/, ['float-add']],
+      ['FloatMultiply', /chainsINS_13FloatMultiplyE/, ['float-multiply']],
+      ['FloatMultiplyAdd, one chain and several', /chainsINS_16FloatMultiplyAddE/, ['float-multiply-add']],
+      ['DoubleMultiplyAdd', /chainsINS_17DoubleMultiplyAddE/, ['double-multiply-add']],
+      // The assembler may add by multiplying by one, and counts turns of the loop.
+      ['IntegerAdd', /chainsINS_10IntegerAddE/, ['integer-add', 'integer-multiply-add']],
+      ['IntegerMultiplyAdd', /chainsINS_18IntegerMultiplyAddE/, ['integer-multiply-add']],
+      ['Special', /chainsINS_7SpecialE/, ['special']],
+    ])('keep every operation of %s between two looks at the clock', (_what, name, units) => {
+      for (const { kernel, operations } of timed(name)) {
+        expect(count(operations, 'clock'), kernel).toBe(2);
+        expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
+        const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
+        // Of 256, and a few that turn the loop or copy.
+        expect(found, kernel).toBeGreaterThanOrEqual(256);
+        expect(found, kernel).toBeLessThan(256 + 6);
+      }
+    });
+
+    it('keep a load that is timed alone between two looks at the clock, the second after it has arrived', () => {
+      for (const { kernel, operations } of timed(/fineChase/))
+        expect(operations, kernel).toEqual(['clock', 'load', 'store-shared', 'clock']);
+    });
+
+    it('keep a walk along a ring between two looks at the clock, the second after its last load has arrived', () => {
+      for (const { kernel, operations } of timed(/[0-9]chase/)) {
+        const without = operations.filter((operation) => ['clock', 'load', 'store'].includes(operation));
+        expect(without, kernel).toEqual(['clock', ...new Array<Operation>(16).fill('load'), 'store', 'clock']);
+        expect(count(operations, 'branch'), kernel).toBe(1);
+      }
+    });
+
+    it('keep loops that lanes leave, and powers of matrices, between looks at the clock', () => {
+      for (const { kernel, operations } of timed(/divergentLoops/)) {
+        const loops = kernel.includes('ILb1E') ? 2 : 1;
+        expect(count(operations, 'clock'), kernel).toBe(2);
+        expect(count(operations, 'float-add'), kernel).toBe(loops);
+        expect(count(operations, 'branch'), kernel).toBeGreaterThanOrEqual(loops);
+      }
+      for (const { kernel, operations } of timed(/matrixPower/)) {
+        // At the start, after every multiplication, and at the end.
+        expect(count(operations, 'clock'), kernel).toBe(3);
+        const multiplied = operations.slice(0, operations.indexOf('clock', 1));
+        expect(count(multiplied, 'load'), kernel).toBeGreaterThanOrEqual(16);
+        expect(count(multiplied, 'integer-multiply-add'), kernel).toBeGreaterThanOrEqual(16);
+      }
     });
 
     it('link to a program that names the devices, or says why it cannot', () => {

@@ -35,6 +35,9 @@ struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 // -------------------------------------------------------------------------------------------------------------------- errors
@@ -293,10 +296,6 @@ T atomicAdd(T* address, T value) {
   *address += value;
   return before;
 }
-template <class T>
-T __ldcg(const T* address) {
-  return *address;
-}
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
@@ -310,7 +309,8 @@ struct CudaShimEvent {
 };
 using cudaEvent_t = CudaShimEvent*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
+enum cudaSharedCarveout { cudaSharedmemCarveoutMaxL1 };
 struct cudaFuncAttributes {
   int numRegs;
   size_t sharedSizeBytes;
@@ -423,7 +423,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Param
   return cuda_shim::answer(cudaSuccess);
 }
 template <class... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
+  // Its caches are not emulated.
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cuda_shim::answer(cudaSuccess);
   if (value < 0 || static_cast<unsigned>(value) > cuda_shim::SHARED_BYTES_OPT_IN)
     return cuda_shim::answer(cudaErrorInvalidValue);
   cuda_shim::machine.sharedLimits[reinterpret_cast<const void*>(kernel)] = static_cast<unsigned>(value);

@@ -261,7 +261,8 @@ inline void probeStateBuffers(Case& run) {
 // -------------------------------------------------------------------------------------------------------- functional units
 
 // Two operations in which each needs the one before it, and which no algebra shortens. Integer addition therefore grows as
-// Fibonacci's numbers do.
+// Fibonacci's numbers do. For many devices the assembler deals additions out to the units for integers and for multiplying in
+// turn: what is found is what kernels get of both.
 struct FloatAdd {
   using Value = float;
   static __device__ void apply(float& a, float& b, float c) {
@@ -299,9 +300,19 @@ struct IntegerAdd {
 };
 struct IntegerMultiplyAdd {
   using Value = uint32_t;
+  // Compilers know the algebra of whole numbers: in plain words some take half a minute to look for a shorter way.
+  static __device__ uint32_t step(uint32_t a, uint32_t b, uint32_t c) {
+#ifdef LOCKSTEP_EMULATION
+    return a * b + c;
+#else
+    uint32_t result;
+    asm volatile("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+    return result;
+#endif
+  }
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
-    a = a * b + c;
-    a = a * c + b;
+    a = step(a, b, c);
+    a = step(a, c, b);
   }
 };
 struct Special {
@@ -321,9 +332,11 @@ struct Special {
   }
 };
 
-constexpr unsigned UNROLLED = 32;
+/// Of all chains, between two turns of the loop: the turn itself is a hundredth of that, and they fit in the nearest
+/// instruction cache.
+constexpr unsigned OPERATIONS = 256;
 
-/// CHAINS independent chains per thread, each of 2·UNROLLED·rounds operations, between two looks at the clock.
+/// CHAINS independent chains per thread, OPERATIONS·rounds operations in all, between two looks at the clock.
 template <class Unit, unsigned CHAINS>
 __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit::Value* out, long long* starts,
                        long long* stops) {
@@ -337,7 +350,7 @@ __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit
 #pragma unroll 1
   for (unsigned round = 0; round < rounds; ++round) {
 #pragma unroll
-    for (unsigned step = 0; step < UNROLLED; ++step)
+    for (unsigned step = 0; step < OPERATIONS / 2 / CHAINS; ++step)
 #pragma unroll
       for (unsigned i = 0; i < CHAINS; ++i) Unit::apply(a[i], b, seed);
   }
@@ -350,27 +363,31 @@ __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit
   stops[threadIdx.x] = stop;
 }
 
-/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor.
+/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor: the least of a few launches,
+/// since whatever else the device does in between only adds.
 template <class Unit, unsigned CHAINS>
 std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
-  const unsigned rounds = static_cast<unsigned>(run.settings.wholeOr("rounds", 64, 1, 1u << 20));
+  const unsigned rounds = static_cast<unsigned>(run.settings.wholeOr("rounds", 16, 1, 1u << 20));
   const Buffer<typename Unit::Value> out(mostGroups * GROUP_WIDTH);
   const Buffer<long long> starts(mostGroups * GROUP_WIDTH);
   const Buffer<long long> stops(mostGroups * GROUP_WIDTH);
   std::vector<double> cycles;
   for (unsigned groups = 1; groups <= mostGroups; ++groups) {
     run.checkTime();
+    long long least = INT64_MAX;
     // Once to fill the instruction cache.
-    for (int pass = 0; pass < 2; ++pass)
+    for (int pass = 0; pass < 4; ++pass) {
       launch(chains<Unit, CHAINS>, 1, groups * GROUP_WIDTH, static_cast<typename Unit::Value>(1), rounds, out.data(),
              starts.data(), stops.data());
-    check(cudaDeviceSynchronize(), "kernel");
-    std::vector<long long> from = starts.read();
-    std::vector<long long> to = stops.read();
-    from.resize(groups * GROUP_WIDTH);
-    to.resize(groups * GROUP_WIDTH);
-    const long long elapsed = *std::max_element(to.begin(), to.end()) - *std::min_element(from.begin(), from.end());
-    cycles.push_back(static_cast<double>(elapsed) / (2.0 * UNROLLED * CHAINS * rounds));
+      check(cudaDeviceSynchronize(), "kernel");
+      if (pass == 0) continue;
+      const auto threads = static_cast<std::ptrdiff_t>(groups * GROUP_WIDTH);
+      const std::vector<long long> from = starts.read();
+      const std::vector<long long> to = stops.read();
+      least = std::min(least, *std::max_element(to.begin(), to.begin() + threads) -
+                                  *std::min_element(from.begin(), from.begin() + threads));
+    }
+    cycles.push_back(static_cast<double>(least) / (static_cast<double>(OPERATIONS) * rounds));
   }
   return cycles;
 }
@@ -410,81 +427,108 @@ inline void probeSchedulers(Case& run) {
 
 // ------------------------------------------------------------------------------------------------------------------ caches
 
-/// Word i·stride leads to word (i + 1)·stride, the last to the first.
-__global__ void fillRing(uint32_t* ring, uint32_t links, uint32_t strideWords) {
+/// Link i·stride holds the address of link (i + 1)·stride, the last that of the first: what is loaded is the next address, so
+/// that nothing but loads takes time.
+__global__ void fillRing(uint64_t* ring, uint32_t links, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < links; i += gridDim.x * blockDim.x)
-    ring[i * strideWords] = (i + 1 == links ? 0 : i + 1) * strideWords;
+    ring[static_cast<uint64_t>(i) * stride] =
+        reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(i + 1 == links ? 0 : i + 1) * stride);
 }
 
-/// `BELOW_L1`: past the first-level cache.
+/// `BELOW_L1`: past the first-level cache. Volatile, so that it stays between the looks at the clock.
 template <bool BELOW_L1>
-__device__ __forceinline__ uint32_t follow(const uint32_t* ring, uint32_t at) {
+__device__ __forceinline__ uint64_t follow(uint64_t at) {
+#ifdef LOCKSTEP_EMULATION
+  return *reinterpret_cast<const uint64_t*>(at);
+#else
+  uint64_t next;
   if constexpr (BELOW_L1)
-    return __ldcg(ring + at);
+    asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
   else
-    return ring[at];
+    asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
+  return next;
+#endif
 }
 
-/// One thread walks the ring: once around (or `warm` links) to fill the cache, then between two looks at the clock.
+/// Walks of a ring that are timed, and links of each.
+constexpr uint32_t WALKS = 5;
+constexpr uint32_t WALK_LOADS = 8192;
+
+/// One thread walks the ring: once around (or `warm` links) to fill the cache, then on, each walk between two looks at the
+/// clock. `seen` takes 2·WALKS links.
 template <bool BELOW_L1>
-__global__ void chase(const uint32_t* ring, uint32_t warm, uint32_t loads, long long* cycles, uint32_t* end) {
-  uint32_t at = 0;
+__global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, uint64_t* seen) {
+  uint64_t at = reinterpret_cast<uint64_t>(ring);
 #pragma unroll 1
-  for (uint32_t i = 0; i < warm; ++i) at = follow<BELOW_L1>(ring, at);
-  *end = at;
-  const long long start = clock64();
-#pragma unroll 8
-  for (uint32_t i = 0; i < loads; ++i) at = follow<BELOW_L1>(ring, at);
-  // The clock is read when the last load has arrived: it decides the address of this store.
-  end[1 + at % 2] = at;
-  const long long stop = clock64();
-  *cycles = stop - start;
+  for (uint32_t i = 0; i < warm; ++i) at = follow<BELOW_L1>(at);
+#pragma unroll 1
+  for (uint32_t walk = 0; walk < WALKS; ++walk) {
+    // Clocks are read when the last load has arrived: it is what is stored before.
+    seen[2 * walk] = at;
+    const long long start = clock64();
+#pragma unroll 16
+    for (uint32_t i = 0; i < WALK_LOADS; ++i) at = follow<BELOW_L1>(at);
+    seen[2 * walk + 1] = at;
+    const long long stop = clock64();
+    cycles[walk] = stop - start;
+  }
 }
 
 constexpr uint32_t FINE_LOADS = 1024;
 
-/// The time of every single load, from a ring that steps word by word through memory that no cache holds.
+/// The time of every single load, from a ring that steps link by link through memory that no cache holds. `seen` takes as many
+/// links.
 template <bool BELOW_L1>
-__global__ void fineChase(const uint32_t* ring, uint32_t* latencies) {
-  __shared__ uint32_t kept[FINE_LOADS];
-  uint32_t at = 0;
+__global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* seen) {
+  // Both stay here to the end, so that nothing but the ring goes through the caches.
+  __shared__ uint32_t taken[FINE_LOADS];
+  __shared__ uint64_t kept[FINE_LOADS];
+  uint64_t at = reinterpret_cast<uint64_t>(ring);
 #pragma unroll 1
   for (uint32_t i = 0; i < FINE_LOADS; ++i) {
     const long long start = clock64();
-    at = follow<BELOW_L1>(ring, at);
-    // Needs the load's value, so that the second look at the clock comes after it.
+    at = follow<BELOW_L1>(at);
+    // Needs the load's value, so that the second look at the clock comes after it; read below, or it would be left out.
     kept[i] = at;
     const long long stop = clock64();
-    kept[i] = static_cast<uint32_t>(stop - start);
+    taken[i] = static_cast<uint32_t>(stop - start);
   }
-  for (uint32_t i = 0; i < FINE_LOADS; ++i) latencies[i] = kept[i];
+  for (uint32_t i = 0; i < FINE_LOADS; ++i) {
+    latencies[i] = taken[i];
+    seen[i] = kept[i];
+  }
 }
 
 template <bool BELOW_L1>
-double cyclesPerLoad(const Buffer<uint32_t>& ring, uint64_t bytes, uint32_t strideBytes) {
-  constexpr uint32_t LOADS = 8192;
+double cyclesPerLoad(const Buffer<uint64_t>& ring, uint64_t bytes, uint32_t strideBytes) {
   const uint32_t links = static_cast<uint32_t>(std::max<uint64_t>(bytes / strideBytes, 1));
-  const Buffer<long long> cycles(1);
-  const Buffer<uint32_t> end(3);
-  launch(fillRing, 256, 256, ring.data(), links, strideBytes / 4);
-  launch(chase<BELOW_L1>, 1, 1, ring.data(), links, LOADS, cycles.data(), end.data());
+  const Buffer<long long> cycles(WALKS);
+  const Buffer<uint64_t> seen(2 * WALKS);
+  launch(fillRing, 256, 256, ring.data(), links, static_cast<uint32_t>(strideBytes / sizeof(uint64_t)));
+  launch(chase<BELOW_L1>, 1, 1, ring.data(), links, cycles.data(), seen.data());
   check(cudaDeviceSynchronize(), "kernel");
-  return static_cast<double>(cycles.read()[0]) / LOADS;
+  const std::vector<long long> found = cycles.read();
+  return median(std::vector<double>(found.begin(), found.end())) / WALK_LOADS;
 }
 
-/// Bytes from one slow load to the next where loads step word by word; 0 where none stands out.
+/// Bytes from one slow load to the next where loads step link by link, which is what one miss brings in; 0 where none stands
+/// out. A few loads are slower than any miss, the first of all: they wait for a translation of their address, too.
 inline double spacing(const Words& latencies) {
-  const auto [least, most] = std::minmax_element(latencies.begin(), latencies.end());
+  Words sorted = latencies;
+  std::sort(sorted.begin(), sorted.end());
+  const double usual = sorted[sorted.size() / 2];
+  const double slow = sorted[sorted.size() * 99 / 100];
+  if (slow < 1.25 * usual) return 0;
   std::vector<double> steps;
   size_t before = 0;
   bool any = false;
   for (size_t i = 0; i < latencies.size(); ++i) {
-    if (2.0 * latencies[i] <= static_cast<double>(*least) + *most) continue;
-    if (any) steps.push_back(4.0 * static_cast<double>(i - before));
+    if (2.0 * latencies[i] <= usual + slow) continue;
+    if (any) steps.push_back(static_cast<double>(sizeof(uint64_t)) * static_cast<double>(i - before));
     before = i;
     any = true;
   }
-  return steps.empty() || *least == *most ? 0 : median(steps);
+  return steps.empty() ? 0 : median(steps);
 }
 
 template <bool BELOW_L1>
@@ -494,8 +538,12 @@ void probeCache(Case& run) {
   const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrL2CacheSize, run.bench.device));
   const uint64_t beyond = BELOW_L1 ? std::min<uint64_t>(std::max<uint64_t>(4 * stated, 1u << 24), 1u << 28) : 1u << 20;
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
-  const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 4, 4096)) / 4 * 4;
-  const Buffer<uint32_t> ring(most / 4);
+  const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 8, 4096)) / 8 * 8;
+  const Buffer<uint64_t> ring(most / sizeof(uint64_t));
+  // What shared memory leaves of the first level may be as another kernel had it.
+  check(cudaFuncSetAttribute(chase<BELOW_L1>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1),
+        "asking for the largest cache");
+  run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
   // Four sizes to an octave.
@@ -512,13 +560,15 @@ void probeCache(Case& run) {
 
   // The first level is empty at the start of a kernel; the second is not until something else has gone through it.
   const Buffer<uint32_t> latencies(FINE_LOADS);
-  launch(fillRing, 1, 32, ring.data(), FINE_LOADS + 1, 1u);
+  const Buffer<uint64_t> seen(FINE_LOADS);
+  const Buffer<uint64_t> fineRing(FINE_LOADS + 1);
+  launch(fillRing, 1, 32, fineRing.data(), FINE_LOADS + 1, 1u);
   if (BELOW_L1) {
-    Buffer<uint32_t> other(most / 4);
+    Buffer<uint64_t> other(most / sizeof(uint64_t));
     other.fill(0);
     check(cudaDeviceSynchronize(), "cudaMemset");
   }
-  launch(fineChase<BELOW_L1>, 1, 1, ring.data(), latencies.data());
+  launch(fineChase<BELOW_L1>, 1, 1, fineRing.data(), latencies.data(), seen.data());
   check(cudaDeviceSynchronize(), "kernel");
 
   run.values()
@@ -535,11 +585,15 @@ void probeCache(Case& run) {
 
 // --------------------------------------------------------------------------------------------------------------- bandwidth
 
-__global__ void triad(float* __restrict__ a, const float* __restrict__ b, const float* __restrict__ c, float factor,
-                      uint64_t words) {
+/// Four words at a time: with fewer bytes on their way the fastest memories would wait for the multiprocessors.
+__global__ void triad(float4* __restrict__ a, const float4* __restrict__ b, const float4* __restrict__ c, float factor,
+                      uint64_t quads) {
   const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += step)
-    a[i] = b[i] + factor * c[i];
+  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < quads; i += step) {
+    const float4 left = b[i];
+    const float4 right = c[i];
+    a[i] = {left.x + factor * right.x, left.y + factor * right.y, left.z + factor * right.z, left.w + factor * right.w};
+  }
 }
 
 __global__ void fillFloats(float* out, float factor, uint64_t words) {
@@ -550,7 +604,8 @@ __global__ void fillFloats(float* out, float factor, uint64_t words) {
 
 /// STREAM's triad over the memory of the device: two arrays read, one written.
 inline void probeBandwidth(Case& run) {
-  const uint64_t words = run.settings.wholeOr("bytes", 1u << 28, 4096, 1ull << 34) / 4;
+  const uint64_t quads = run.settings.wholeOr("bytes", 1u << 28, 4096, 1ull << 34) / sizeof(float4);
+  const uint64_t words = 4 * quads;
   const Buffer<float> a(words);
   const Buffer<float> b(words);
   const Buffer<float> c(words);
@@ -559,8 +614,9 @@ inline void probeBandwidth(Case& run) {
   launch(fillFloats, grid, 256, c.data(), 2.0f, words);
   check(cudaDeviceSynchronize(), "kernel");
   run.compiled(triad, 256, true);
+  const auto quadsOf = [](const Buffer<float>& buffer) { return reinterpret_cast<float4*>(buffer.data()); };
   std::vector<double> gbS;
-  run.repeat([] {}, [&] { launch(triad, grid, 256, a.data(), b.data(), c.data(), 0.5f, words); },
+  run.repeat([] {}, [&] { launch(triad, grid, 256, quadsOf(a), quadsOf(b), quadsOf(c), 0.5f, quads); },
              [&](bool counts, double timeNs) {
                if (counts) gbS.push_back(12.0 * static_cast<double>(words) / std::max(timeNs, 1.0));
              });

@@ -1,0 +1,73 @@
+/**
+ * Machine code of compute capabilities 7.0 and above, as far as tests of what the assembler left need it: 16 bytes an
+ * instruction, the operation in its lowest 9 bits whatever its operands are (of registers, immediate, constant, uniform).
+ * NVIDIA does not publish this; disassemblers show it.
+ */
+export type Operation =
+  | 'clock'
+  | 'load'
+  | 'store'
+  | 'store-shared'
+  | 'branch'
+  | 'float-add'
+  | 'float-multiply'
+  | 'float-multiply-add'
+  | 'double-multiply-add'
+  | 'integer-add'
+  | 'integer-multiply-add'
+  | 'special';
+
+const OPERATIONS: Readonly<Record<number, Operation>> = {
+  0x181: 'load',
+  0x186: 'store',
+  0x188: 'store-shared',
+  0x147: 'branch',
+  0x021: 'float-add',
+  0x020: 'float-multiply',
+  0x023: 'float-multiply-add',
+  0x02b: 'double-multiply-add',
+  0x010: 'integer-add',
+  0x035: 'integer-add',
+  0x036: 'integer-add',
+  0x024: 'integer-multiply-add',
+  0x108: 'special',
+};
+/** Instructions that read special registers, into plain and into uniform ones. */
+const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
+/** The low word of the multiprocessor's clock. */
+const CLOCK = 0x50;
+
+/** Programs for devices that lie uncompressed in an object file: of each, the operations of its kernels in the order of their code. */
+export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonly Operation[]>[] {
+  const programs: ReadonlyMap<string, readonly Operation[]>[] = [];
+  // The first one is the object file itself.
+  for (let at = object.indexOf('\x7fELF', 4, 'latin1'); at >= 0; at = object.indexOf('\x7fELF', at + 4, 'latin1'))
+    programs.push(kernelsOf(object.subarray(at)));
+  return programs;
+}
+
+/** Of a 64-bit ELF file: every section `.text.KERNEL`. */
+function kernelsOf(elf: Buffer): ReadonlyMap<string, readonly Operation[]> {
+  const whole = (at: number): number => Number(elf.readBigUInt64LE(at));
+  const header = (section: number): number => whole(0x28) + section * elf.readUInt16LE(0x3a);
+  const contents = (section: number): Buffer =>
+    elf.subarray(whole(header(section) + 0x18), whole(header(section) + 0x18) + whole(header(section) + 0x20));
+  const names = contents(elf.readUInt16LE(0x3e));
+  const kernels = new Map<string, readonly Operation[]>();
+  for (let section = 0; section < elf.readUInt16LE(0x3c); section++) {
+    const from = elf.readUInt32LE(header(section));
+    const name = names.toString('latin1', from, names.indexOf(0, from));
+    if (name.startsWith('.text.')) kernels.set(name.slice('.text.'.length), operationsOf(contents(section)));
+  }
+  return kernels;
+}
+
+function operationsOf(code: Buffer): readonly Operation[] {
+  const found: Operation[] = [];
+  for (let at = 0; at < code.length; at += 16) {
+    const operation = code.readUInt16LE(at) & 0x1ff;
+    if (READS.has(operation) && code[at + 9] === CLOCK) found.push('clock');
+    else if (operation in OPERATIONS) found.push(OPERATIONS[operation]!);
+  }
+  return found;
+}
