@@ -77,7 +77,7 @@ async function compiledCuda(
     nvcc: nvcc.value,
     sources,
     objects,
-    architectures: await localArchitectures(),
+    architectures: await localArchitectures(nvcc.value),
     cacheFolder: join(userCacheFolder(), 'cuda'),
     timeLimitMs: COMPILE_LIMIT_MS,
     signal,

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import {
+  architecturesFor,
   compileCuda,
   findNvcc,
   localArchitectures,
@@ -535,7 +536,34 @@ wait
   });
 
   it('takes the architectures from the driver, or leaves them to nvcc', async () => {
-    for (const name of await localArchitectures()) expect(name).toMatch(/^(native|sm_\d+)$/);
+    for (const name of await localArchitectures(EMULATING_NVCC)) expect(name).toMatch(/^(native|sm_\d+)$/);
+  });
+
+  const KNOWN = 'sm_75\nsm_80\nsm_86\nsm_90\nsm_90a\nsm_120\n';
+  it.each<[string, string, string, readonly string[]]>([
+    ['several GPUs, each kind once', '9.0\n8.6\n9.0\n', KNOWN, ['sm_86', 'sm_90']],
+    ['a GPU between those that nvcc knows', '8.9\n', KNOWN, ['compute_86']],
+    ['a GPU newer than nvcc', '12.1\r\n', KNOWN, ['compute_120']],
+    ['a GPU older than nvcc beside another', '6.1\n9.0\n', KNOWN, ['sm_90']],
+    ['a GPU older than nvcc alone', '6.1\n', KNOWN, ['sm_61']],
+    ['an nvcc that does not list what it knows', '12.0\n', '', ['sm_120']],
+    ['a GPU that does not say', '[N/A]\n', KNOWN, ['native']],
+    ['a driver that has failed', 'No devices were found\n', KNOWN, ['native']],
+  ])('chooses an architecture for %s', (_what, capabilities, known, expected) => {
+    expect(architecturesFor(capabilities, known)).toEqual(expected);
+  });
+
+  it("compiles anew for other settings of nvcc's own", async () => {
+    const request = compilation([HOST_OBJECT], { sources, cacheFolder: join(folder, 'settings-cache') });
+    expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
+    process.env['NVCC_APPEND_FLAGS'] = '-lineinfo';
+    try {
+      expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
+      expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
+    } finally {
+      delete process.env['NVCC_APPEND_FLAGS'];
+    }
+    expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
   });
 });
 
@@ -614,6 +642,22 @@ describe('a bundle on a machine without Lockstep', () => {
     );
     const second = await script({}, '1');
     expect(second.stderr).toMatch(/there is no device 1; the devices are those above, from 0 on\n$/);
+    const old = join(folder, 'old-nvcc');
+    await writeFile(
+      old,
+      `#!/bin/sh
+case $1 in
+  --version) echo "Cuda compilation tools, release 0.0, V0.0.3" ;;
+  --list-gpu-arch) echo compute_75; echo compute_90 ;;
+  *) echo "nvcc fatal   : Unsupported gpu architecture 'compute_120'"; exit 1 ;;
+esac
+`,
+      { mode: 0o755 },
+    );
+    const unknown = await script({ NVCC: old });
+    expect(unknown.stderr).toMatch(
+      /architecture 'compute_120'\nnvcc does not know this GPU; .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not compile build\/main\.o\n$/,
+    );
     expect((await script({}, 'one')).stderr).toBe('device one; expected a number, from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');

@@ -54,7 +54,8 @@ results.jsonl to measure everything anew.
 
 Settings, as environment variables:
   NVCC                   the compiler, where it is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda
-  LOCKSTEP_ARCHITECTURE  such as sm_90; by default whatever GPUs this machine has (needs CUDA 11.6 or newer)
+  LOCKSTEP_ARCHITECTURE  such as sm_90; by default whatever GPUs this machine has (needs CUDA 11.6 or newer). For a GPU that is
+                         newer than nvcc the newest of  nvcc --list-gpu-arch,  such as compute_90
 `;
 }
 
@@ -102,13 +103,18 @@ fi
 # Built once for a machine, a compiler and its settings.
 mkdir -p build
 arch=\${LOCKSTEP_ARCHITECTURE:-native}
-stamp="$(uname -n) $nvcc $arch $("$nvcc" --version | tr '\\n' ' ')"
+settings="\${NVCC_PREPEND_FLAGS:-} \${NVCC_APPEND_FLAGS:-} \${NVCC_CCBIN:-}"
+stamp="$(uname -n) $nvcc $arch $settings $("$nvcc" --version | tr '\\n' ' ')"
 build() {
   object=$1
   shift
   echo "compiling $object"
   "$nvcc" -arch="$arch" ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
     cat build/log.txt >&2
+    if grep -q 'Unsupported gpu architecture' build/log.txt; then
+      echo "nvcc does not know this GPU; if it is newer than nvcc, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
+      "$nvcc" --list-gpu-arch >&2 || true
+    fi
     stop "nvcc could not compile $object"
   }
 }

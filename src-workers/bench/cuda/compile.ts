@@ -14,7 +14,7 @@ export interface CudaCompilation {
   readonly sources: string;
   /** Of the plan; `[HOST_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
-  /** Such as `sm_90`, one or several; `native` is whatever GPUs this machine has. */
+  /** Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` whatever GPUs this machine has. */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
@@ -56,18 +56,39 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   );
 }
 
-/** Architectures of this machine's GPUs as the driver's tool names them; `native` where it does not say. */
-export async function localArchitectures(): Promise<readonly string[]> {
-  const asked = await runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], {
-    timeLimitMs: 10_000,
-  });
-  if (!asked.ok || asked.value.code !== 0) return ['native'];
-  const named = asked.value.stdout
+/** Architectures to compile for: those of this machine's GPUs, as far as nvcc knows them; `native` where nobody says. */
+export async function localArchitectures(nvcc: string): Promise<readonly string[]> {
+  const [capabilities, known] = await Promise.all([
+    // Where the driver is loaded on demand it takes a while for every GPU.
+    runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], { timeLimitMs: 30_000 }),
+    runTool(nvcc, ['--list-gpu-code'], { timeLimitMs: 30_000 }),
+  ]);
+  const said = (asked: typeof known): string => (asked.ok && asked.value.code === 0 ? asked.value.stdout : '');
+  return architecturesFor(said(capabilities), said(known));
+}
+
+/**
+ * What to compile for. A GPU that is newer than nvcc gets the newest code for the driver to assemble; one that is older than
+ * all that nvcc knows is passed over where there are others. `native` where no GPU is named.
+ *
+ * @param capabilities what nvidia-smi says, a compute capability a line
+ * @param known what nvcc says, an architecture a line; empty from one that cannot tell
+ */
+export function architecturesFor(capabilities: string, known: string): readonly string[] {
+  const wanted = capabilities
     .split('\n')
-    .map((line) => /^(\d+)\.(\d+)$/.exec(line.trim()))
+    .map((line) => /^(\d+)\.(\d)$/.exec(line.trim()))
     .filter((match) => match !== null)
-    .map(([, major, minor]) => `sm_${major}${minor}`);
-  return named.length > 0 ? [...new Set(named)].sort() : ['native'];
+    .map(([, major, minor]) => Number(`${major}${minor}`));
+  const numbers = [...known.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
+  const named = wanted.flatMap((number) => {
+    if (numbers.length === 0 || numbers.includes(number)) return [`sm_${number}`];
+    const older = numbers.filter((one) => one < number);
+    return older.length > 0 ? [`compute_${Math.max(...older)}`] : [];
+  });
+  if (named.length > 0) return [...new Set(named)].sort();
+  // All of them are too old: nvcc is to say so.
+  return wanted.length > 0 ? [`sm_${Math.max(...wanted)}`] : ['native'];
 }
 
 /** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */
@@ -95,7 +116,7 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 
 /**
  * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of all
- * sources, their flags and the compiler's version; an entry whose file is not what was put there is made again. What was used
+ * sources, their flags, the compiler's version and its settings; an entry whose file is not what was put there is made again. What was used
  * longest ago goes once the cache holds more than `maxCacheBytes`. Several processes may use one cache.
  *
  * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where they do
@@ -108,7 +129,9 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   if (!sources.ok) return sources;
   const digest = createHash('sha256');
   for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
-  const base = [request.nvcc, version.value, digest.digest('hex'), process.platform, process.arch, ...flagsOf(request)];
+  const settings = NVCC_SETTINGS.map((name) => process.env[name] ?? '');
+  const { platform, arch } = process;
+  const base = [request.nvcc, version.value, digest.digest('hex'), platform, arch, ...settings, ...flagsOf(request)];
 
   const entries: (Entry | undefined)[] = new Array<undefined>(request.objects.length);
   let failure: Result<never> | null = null;
@@ -142,6 +165,9 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
     compiled: request.objects.filter((_, at) => objects[at].made).map(({ name }) => name),
   });
 }
+
+/** What nvcc takes from the environment: flags of its own, and the host's compiler. */
+const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function flagsOf(request: CudaCompilation): readonly string[] {
   return [...COMPILE_FLAGS, ...architectureFlags(request.architectures)];
