@@ -92,15 +92,24 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
   );
 }
 
+/** Share of the lanes of a block's last group that have units; lanes that fetch are not told apart. */
+function lastFilled({ plan, balancing }: Predictor, candidate: Candidate): number {
+  if (balancing[candidate.balancingAt]!.kind === 'dynamic-fetch') return 1;
+  const slotsPerBlock = plan.axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit;
+  return slotsPerBlock / candidate.unitsPerGroup - (candidate.shape.groupsPerBlock - 1);
+}
+
 /** The block law of a candidate at its residency and rate. */
 export function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { shape } = candidate;
   const { laws: known } = predictor;
-  let block = laws.blocks[shape.groupsPerBlock];
-  if (!block) {
+  const W = shape.groupsPerBlock;
+  const filled = lastFilled(predictor, candidate);
+  let block = laws.blocks[W];
+  if (block?.lastFilled !== filled) {
     if (known.blocks.at >= MAX_SLABS) forgetBlockLaws(known);
-    block = blockLawOf(laws.table, shape.groupsPerBlock, known.blocks);
-    laws.blocks[shape.groupsPerBlock] = block;
+    block = blockLawOf(laws.table, W, known.blocks, filled);
+    laws.blocks[W] = block;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
   const last = known.residency;

@@ -44,7 +44,7 @@ export interface Laws {
   capless: Capless | null;
 }
 
-/** A depth law and the laws of its blocks, by W_b. */
+/** A depth law and the laws of its blocks, by W_b: of those whose last group is as full as in the design asked for last. */
 export interface DepthLaws {
   readonly means: DepthMeans;
   /** Made when it is asked for: times of sorted launches are not taken from it. */

@@ -92,8 +92,10 @@ export function blockSurvivalInto(out: Float64Array, law: BlockLaw, first: numbe
   }
 }
 
-/** Scratch: survival of the blocks by row; ends of cells; integrals at edges. */
+/** Scratch: survival of the blocks by row, and where a group is partly empty that of a group and of one or the other of two; ends of cells; integrals at edges. */
 let survival = new Float64Array(128);
+let partly = new Float64Array(128);
+let oneOfTwo = new Float64Array(128);
 let ends = new Float64Array(256);
 let integrals = new Float64Array(3 * 256);
 
@@ -112,17 +114,32 @@ const ALONE = 1 << 10;
 /**
  * As `prepareBlockLaw`, of a law already tabulated.
  * @param arena where the law lives; it is void once that is cleared
+ * @param lastFilled share of the lanes of a block's last group that have units, 0…1 without 0; 1 where a block is one group
  */
-export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena): BlockLaw {
+export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
   const W = groupsPerBlock;
   const { edges: steps } = table;
   const n = steps.length;
-  if (survival.length < n) survival = new Float64Array(2 * n);
-  const block = rowSurvival(table, W, survival);
+  if (survival.length < n) {
+    survival = new Float64Array(2 * n);
+    partly = new Float64Array(2 * n);
+    oneOfTwo = new Float64Array(2 * n);
+  }
+  const block = rowSurvival(table, W - 1 + lastFilled, survival);
   const group = doubling(table, 0);
   // P(both) = 2 P(one) − P(either).
   const either = W === 1 ? group : doubling(table, 1);
-  return tabulated(steps, block, group, either, W, table.lattice, arena);
+  if (lastFilled === 1) return tabulated(steps, block, group, either, W, 1, table.lattice, arena);
+  // Means over the groups of a block and over their pairs: two in W of these are with the last.
+  const withLast = rowSurvival(table, 1 + lastFilled, oneOfTwo);
+  for (let i = 0; i < n - 1; i++) {
+    const last = 1 - Math.pow(1 - group[i], lastFilled);
+    const mean = group[i] + (last - group[i]) / W;
+    const pair = ((W - 2) * (2 * group[i] - either[i]) + 2 * (group[i] + last - withLast[i])) / W;
+    partly[i] = mean;
+    oneOfTwo[i] = 2 * mean - pair;
+  }
+  return tabulated(steps, block, partly, oneOfTwo, W, lastFilled, table.lattice, arena);
 }
 
 /**
@@ -135,6 +152,7 @@ function tabulated(
   group: Float64Array,
   either: Float64Array,
   W: number,
+  lastFilled: number,
   lattice: boolean,
   arena: Arena,
 ): BlockLaw {
@@ -182,8 +200,12 @@ function tabulated(
   rows[last + 6] = sumPair;
   rows[last + 7] = sumSum;
   const meanBlock = sumBlock;
+  // What transforms leave of a sum's law lies beyond it.
+  let top = n - 1;
+  while (top > 1 && group[top - 1] < NEGLIGIBLE_TAIL) top--;
   const law: BlockLaw = {
     groupsPerBlock: W,
+    lastFilled,
     arena,
     rows,
     edges: cellEdges(arena, rows, meanBlock),
@@ -196,6 +218,8 @@ function tabulated(
     blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
     clumping: W > 1 && apart > 0 ? Math.min(1, Math.max(0, together / apart)) : 0,
     longest: from,
+    top: steps[top],
+    topShare: top > 0 ? group[top - 1] : 1,
     lattice,
     stationary: null,
     renewal: null,
@@ -292,7 +316,7 @@ export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, a
     pair[row] = 2 * group[row] - pair[row] / total;
   }
   const lattice = edges.every((edge) => Number.isInteger(edge));
-  return tabulated(edges, block, group, pair, W, lattice, arena);
+  return tabulated(edges, block, group, pair, W, 1, lattice, arena);
 }
 
 /**

@@ -162,6 +162,7 @@ function logsOf(table: DepthTable, j: number): Float64Array {
 /**
  * P(longest of `groups` consecutive groups > v) of every row. Exact for powers of two; in between the logarithm of
  * P(all ended) is interpolated, which is exact for independent groups.
+ * @param groups ≥ 1, not whole where the last is partly empty
  * @param scratch where they are written unless they are at hand already
  */
 export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {

@@ -7,6 +7,8 @@ import type { ActivityProfile } from './profile.ts';
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
+  /** Share of the lanes of a block's last group that have units, 0…1 without 0. */
+  readonly lastFilled: number;
   /** Where its arrays live, those that are asked for later too. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one per step of the laws: see `integralsInto`. */
@@ -31,6 +33,9 @@ export interface BlockLaw {
   readonly clumping: number;
   /** The longest life, iterations. */
   readonly longest: number;
+  /** The longest life that is not negligibly rare, iterations, and the probability that a group has it or one next to it. */
+  readonly top: number;
+  readonly topShare: number;
   /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
   /** Activity of a slot that has been busy forever, once asked for: see `agedProfile`. */

@@ -69,6 +69,45 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   if (isConstant(block)) return synchronousCycles(residency, gridBlocks, multiprocessors);
   const slots = multiprocessors * R;
   if (gridBlocks <= slots) return waveCycles(residency, gridBlocks, multiprocessors);
+  const tied = tiedShare(residency, gridBlocks, multiprocessors);
+  if (tied === 0) return untiedCycles(residency, gridBlocks, multiprocessors);
+  const before = Math.ceil(gridBlocks / slots) - 1;
+  const last = waveCycles(residency, gridBlocks - before * slots, multiprocessors);
+  const together = before * block.top * rate.cycles[R * W] + last;
+  return tied * together + (1 - tied) * untiedCycles(residency, gridBlocks, multiprocessors);
+}
+
+/** Share of groups of the longest life, and probability of a tie, below which ties are as good as impossible. */
+const RARELY_LONGEST = 0.5;
+const NEVER_TIED = 1e-3;
+
+/**
+ * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
+ * longest life there is, but for as many as make no difference to the rate. Then the blocks of the last wave are dealt out
+ * evenly; else whoever is ahead takes all it can hold.
+ */
+function tiedShare(residency: Residency, gridBlocks: number, multiprocessors: number): number {
+  const { block, residentBlocks: R, givenRate } = residency;
+  const shorter = 1 - block.topShare;
+  if (shorter > RARELY_LONGEST) return 0;
+  const groups = R * block.groupsPerBlock;
+  const { cycles } = givenRate;
+  // Binomial: none shorter, one, and so on.
+  let term = Math.pow(block.topShare, groups);
+  let even = term;
+  for (let i = 1; i < groups && cycles[groups - i] === cycles[groups]; i++) {
+    term *= ((groups - i + 1) / i) * (shorter / block.topShare);
+    even += term;
+  }
+  const share = Math.pow(even, multiprocessors * (Math.ceil(gridBlocks / (multiprocessors * R)) - 1));
+  return share < NEVER_TIED ? 0 : Math.min(1, share);
+}
+
+/** More than one wave, of blocks whose ends are not all tied. */
+function untiedCycles(residency: Residency, gridBlocks: number, multiprocessors: number): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const slots = multiprocessors * R;
+  const W = block.groupsPerBlock;
   let apart = 0;
   let turns = 0;
   if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block, R)) {
