@@ -4,13 +4,13 @@ import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
 import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
 import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
-import { geometricLaw, poissonLaw } from '../../src-workers/models/workload/laws.ts';
+import { geometricLaw, poissonLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { aliasSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { kneeRate, randomDesign } from '../bench/composite-designs.ts';
+import { kneeRate, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
 
 /** A short form of test/bench/composite.ts, which judges 500 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {
@@ -65,6 +65,27 @@ describe('the composite prediction against the event simulation', () => {
       const { meanCycles } = unwrap(replicate(unwrap(device), options));
       const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), 4, smoothRate(rate));
       expect(Math.abs(predictCycles(residency, gridBlocks, 20) / meanCycles - 1)).toBeLessThanOrEqual(0.06);
+    }
+  });
+
+  it('counts the slots of a multiprocessor that are refilled in the last wave, however many it has', () => {
+    // None of the counts of two dozen is likely by itself.
+    const residentBlocks = 23;
+    const multiprocessors = 16;
+    const groupsPerBlock = 2;
+    const depth = unsortedDepth(unwrap(uniformLaw(3, 8)), 16);
+    const rate = kneeRate(58, 3.17, 5.7, 4, residentBlocks * groupsPerBlock);
+    const residency = prepareResidency(prepareBlockLaw(depth, groupsPerBlock), residentBlocks, smoothRate(rate));
+    for (const gridBlocks of [400, 3001]) {
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth)));
+      const { meanCycles } = unwrap(
+        replicate(device, { seed: 1, atLeast: 16, atMost: 200, relativeStandardError: 0.005 }),
+      );
+      // The same tolerance as of the random designs above.
+      expect(Math.abs(predictCycles(residency, gridBlocks, multiprocessors) / meanCycles - 1)).toBeLessThanOrEqual(
+        0.06,
+      );
     }
   });
 

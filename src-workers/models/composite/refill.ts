@@ -11,7 +11,10 @@ import type { SmoothedRate } from './rate.ts';
 /** Where in a block's life the refilled slots are told from those that end: at this fraction of E[B]; and the window around. */
 const MIDDLE = 0.5;
 const WINDOW = 0.15;
-/** Weight of a count of refilled slots below which it is left out. */
+/**
+ * Weight of counts of refilled slots up to which they are taken together, as the least of them; what is left in the end is
+ * left out.
+ */
 const NEGLIGIBLE = 0.12;
 /** σ_B/E[B] up to which waves can be in step; at twice that they never are. */
 const NARROW = 0.1;
@@ -66,17 +69,19 @@ export function refilledDrain(
   for (let i = 0; i < R; i++) probability *= (alpha + i) / (alpha + beta + i);
   let sum = 0;
   let weightAbove = 0;
+  let weight = 0;
   let tail = 0;
   let total = 0;
   for (let k = R; k >= 1; k--) {
     tail += probability;
     // Most slots refilled on any multiprocessor: at least one block is somewhere.
     const reached = k === 1 ? 1 : 1 - Math.pow(Math.max(0, 1 - tail), multiprocessors);
-    const weight = reached - weightAbove;
+    weight += reached - weightAbove;
     if (weight > NEGLIGIBLE) {
       const alikes = Math.max(1, Math.min(multiprocessors, (multiprocessors * probability) / reached));
       sum += weight * drainOf(k, Math.round(alikes));
       total += weight;
+      weight = 0;
     }
     weightAbove = reached;
     probability *= (k / (R - k + 1)) * ((beta + R - k) / (alpha + k - 1));
