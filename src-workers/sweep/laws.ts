@@ -2,15 +2,14 @@ import type { GroupDepth } from '../domain/depth.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { isLoopAlike, type Dealing } from '../models/balancing/dealt.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
-import { mixedMeans } from '../models/balancing/mixed.ts';
 import { clearArena, createArena } from '../models/composite/arena.ts';
 import { blockLawOf } from '../models/composite/block-law.ts';
-import { depthTable, mixedTable } from '../models/composite/depth-table.ts';
+import { depthTable } from '../models/composite/depth-table.ts';
 import { prepareResidency, type Residency } from '../models/composite/predict.ts';
 import { lockstepBalancing, type Candidate } from './candidate.ts';
 import { placeLaunch, windowUnits, type PlacedLaunch, type SortedBalancing } from './placed.ts';
 import type { DepthLaws, Laws, Predictor } from './tables.ts';
-import { tabulatedUnits, type TabulatedUnits } from './units.ts';
+import type { TabulatedUnits } from './units.ts';
 
 /** What a worker keeps at once, so that a large space cannot fill the memory: depth laws, of some ten kilobytes each. */
 const MAX_DEPTHS = 384;
@@ -29,42 +28,36 @@ export function createLaws(): Laws {
     placedNumbers: 0,
     blocks: createArena(SLAB_LENGTH),
     residency: null,
+    shorter: null,
     capless: null,
   };
 }
 
 /** Laws of one work group; keyed by everything they depend on. */
-export function lawsOf(predictor: Predictor, candidate: Candidate, tabulated: TabulatedUnits): DepthLaws {
+export function lawsOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  { units, key: unitsKey }: TabulatedUnits,
+): DepthLaws {
   const { balancing, plan, laws: known } = predictor;
   const { kind } = balancing[candidate.balancingAt]!;
   // Units in order are alike in any group; loops differ where independent lanes take more than one unit.
   const group = kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
   const independent = kind === 'none' || kind === 'quantile-buckets' || kind === 'best-buckets';
-  const loop = independent && (tabulated.units > 1 || tabulated.share > 0) ? candidate.loopAt : 0;
-  const key = ((tabulated.key * 128 + group) * plan.axes.loop.length + loop) * balancing.length + candidate.balancingAt;
+  const loop = independent && units > 1 ? candidate.loopAt : 0;
+  const key = ((unitsKey * 128 + group) * plan.axes.loop.length + loop) * balancing.length + candidate.balancingAt;
   let laws = known.depths.get(key);
   if (laws) return laws;
   laws = known.olderDepths.get(key);
   if (!laws) {
-    const { units, share } = tabulated;
-    if (share === 0) {
-      const depth = wholeDepth(predictor, candidate, units);
-      laws = {
-        means: depth,
-        get table() {
-          return depthTable(depth);
-        },
-        blocks: [],
-      };
-    } else {
-      const fewer = lawsOf(predictor, candidate, tabulatedUnits(units));
-      const more = lawsOf(predictor, candidate, tabulatedUnits(units + 1));
-      laws = {
-        means: mixedMeans(fewer.means, more.means, share),
-        table: mixedTable(fewer.table, more.table, share),
-        blocks: [],
-      };
-    }
+    const depth = wholeDepth(predictor, candidate, units);
+    laws = {
+      means: depth,
+      get table() {
+        return depthTable(depth);
+      },
+      blocks: [],
+    };
   }
   if (known.depths.size >= MAX_DEPTHS) {
     known.olderDepths = known.depths;
@@ -99,32 +92,41 @@ function lastFilled({ plan, balancing }: Predictor, candidate: Candidate): numbe
   return slotsPerBlock / candidate.unitsPerGroup - (candidate.shape.groupsPerBlock - 1);
 }
 
-/** The block law of a candidate at its residency and rate. */
-export function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
+/**
+ * The block law of a candidate at its residency and rate.
+ * @param place where it is kept for the next candidate
+ */
+export function residencyOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  laws: DepthLaws,
+  place: 'residency' | 'shorter',
+): Residency {
   const { shape } = candidate;
   const { laws: known } = predictor;
   const W = shape.groupsPerBlock;
   const filled = lastFilled(predictor, candidate);
   let block = laws.blocks[W];
   if (block?.lastFilled !== filled) {
-    if (known.blocks.at >= MAX_SLABS) forgetBlockLaws(known);
     block = blockLawOf(laws.table, W, known.blocks, filled);
     laws.blocks[W] = block;
   }
   const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
-  const last = known.residency;
+  const last = known[place];
   if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.givenRate === rate)
     return last;
   const residency = prepareResidency(block, shape.residentBlocks, rate, last);
-  known.residency = residency;
+  known[place] = residency;
   return residency;
 }
 
-/** Makes room for other laws of blocks: their memory is used again. */
-function forgetBlockLaws(known: Laws): void {
+/** Makes room for other laws of blocks where there is little left: the memory of those known is used again. */
+export function makeRoom(known: Laws): void {
+  if (known.blocks.at < MAX_SLABS) return;
   for (const depths of [known.depths, known.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
   for (const placed of [known.placed, known.olderPlaced]) for (const launch of placed.values()) launch.block = null;
   known.residency = null;
+  known.shorter = null;
   clearArena(known.blocks);
 }
 
@@ -158,7 +160,6 @@ export function placedOf(
       axes.balancing.length +
     candidate.balancingAt;
   const { laws } = predictor;
-  if (laws.blocks.at >= MAX_SLABS) forgetBlockLaws(laws);
   let launch = laws.placed.get(key);
   if (launch) return launch;
   launch = laws.olderPlaced.get(key) ?? placeLaunch(plan.law, balancing, dealing);

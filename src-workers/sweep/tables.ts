@@ -40,6 +40,8 @@ export interface Laws {
   readonly blocks: Arena;
   /** That of the design predicted last, for one that differs in its grid only. */
   residency: Residency | null;
+  /** In the same way, that of its blocks with fewer units than the others. */
+  shorter: Residency | null;
   /** What the design predicted last shares with others that differ in their register cap only. */
   capless: Capless | null;
 }
@@ -63,9 +65,17 @@ export interface Capless {
   readonly gridBlocks: number;
   /** The cap does have a part in this one where slots fetch. */
   readonly meanUnitsPerThread: number;
-  readonly depths: DepthLaws;
-  /** Mean units per slot over those of the depth law. */
+  readonly means: DepthMeans;
+  /** Mean units per slot over those of the means. */
   readonly scale: number;
+  /** Of its blocks, and of those with a unit per slot less where not all have as many. */
+  readonly depths: DepthLaws;
+  readonly shorter: DepthLaws | null;
+  /** Units of a slot of the first, and how many blocks those are where there are others. */
+  readonly units: number;
+  readonly fullerBlocks: number;
+  /** Mean units per slot over those that times are taken of. */
+  readonly timeScale: number;
   /** Time of an iteration of a launch over t(w): what cooperation and the reconvergence stack cost. */
   readonly iterationFactor: number;
   readonly balancingMs: number;

@@ -1,8 +1,9 @@
 import type { LockstepBalancing } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
-import type { DepthMeans } from '../models/balancing/mixed.ts';
+import { mixedMeans, type DepthMeans } from '../models/balancing/mixed.ts';
 import { predictCycles, type Residency } from '../models/composite/predict.ts';
+import { unevenCycles } from '../models/composite/uneven.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
@@ -10,12 +11,12 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { lockstepBalancing, partitionOf, type Candidate } from './candidate.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
-import { lawsOf, placedOf, residencyOf } from './laws.ts';
+import { lawsOf, makeRoom, placedOf, residencyOf } from './laws.ts';
 import { placedLaunchCycles, type PlacedLaunch, type SortedBalancing } from './placed.ts';
 import type { SweepPlan } from './plan.ts';
 import { pipelineOf } from './predictor.ts';
 import type { Capless, Predictor } from './tables.ts';
-import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './units.ts';
+import { tabulatedFetches, tabulatedRounds, tabulatedUnits } from './units.ts';
 
 interface Timed {
   timeMs: number;
@@ -51,8 +52,9 @@ export function time(predictor: Predictor, candidate: Candidate, out: TimedOnGpu
 
 export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const shared = caplessOf(predictor, candidate, device);
-  const { depths, scale } = shared;
+  const { depths, shorter, means } = shared;
   const { laws } = predictor;
+  makeRoom(laws);
   const balancing = lockstepBalancing(predictor, candidate);
   let cycles: number;
   if (isSorted(balancing)) {
@@ -67,14 +69,24 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
       laws.blocks,
     );
   } else {
-    const residency = residencyOf(predictor, candidate, depths);
+    const residency = residencyOf(predictor, candidate, depths, 'residency');
     out.life = residency;
-    cycles = predictCycles(residency, candidate.workingBlocks, device.multiprocessors) * scale;
+    const { multiprocessors } = device;
+    cycles = shorter
+      ? unevenCycles(
+          residency,
+          residencyOf(predictor, candidate, shorter, 'shorter'),
+          shared.units,
+          shared.fullerBlocks,
+          candidate.workingBlocks,
+          multiprocessors,
+        )
+      : predictCycles(residency, candidate.workingBlocks, multiprocessors) * shared.timeScale;
   }
-  out.depth = depths.means;
-  out.scale = scale;
-  out.meanLoss = depths.means.meanLoss;
-  out.aggregateLoss = depths.means.aggregateLoss;
+  out.depth = means;
+  out.scale = shared.scale;
+  out.meanLoss = means.meanLoss;
+  out.aggregateLoss = means.aggregateLoss;
   out.timeMs = (cycles * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
 }
 
@@ -95,7 +107,6 @@ function caplessOf(predictor: Predictor, candidate: Candidate, device: GpuDevice
     last.predictor === predictor
   )
     return last;
-  const tabulated = tabulatedFor(lockstepBalancing(predictor, candidate), meanUnitsPerThread);
   return (laws.capless = {
     predictor,
     deviceAt,
@@ -105,8 +116,7 @@ function caplessOf(predictor: Predictor, candidate: Candidate, device: GpuDevice
     blockAt,
     gridBlocks,
     meanUnitsPerThread,
-    depths: lawsOf(predictor, candidate, tabulated),
-    scale: tabulated.scale,
+    ...depthsOf(predictor, candidate),
     iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
@@ -116,21 +126,39 @@ function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** Units per slot of the depth law that a design shares with others. */
-function tabulatedFor(balancing: LockstepBalancing, meanUnits: number): TabulatedUnits {
-  switch (balancing.kind) {
-    case 'none':
-      return tabulatedUnits(meanUnits);
-    case 'quantile-buckets':
-    case 'best-buckets':
-      return tabulatedRounds(meanUnits);
-    case 'dynamic-fetch':
-      return tabulatedFetches(meanUnits);
-    case 'window-sort':
-    case 'full-sort':
-      // Times come from `placedOf`; losses are those of one round.
-      return { ...tabulatedUnits(1), scale: meanUnits };
+/** The depth laws that a design shares with others, and what of them is its own. */
+function depthsOf(
+  predictor: Predictor,
+  candidate: Candidate,
+): Pick<Capless, 'means' | 'scale' | 'depths' | 'shorter' | 'units' | 'fullerBlocks' | 'timeScale'> {
+  const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
+  const { kind } = lockstepBalancing(predictor, candidate);
+  if (kind === 'none') {
+    const dealt = tabulatedUnits(meanUnits, gridBlocks);
+    const laws = lawsOf(predictor, candidate, dealt);
+    if (dealt.fullerBlocks === 0) return { ...dealt, means: laws.means, depths: laws, shorter: null };
+    const units = dealt.units + 1;
+    const more = lawsOf(predictor, candidate, { units, scale: 1, key: units });
+    const means = mixedMeans(laws.means, more.means, meanUnits - dealt.units);
+    return { ...dealt, units, means, depths: more, shorter: laws };
   }
+  // Times of sorted units come from `placedOf`; losses are those of one round.
+  const tabulated =
+    kind === 'dynamic-fetch'
+      ? tabulatedFetches(meanUnits)
+      : kind === 'quantile-buckets' || kind === 'best-buckets'
+        ? tabulatedRounds(meanUnits)
+        : { units: 1, scale: meanUnits, key: 1 };
+  const laws = lawsOf(predictor, candidate, tabulated);
+  const { scale } = tabulated;
+  return {
+    ...tabulated,
+    means: laws.means,
+    depths: laws,
+    shorter: null,
+    fullerBlocks: 0,
+    timeScale: scale,
+  };
 }
 
 /** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and what one loop over all units adds. */

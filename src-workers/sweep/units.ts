@@ -3,42 +3,44 @@
  * would cost more than it tells, because the shape of a sum hardly changes with one more term.
  */
 export interface TabulatedUnits {
-  /** Units of the slots with fewer: whole where they are dealt out. */
+  /** Units of a slot: whole where they are dealt out. */
   readonly units: number;
-  /** Share of the blocks whose slots have one unit more, 0…1. */
-  readonly share: number;
-  /** Mean units per slot over the tabulated mean: cycles are scaled by it, about 1. */
+  /** Mean units per slot over the tabulated ones, about 1. */
   readonly scale: number;
   readonly key: number;
 }
 
-/** Shares of fuller blocks that are told apart. Small ones count: one block with a second unit doubles a latency-bound time. */
-const SHARES = [0, 1 / 16, 1 / 3, 2 / 3, 1];
+/** Units per slot of two kinds of block, or of one. */
+export interface DealtUnits extends TabulatedUnits {
+  /** Blocks whose slots have one unit more: the first ones. */
+  readonly fullerBlocks: number;
+  /** Mean units per slot over those that times are to be taken of: 1 where they are told apart by blocks. */
+  readonly timeScale: number;
+}
+
 /**
  * Up to here slots with one unit more than others are told apart; beyond, one more unit is less than the spread of the sum.
  */
-const MAX_MIXED = 12;
+const MAX_COUNTED = 12;
 /** Steps per factor of two beyond that: a law stands for means at most 6 % away, whose relative spread differs by 3 %. */
 const STEPS_PER_OCTAVE = 6;
+/** Share of the blocks, the last ones, whose missing unit is not worth a law. */
+const HARDLY_ANY = 1 / 64;
 
-export function tabulatedUnits(meanUnits: number): TabulatedUnits {
-  if (meanUnits > MAX_MIXED) {
+/** Units per slot where they are dealt out round by round, the last round to the first slots. */
+export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnits {
+  if (meanUnits > MAX_COUNTED) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * STEPS_PER_OCTAVE) / STEPS_PER_OCTAVE));
-    return { units, share: 0, scale: meanUnits / units, key: units * SHARES.length };
+    const scale = meanUnits / units;
+    return { units, fullerBlocks: 0, scale, timeScale: scale, key: units };
   }
-  // A slot that is partly empty on average still holds a unit somewhere.
-  let units = Math.max(1, Math.floor(meanUnits));
-  const rest = Math.max(0, meanUnits - units);
-  let at = 0;
-  while (SHARES[at]! < rest - 1e-9) at += 1;
-  // The nearer neighbour, but never 0 for a share that exists: see above.
-  if (at > 1 && rest - SHARES[at - 1]! < SHARES[at]! - rest) at -= 1;
-  if (SHARES[at] === 1) {
-    units += 1;
-    at = 0;
-  }
-  const share = SHARES[at]!;
-  return { units, share, scale: meanUnits / (units + share), key: units * SHARES.length + at };
+  // Where there is no second round the last block alone is not full.
+  const fewer = Math.max(1, Math.floor(meanUnits));
+  const fullerBlocks = Math.max(0, Math.ceil((meanUnits - fewer) * gridBlocks - 1e-6));
+  if (fullerBlocks > 0 && gridBlocks - fullerBlocks > HARDLY_ANY * gridBlocks)
+    return { units: fewer, fullerBlocks, scale: 1, timeScale: 1, key: fewer };
+  const units = fullerBlocks > 0 ? fewer + 1 : fewer;
+  return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };
 }
 
 /** Steps per factor of two where depth laws take any mean. */
@@ -53,7 +55,7 @@ export function tabulatedRounds(meanUnits: number): TabulatedUnits {
   const step = 2 ** octave / ROUND_STEPS;
   const steps = Math.max(ROUND_STEPS, Math.ceil(meanUnits / step - 1e-9));
   const units = steps * step;
-  return { units, share: 0, scale: meanUnits / units, key: Math.round(units * ROUND_STEPS) };
+  return { units, scale: meanUnits / units, key: Math.round(units * ROUND_STEPS) };
 }
 
 /** Steps per factor of two for slots that fetch: any mean is possible, and nobody has a unit more than others for long. */
@@ -64,5 +66,5 @@ export function tabulatedFetches(meanUnits: number): TabulatedUnits {
   // A slot that is partly empty on average still holds a unit somewhere.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
-  return { units, share: 0, scale: meanUnits / units, key };
+  return { units, scale: meanUnits / units, key };
 }

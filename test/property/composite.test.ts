@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
-import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
+import { createArena } from '../../src-workers/models/composite/arena.ts';
+import { blockLawOf, prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
+import { depthTable } from '../../src-workers/models/composite/depth-table.ts';
+import { predictCycles, prepareResidency, type Residency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
-import { constantLaw } from '../../src-workers/models/workload/laws.ts';
+import { unevenCycles } from '../../src-workers/models/composite/uneven.ts';
+import { binomialLaw, constantLaw } from '../../src-workers/models/workload/laws.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
@@ -111,6 +114,66 @@ describe('the composite prediction', () => {
         expect(predict(design)).toBeGreaterThan(0.98 * least);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('lies between those of a launch with fewer units and one with more where only some blocks have more', () => {
+    fc.assert(
+      fc.property(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
+        const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, rate } = design;
+        if (gridBlocks < 2) return;
+        const fuller = 1 + Math.floor(part * (gridBlocks - 2));
+        const residency = (length: number): Residency =>
+          prepareResidency(
+            prepareBlockLaw(unsortedDepth(unwrap(constantLaw(length)), 1), groupsPerBlock),
+            residentBlocks,
+            smoothRate(rate),
+          );
+        const [more, fewer] = [residency(20), residency(10)];
+        const cycles = unevenCycles(more, fewer, 2, fuller, gridBlocks, multiprocessors);
+        // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every multiprocessor.
+        expect(cycles).toBeGreaterThanOrEqual(predictCycles(fewer, gridBlocks, multiprocessors) * (1 - 1e-12));
+        expect(cycles).toBeLessThanOrEqual(predictCycles(more, gridBlocks + 2 * multiprocessors, multiprocessors));
+      }),
+    );
+  });
+});
+
+describe('the law of blocks whose last group is partly empty', () => {
+  it('has the moments of independent lanes', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 12 }),
+        fc.constantFrom(4, 8, 32, 64),
+        fc.double({ min: 0.1, max: 0.9, noNaN: true }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (groupsPerBlock, lanes, probability, part) => {
+          const law = unwrap(binomialLaw(24, probability));
+          // Of fewer lanes, the law of a full group has rounded away what is short.
+          const filled = Math.floor((lanes / 4) * (1 + 3 * part));
+          const longest = (count: number): number => {
+            let below = 0;
+            let mean = 0;
+            law.support.forEach((length, i) => {
+              const before = below;
+              below = Math.min(1, below + law.probability[i]);
+              mean += length * (Math.pow(below, count) - Math.pow(before, count));
+            });
+            return mean;
+          };
+          const table = depthTable(unsortedDepth(law, lanes));
+          const block = blockLawOf(table, groupsPerBlock, createArena(4096), filled / lanes);
+          // Tabulated to a few parts in 100,000 (`notAll`), where blocks are not a power of two of groups.
+          const close = (got: number, expected: number): void =>
+            expect(Math.abs(got - expected)).toBeLessThan(1e-4 * expected + 1e-6);
+          close(block.meanBlock, longest(lanes * (groupsPerBlock - 1) + filled));
+          close(block.meanGroup, ((groupsPerBlock - 1) * longest(lanes) + longest(filled)) / groupsPerBlock);
+          // E[shorter of two] = the sum of their means less the longer of them.
+          const twoFull = 2 * longest(lanes) - longest(2 * lanes);
+          const withLast = longest(lanes) + longest(filled) - longest(lanes + filled);
+          close(block.meanPair, ((groupsPerBlock - 2) * twoFull + 2 * withLast) / groupsPerBlock);
+        },
+      ),
     );
   });
 });

@@ -40,40 +40,6 @@ export function depthTable(depth: GroupDepth): DepthTable {
 /** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
 const survivals: Float64Array[] = [];
 
-/**
- * Groups of which a share has a unit per slot more than the rest. All groups of a block belong to one side: a grid-stride loop
- * gives the extra units to the first blocks.
- * @param fewer,more laws of the two sides
- * @param share of the blocks with more units, 0…1
- */
-export function mixedTable(fewer: DepthTable, more: DepthTable, share: number): DepthTable {
-  const values = Float64Array.from(new Set([...fewer.edges, ...more.edges])).sort();
-  return makeTable({
-    values,
-    survivalInto(out, groupsPerBlock) {
-      const j = Math.log2(groupsPerBlock);
-      out.fill(0);
-      addRows(out, values, fewer.edges, doubling(fewer, j), 1 - share);
-      addRows(out, values, more.edges, doubling(more, j), share);
-    },
-  });
-}
-
-/** Adds a law on its own steps to one on finer ones. */
-function addRows(
-  out: Float64Array,
-  values: Float64Array,
-  edges: Float64Array,
-  rows: Float64Array,
-  share: number,
-): void {
-  for (let i = 0, row = -1; i < values.length; i++) {
-    if (values[i] === edges[row + 1]) row++;
-    if (row === rows.length) return;
-    out[i] += share * (row < 0 ? 1 : rows[row]);
-  }
-}
-
 function makeTable(source: TableSource): DepthTable {
   const { values } = source;
   const n = values.length;

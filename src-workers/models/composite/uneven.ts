@@ -1,0 +1,72 @@
+import { drainCycles } from './drain.ts';
+import { predictCycles, type Residency } from './predict.ts';
+import { rateAt } from './rate.ts';
+
+/**
+ * Expected time, cycles, of a launch whose grid does not divide the units: its first blocks have one unit per slot more than
+ * the rest. From the times of launches of either kind of block alone, as if the others were not there or were of that kind.
+ * @param more,fewer the two kinds of block, at one R and rate
+ * @param units per slot of those with more, integer ≥ 2
+ * @param fuller blocks with more, 1 … gridBlocks − 1
+ */
+export function unevenCycles(
+  more: Residency,
+  fewer: Residency,
+  units: number,
+  fuller: number,
+  gridBlocks: number,
+  multiprocessors: number,
+): number {
+  const slots = more.residentBlocks * multiprocessors;
+  const rest = gridBlocks - fuller;
+  if (fewer.block.meanBlock === 0) return predictCycles(more, fuller, multiprocessors);
+  if (gridBlocks <= slots) {
+    return Math.max(
+      waveOfFuller(more, fewer, fuller, gridBlocks, multiprocessors),
+      predictCycles(fewer, gridBlocks, multiprocessors),
+    );
+  }
+  // A fuller block keeps its slot as long as `ratio` others, one after another.
+  const ratio = Math.min(units / (units - 1), slotCycles(more) / slotCycles(fewer));
+  // How much of the last wave are blocks with fewer.
+  const last = Math.min(1, rest / slots);
+  const short = predictCycles(fewer, Math.round(ratio * fuller + rest), multiprocessors);
+  if (last === 1) return short;
+  const long = predictCycles(more, Math.round(fuller + rest / ratio), multiprocessors);
+  return Math.max(last * short + (1 - last) * long, predictCycles(more, fuller, multiprocessors));
+}
+
+/**
+ * One wave: the slowest of the fuller blocks, held up by the others beside them as much as a multiprocessor is on average.
+ * Blocks are dealt in turn, so the first multiprocessors hold one more: of all, and of the fuller ones.
+ */
+function waveOfFuller(
+  more: Residency,
+  fewer: Residency,
+  fuller: number,
+  gridBlocks: number,
+  multiprocessors: number,
+): number {
+  const most = Math.ceil(gridBlocks / multiprocessors);
+  const mostFuller = Math.ceil(fuller / multiprocessors);
+  const withMost = gridBlocks - (most - 1) * multiprocessors;
+  const withMostFuller = fuller - (mostFuller - 1) * multiprocessors;
+  const alone = aloneCycles(fewer, mostFuller);
+  const slowest = predictCycles(more, fuller, multiprocessors) - alone;
+  if (withMostFuller <= withMost) return slowest + aloneCycles(fewer, most);
+  return Math.max(
+    slowest + aloneCycles(fewer, most - 1),
+    predictCycles(more, withMost * mostFuller, withMost) - alone + aloneCycles(fewer, most),
+  );
+}
+
+/** Mean time of one multiprocessor with that many blocks, cycles. */
+function aloneCycles({ block, rate }: Residency, blocks: number): number {
+  return drainCycles(block.fresh, blocks, 1, rate, blocks * block.groupsPerBlock);
+}
+
+/** Cycles for which a block keeps its slot while all others are taken, about. */
+function slotCycles({ block, residentBlocks, rate }: Residency): number {
+  const groups = residentBlocks * block.groupsPerBlock;
+  return block.meanBlock * rateAt(rate.cycles, (groups * block.meanGroup) / block.meanBlock, groups);
+}
