@@ -76,12 +76,13 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     if (panelCost(shorter.support, start, window, step) > (end === support.length ? WHOLE_BUDGET : OCTAVE_BUDGET)) {
       while (start < end && support[start] <= longest / 2) start++;
       while (panelCost(shorter.support, start, window, step) > OCTAVE_BUDGET) step *= 2;
-      if (step > ownStep) resolution = Math.max(resolution, step / longest);
     }
+    const isSpread = step > ownStep;
+    if (isSpread) resolution = Math.max(resolution, step / longest);
     const expected = maximumBelow(end) - maximumBelow(start);
     const onLattice = (from: number, to: number): Masses => {
       const part = { support: support.subarray(from, to), probability: probability.subarray(from, to) };
-      return step === ownStep || from === to ? part : spreadOnLattice(part, support[0], step);
+      return isSpread && from < to ? spreadOnLattice(part, support[0], step) : part;
     };
     addPanel(bins, {
       n,
@@ -89,7 +90,7 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
       step,
       below: onLattice(0, start),
       counted: onLattice(start, end),
-      window,
+      window: isSpread ? widened(window, n, step) : window,
       expected,
     });
     end = start;
@@ -138,6 +139,15 @@ function coarsened(masses: Masses, step: number): Masses {
   return spreadOnLattice(masses, support[0], step * Math.ceil(cells / WINDOW_POINTS));
 }
 
+/**
+ * A window of sums for lengths spread on a lattice: each moves by less than a step, between two neighbours, and all of them
+ * together by more than this with probability `EXCLUDED` at most (Hoeffding).
+ */
+function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
+  const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
+  return { low: window.low - reach, high: window.high + reach };
+}
+
 function panelCost(support: Float64Array, start: number, window: Panel['window'], step: number): number {
   const lengths = Math.min(support.length - start, (support[support.length - 1] - support[start]) / step + 1);
   return (lengths * powerOfTwoAtLeast((window.high - window.low) / step + 2)) / 2;
@@ -146,7 +156,7 @@ function panelCost(support: Float64Array, start: number, window: Panel['window']
 /** Adds the groups of one panel to the bins. */
 function addPanel(bins: LogBins, panel: Panel): void {
   const { n, origin, step, below, counted, window } = panel;
-  const firstSum = Math.floor((window.low - n * origin) / step);
+  const firstSum = Math.max(0, Math.floor((window.low - n * origin) / step));
   const lastSum = Math.ceil((window.high - n * origin) / step);
   const size = powerOfTwoAtLeast(lastSum - firstSum + 1);
   const half = size / 2;
