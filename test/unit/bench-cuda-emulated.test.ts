@@ -696,6 +696,28 @@ int main() { return cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, null
   });
 });
 
+describe('the line of a cache', () => {
+  it('is told by the usual slow load, whatever waits for a translation, and only where slow loads stand out', async () => {
+    // As a GPU may answer: a hit takes 40 cycles or one more, every `links` loads a miss 250, the first load of a page 2000.
+    const source = join(folder, 'line.cu');
+    await writeFile(
+      source,
+      `#include "${join(SOURCES, 'probes.cuh')}"
+int main() {
+  for (const size_t links : {4, 16, 32, 2000}) {
+    lockstep::Words latencies;
+    for (size_t i = 0; i < 1024; ++i) latencies.push_back(i % 512 == 0 ? 2000 : i % links == 0 ? 250 : 40 + i % 2);
+    std::printf("%g\\n", lockstep::spacing(latencies));
+  }
+}
+`,
+    );
+    const program = join(folder, 'line');
+    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
+    expect((await runToEnd(program, [], folder)).stdout).toBe('32\n128\n256\n0\n');
+  });
+});
+
 describe('lengths drawn by the program', () => {
   it('follow their law', async () => {
     const { records } = await measure(

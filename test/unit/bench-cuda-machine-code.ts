@@ -8,7 +8,8 @@ export type Operation =
   | 'load'
   | 'store'
   | 'store-shared'
-  | 'branch'
+  /** A branch back: the turn of a loop. */
+  | 'turn'
   | 'float-add'
   | 'float-multiply'
   | 'float-multiply-add'
@@ -21,7 +22,6 @@ const OPERATIONS: Readonly<Record<number, Operation>> = {
   0x181: 'load',
   0x186: 'store',
   0x188: 'store-shared',
-  0x147: 'branch',
   0x021: 'float-add',
   0x020: 'float-multiply',
   0x023: 'float-multiply-add',
@@ -32,6 +32,7 @@ const OPERATIONS: Readonly<Record<number, Operation>> = {
   0x024: 'integer-multiply-add',
   0x108: 'special',
 };
+const BRANCH = 0x147;
 /** Instructions that read special registers, into plain and into uniform ones. */
 const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
 /** The low word of the multiprocessor's clock. */
@@ -67,7 +68,18 @@ function operationsOf(code: Buffer): readonly Operation[] {
   for (let at = 0; at < code.length; at += 16) {
     const operation = code.readUInt16LE(at) & 0x1ff;
     if (READS.has(operation) && code[at + 9] === CLOCK) found.push('clock');
+    else if (operation === BRANCH && leadsBack(code.subarray(at, at + 16))) found.push('turn');
     else if (operation in OPERATIONS) found.push(OPERATIONS[operation]!);
   }
   return found;
+}
+
+/**
+ * Whether a branch leads back, and further than to itself, with which all code ends. Its distance has bit 81 for a sign; newer
+ * devices have it in units of 4 bytes, and its lowest byte apart.
+ */
+function leadsBack(branch: Buffer): boolean {
+  const [lowest, high] = [branch[2]!, branch.readUInt32LE(4)];
+  const ends = lowest === 0 ? high === 0xff_ff_ff_f0 : lowest === 0xfc && high === 0xff_ff_ff_fc;
+  return (branch[10]! & 2) !== 0 && !ends;
 }
