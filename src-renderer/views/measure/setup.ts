@@ -30,7 +30,7 @@ export const SUITES: Readonly<
 > = {
   designs: {
     label: 'Designs of this run',
-    what: 'Runs designs of the sweep on the workload itself and holds the times against their predictions.',
+    what: 'Runs designs on the workload itself, and compares their times with what was predicted.',
     action: 'Measure the designs',
     backends: ['cuda', 'webgpu', 'cpu'],
   },
@@ -129,7 +129,7 @@ export function refusal(
   setup: MeasuringSetup,
   target: MeasuringTarget | null,
   runId: number | null,
-  devices: readonly SweepDevice[],
+  devices: readonly SweepDevice[] | null,
   runnable: number | null,
 ): string | null {
   if (!target) return 'No target is chosen.';
@@ -137,6 +137,7 @@ export function refusal(
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
   if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
+  if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still being read.';
   if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'
       ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
@@ -155,12 +156,12 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Devices whose designs a target measures: a CPU partitions over cores, which means nothing on a GPU. */
+/** Devices whose designs a target measures, none while they are unknown: a CPU partitions over cores, which means nothing on a GPU. */
 export function measurableDevices(
-  devices: readonly SweepDevice[],
+  devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
 ): readonly SweepDevice[] {
-  return devices.filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
+  return (devices ?? []).filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
 }
 
 /** The suite asked for where the backend has it, else the first that it has. */
