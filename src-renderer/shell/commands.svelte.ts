@@ -67,6 +67,16 @@ export class Commands {
     if (command && command.enabled !== false) command.run();
   }
 
+  /**
+   * Before the focused control sees the key: a button that opens a list would take the Enter of Ctrl Enter for its own.
+   * Fields come first, since Enter ends what is typed in them.
+   */
+  handleFirst(event: KeyboardEvent): void {
+    if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;
+    this.handle(event);
+    if (event.defaultPrevented) event.stopPropagation();
+  }
+
   /** Runs the command of a key, if there is one. The last provider wins, so a view can take over a key. */
   handle(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.isComposing) return;
@@ -92,6 +102,8 @@ export class Commands {
     if (!command) return;
     event.preventDefault();
     this.#chordAt = 0;
+    // What was typed is done with: the next letters are commands.
+    if (key === 'Mod+Enter' && isTyping(event.target) && !inOverlay(event.target)) (event.target as HTMLElement).blur();
     command.run();
   }
 
