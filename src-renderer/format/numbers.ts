@@ -37,10 +37,10 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/** Signed change of `value` against `reference`, in percent without its sign: `−29.7`, `+11.4`, `±0.0`. */
+/** Signed change of `value` against `reference`, in percent without its sign: `−29.7`, `+11.4`, `±0.0`; beyond tenfold whole: `+1,250`. */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
-  return signed(percent, decimals);
+  return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);
 }
 
 /** `+1.2`, `−3.4`, `±0.0`; an en dash where not finite. */
