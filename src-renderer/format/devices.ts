@@ -27,7 +27,7 @@ const MEMORY = /\s+\d+ GB$/;
 
 /** The name without its marketing family, for tables: `RTX 4090`, `MI250X, one GCD`. */
 export function shortDeviceName(name: string): string {
-  return name.replace(/^(GeForce|Radeon Instinct|Instinct|Tesla) /, '');
+  return name.replace(/^(GeForce|Radeon Instinct|Radeon(?= RX)|Instinct|Tesla) /, '');
 }
 
 /** Names short enough for the head of a narrow column; full ones where shortening would make two alike. */

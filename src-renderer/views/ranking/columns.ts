@@ -1,6 +1,7 @@
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
+import { shortDeviceName } from '../../format/devices.ts';
 import { change, count, fixed, signed } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
@@ -67,17 +68,16 @@ const number = (read: (row: RankRow) => number, write: (value: number) => string
 
 /** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
 export function availableColumns({ term, varies, validity, replications, measured }: ColumnWorld): readonly Column[] {
-  const short = `${sentenceCase(term('block', 'short'))}/${term('multiprocessor', 'short')}`;
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
-    { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => row.device },
+    { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => shortDeviceName(row.device) },
     { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.threadsPerUnit) },
     { id: 'unitsPerThread', head: 'Units', name: 'Units in a row', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: (row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–') },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
     { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
     { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.blockThreads) },
     { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched`, width: 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? count(row.design.gridBlocks) : '–') },
-    { id: 'residentBlocks', head: short, name: `${sentenceCase(term('block', 'many'))} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 48, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
+    { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} the compiler is held to`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
