@@ -76,7 +76,13 @@ const KIM: Source = {
   title: 'GPGPU Performance Modeling using Microbenchmarks',
   where: 'poster, Seoul National University',
 };
-const OURS = (what: string): Source => ({ authors: 'Lockstep', year: '', title: what, where: 'this project' });
+const OURS = (what: string, doi?: string): Source => ({
+  authors: 'Lockstep',
+  year: '',
+  title: what,
+  where: '',
+  ...(doi && { doi }),
+});
 
 export const MODEL_PAGES = [
   {
@@ -128,7 +134,7 @@ export const MODEL_PAGES = [
     text: [
       'Sharing a unit among threads leaves fewer units in a group, so less waiting; but part of each iteration stays serial, and the threads must combine their results. The lane cost puts both into one number, and its minimum is the choice.',
     ],
-    sources: [SWATMAN, OURS('Cost of sharing a unit, after Amdahl (1967), doi:10.1145/1465482.1465560')],
+    sources: [SWATMAN, OURS('Cost of sharing a unit, after Amdahl (1967)', '10.1145/1465482.1465560')],
     equations: [
       { tex: 'n = \\omega / u', text: 'Threads that share a unit leave fewer units per group.' },
       {
@@ -398,7 +404,7 @@ export const MODEL_PAGES = [
     text: [
       'With few thread groups an iteration takes its latency, whatever their number. With many, the multiprocessor issues for each in turn and time grows with them. The knee between the two is soft. Four numbers describe a kernel on a device; they are derived from data sheets, or fitted to a measured grid of launches.',
     ],
-    sources: [OURS('Law of the rate; waves after Kim’s block scheduler, data of Hasan et al.'), HASAN],
+    sources: [OURS('Law of the rate; waves after Kim’s block scheduler, data of Hasan and others'), HASAN],
     equations: [
       {
         tex: 'fu(w) = \\Bigl( \\tau^p + \\bigl( c \\, q \\lceil w / q \\rceil \\bigr)^p \\Bigr)^{1/p}',
@@ -654,7 +660,7 @@ export const MODEL_PAGES = [
       'The interval covers what repeats show: a device that is slow throughout is not told from a slow design.',
       'Repeats that depend on each other, as while a clock falls, make the interval too narrow. Drift says so.',
       'The unit loop needs fewer registers than most kernels. CUDA reserves shared memory until no more blocks are resident than predicted; WebGPU cannot.',
-      'A launch and its kernel are timed. Putting the units in order beforehand is not, though predictions of a sweep count it.',
+      'A launch and its kernel are timed. Putting the units in order beforehand is not, though predictions count it.',
       'A ranking shows a time only on the row of the very device it was measured on.',
     ],
   },
