@@ -264,7 +264,7 @@ function viewCommands(app: App): Command[] {
     },
     ...THEMES.map((theme): Command => ({
       id: `set.theme.${theme}`,
-      label: `Use the ${theme === 'system' ? "system's" : theme} theme`,
+      label: `Use the ${theme === 'system' ? 'system’s' : theme} theme`,
       group: 'Set',
       icon: SET,
       detail: preferences.theme === theme ? 'now' : undefined,
