@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
@@ -131,7 +131,10 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
   const settings = NVCC_SETTINGS.map((name) => process.env[name] ?? '');
   const { platform, arch } = process;
-  const base = [request.nvcc, version.value, digest.digest('hex'), platform, arch, ...settings, ...flagsOf(request)];
+  // Where a home folder is of several machines, "native" is another GPU on each.
+  const machine = request.architectures.includes('native') ? hostname() : '';
+  const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
+  const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
 
   const entries: (Entry | undefined)[] = new Array<undefined>(request.objects.length);
   let failure: Result<never> | null = null;
