@@ -310,7 +310,11 @@ struct CudaShimEvent {
 using cudaEvent_t = CudaShimEvent*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
-enum cudaSharedCarveout { cudaSharedmemCarveoutMaxL1 };
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1,
+  cudaSharedmemCarveoutMaxL1 = 0,
+  cudaSharedmemCarveoutMaxShared = 100,
+};
 struct cudaFuncAttributes {
   int numRegs;
   size_t sharedSizeBytes;

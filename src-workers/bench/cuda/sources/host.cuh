@@ -282,6 +282,13 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
+/// How the kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. It stays so; what the
+/// driver does by itself it does not say.
+template <class Kernel>
+void divideMemory(Kernel* kernel, cudaSharedCarveout carveout) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout), "cudaFuncSetAttribute");
+}
+
 /// Dynamic shared memory that leaves room for at most `resident` blocks of the kernel on a multiprocessor, none where no more
 /// fit anyway: what a kernel with more registers would have resident. 0: as many as fit.
 template <class Kernel>
@@ -293,7 +300,10 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     return static_cast<unsigned>(blocks);
   };
+  divideMemory(kernel, cudaSharedmemCarveoutDefault);
   if (resident == 0 || fitting(0) <= resident) return 0;
+  // Otherwise fewer blocks might fit than those that are to.
+  divideMemory(kernel, cudaSharedmemCarveoutMaxShared);
   int device = 0;
   int limit = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");

@@ -198,6 +198,7 @@ inline void probeResidentBlocks(Case& run) {
   if (shared > 0)
     check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "asking for shared memory");
+  divideMemory(stay, shared > 0 ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault);
   ResidencyProbe probe(run);
   const std::optional<Residency> found = probe.simple(threads, shared);
   if (!found) throw CaseFailure{"a block of " + std::to_string(threads) + " threads and " + std::to_string(shared) +
@@ -236,6 +237,7 @@ inline void probeStateBuffers(Case& run) {
     registers = std::max(registers, found->blocks * groups * GROUP_WIDTH * static_cast<unsigned>(attributes.numRegs));
   }
   const int optIn = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, run.bench.device);
+  divideMemory(stay, cudaSharedmemCarveoutMaxShared);
   check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, optIn), "asking for shared memory");
   size_t shared = 0;
   for (unsigned parts = 1; parts <= 8; ++parts) {
@@ -540,9 +542,7 @@ void probeCache(Case& run) {
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
   const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 8, 4096)) / 8 * 8;
   const Buffer<uint64_t> ring(most / sizeof(uint64_t));
-  // What shared memory leaves of the first level may be as another kernel had it.
-  check(cudaFuncSetAttribute(chase<BELOW_L1>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1),
-        "asking for the largest cache");
+  divideMemory(chase<BELOW_L1>, cudaSharedmemCarveoutMaxL1);
   run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
