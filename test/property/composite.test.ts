@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
 import { createArena } from '../../src-workers/models/composite/arena.ts';
 import { blockLawOf, prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
 import { depthTable } from '../../src-workers/models/composite/depth-table.ts';
 import { predictCycles, prepareResidency, type Residency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
 import { unevenCycles } from '../../src-workers/models/composite/uneven.ts';
-import { binomialLaw, constantLaw } from '../../src-workers/models/workload/laws.ts';
+import { binomialLaw, categoricalLaw, constantLaw } from '../../src-workers/models/workload/laws.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
@@ -100,6 +101,34 @@ describe('the composite prediction', () => {
         expect(predict(design, { gridBlocks })).toBeLessThan(1.02 * longest * rate[Math.ceil(gridBlocks / M) * W]);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('at a constant rate keeps the bound of any schedule that leaves no slot empty: the work of a slot and the longest block', () => {
+    const kinds = [{ kind: 'none' }, { kind: 'best-buckets', k: 2 }] as const;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...kinds),
+        fc.integer({ min: 1, max: 60 }),
+        fc.double({ min: 0.05, max: 0.95, noNaN: true }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.double({ min: 1, max: 30, noNaN: true }),
+        (balancing, short, share, groupsPerBlock, residentBlocks, waves) => {
+          const points = [
+            { length: short, probability: share },
+            { length: 100, probability: 1 - share },
+          ];
+          const depth = groupDepth(unwrap(categoricalLaw(points)), 1, balancing, 'nested', 1, { setupIterations: 0 });
+          const block = prepareBlockLaw(depth, groupsPerBlock);
+          const rate = new Float64Array(residentBlocks * groupsPerBlock + 1).fill(1);
+          const gridBlocks = Math.ceil(waves * 50 * residentBlocks);
+          const cycles = predictCycles(prepareResidency(block, residentBlocks, smoothRate(rate)), gridBlocks, 50);
+          const work = (gridBlocks / (50 * residentBlocks)) * block.meanBlock;
+          expect(cycles).toBeLessThanOrEqual((work + block.longest) * 1.001);
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 

@@ -84,13 +84,15 @@ const NEVER_TIED = 1e-3;
 /**
  * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
  * longest life there is, but for as many as make no difference to the rate. Then the blocks of the last wave are dealt out
- * evenly; else whoever is ahead takes all it can hold.
+ * evenly; else whoever is ahead takes all it can hold. No more often than a multiprocessor has no block that ends before the
+ * others: its slot is filled again at once, whatever the rate.
  */
 function tiedShare(residency: Residency, gridBlocks: number, multiprocessors: number): number {
   const { block, residentBlocks: R, givenRate } = residency;
+  const { groupsPerBlock: W, clumping } = block;
   const shorter = 1 - block.topShare;
   if (shorter > RARELY_LONGEST) return 0;
-  const groups = R * block.groupsPerBlock;
+  const groups = R * W;
   const { cycles } = givenRate;
   // Binomial: none shorter, one, and so on.
   let term = Math.pow(block.topShare, groups);
@@ -99,7 +101,10 @@ function tiedShare(residency: Residency, gridBlocks: number, multiprocessors: nu
     term *= ((groups - i + 1) / i) * (shorter / block.topShare);
     even += term;
   }
-  const share = Math.pow(even, multiprocessors * (Math.ceil(gridBlocks / (multiprocessors * R)) - 1));
+  const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
+  // Groups that end together are as good as one.
+  const shorterBlock = Math.pow(shorter, 1 + (W - 1) * (1 - clumping));
+  const share = Math.min(Math.pow(even, multiprocessors * waves), Math.pow(1 - shorterBlock, R * waves));
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
