@@ -179,7 +179,8 @@ export async function measuredUnits(
   // Tens of millions of draws, and their digest, would hold up whoever else asks.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', { law, order: iterations, units, seed });
-  return ok({ workload: { label: law.label, lengths, profile: unitLoopProfile(kernel), traffic }, digest });
+  const profile = unitLoopProfile(kernel, backend);
+  return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
 /** The order of a workload file that is still there and still says what the sweep read. */

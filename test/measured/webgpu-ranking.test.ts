@@ -152,7 +152,7 @@ describe('ranking of designs on SwiftShader', () => {
     const workload = {
       label: plan.law.label,
       lengths: spreadLengths(plan.law, plan.units, 1),
-      profile: unitLoopProfile(plan.kernel),
+      profile: unitLoopProfile(plan.kernel, 'webgpu'),
       traffic: null,
     };
     const timed = await timeInTurn([{ workload, designs }], ROUNDS, REPEATS);

@@ -164,17 +164,19 @@ describe('the unit loop', () => {
   });
 
   it.each([
-    [60, 1 / 21, 0, { parallelSteps: 9, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
-    [70, 0.3, 0, { parallelSteps: 7, serialSteps: 3, dependentLoads: 0, tableWords: 1 }],
-    [1, 0, 0, { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
-    [1, 1, 0, { parallelSteps: 0, serialSteps: 1, dependentLoads: 0, tableWords: 1 }],
-    [50, 0.5, 2, { parallelSteps: 3, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 }],
-  ])(
-    'stands in for a kernel of %d instructions, σ %d, %d loads',
-    (instructionsPerIteration, serialFraction, dependentLoadsPerIteration, profile) => {
-      expect(unitLoopProfile({ instructionsPerIteration, serialFraction, dependentLoadsPerIteration })).toEqual(
-        profile,
-      );
+    ['webgpu', 60, 1 / 21, 0, { parallelSteps: 9, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
+    ['webgpu', 70, 0.3, 0, { parallelSteps: 7, serialSteps: 3, dependentLoads: 0, tableWords: 1 }],
+    ['webgpu', 1, 0, 0, { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
+    ['webgpu', 1, 1, 0, { parallelSteps: 0, serialSteps: 1, dependentLoads: 0, tableWords: 1 }],
+    ['webgpu', 50, 0.5, 2, { parallelSteps: 3, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 }],
+    ['cuda', 59, 1 / 9, 0, { parallelSteps: 8, serialSteps: 1, dependentLoads: 0, tableWords: 1 }],
+    ['cuda', 53, 0.5, 2, { parallelSteps: 3, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 }],
+    ['cuda', 4, 0, 0, { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 }],
+  ] as const)(
+    'stands in, by %s, for a kernel of %d instructions, σ %d, %d loads',
+    (backend, instructionsPerIteration, serialFraction, dependentLoadsPerIteration, profile) => {
+      const kernel = { instructionsPerIteration, serialFraction, dependentLoadsPerIteration };
+      expect(unitLoopProfile(kernel, backend)).toEqual(profile);
     },
   );
 });
