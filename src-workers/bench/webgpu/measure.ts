@@ -27,7 +27,8 @@ interface Measurement {
 
 /**
  * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node alike. Records come in the
- * order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed; `done` last.
+ * order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed, those of cases that are
+ * held against each other in turn; `done` last.
  * After an abort, which is heeded between launches, nothing more comes; after `lost` neither.
  *
  * @param info of the device: see `describeWebGpu`
@@ -54,15 +55,7 @@ export async function measureWebGpu(
   };
   try {
     await onRecord(info);
-    for (const benchCase of plan.cases) {
-      if (signal.aborted) return;
-      try {
-        await measureCase(measurement, benchCase);
-      } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        await onRecord({ type: 'failed', case: benchCase.id, message: error.message });
-      }
-    }
+    for (const cases of comparedCases(plan.cases)) await measureInTurn(measurement, cases);
     if (!signal.aborted) await onRecord({ type: 'done', elapsedMs: performance.now() - started });
   } catch (error) {
     if (!(error instanceof DeviceLostError)) throw error;
@@ -75,20 +68,86 @@ export async function measureWebGpu(
 /** Parts of a launch that are run first, to find out what the whole may cost before a driver's watchdog does. */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-async function measureCase(measurement: Measurement, benchCase: BenchCase): Promise<void> {
+/** A plan's cases, those together that follow one another and are held against each other: executions of one matrix power. */
+function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
+  const groups: BenchCase[][] = [];
+  let last: string | null = null;
+  for (const benchCase of cases) {
+    const { benchmark, parameters } = benchCase;
+    const work =
+      benchmark === 'matrix-power'
+        ? `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.workGroups}`
+        : null;
+    if (work !== null && work === last) groups.at(-1)!.push(benchCase);
+    else groups.push([benchCase]);
+    last = work;
+  }
+  return groups;
+}
+
+/** A case whose launches are under way. */
+interface CaseUnderWay {
+  readonly id: string;
+  readonly prepared: PreparedCase;
+  readonly timesNs: number[];
+  /** Its own so far, preparing included. */
+  spentMs: number;
+}
+
+/**
+ * Measures cases launch by launch in turn, so that whatever else the machine does meets all of them alike. One that fails is left
+ * out from there on. What a case found follows its last launch.
+ */
+async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
+  const { plan, signal, emit } = measurement;
+  const underWay = new Set<CaseUnderWay>();
+  const failed = async (id: string, error: unknown): Promise<null> => {
+    if (!(error instanceof FailureError)) throw error;
+    await emit({ type: 'failed', case: id, message: error.message });
+    return null;
+  };
+  try {
+    for (const benchCase of cases) {
+      if (signal.aborted) return;
+      const begun = await beginCase(measurement, benchCase).catch((error: unknown) => failed(benchCase.id, error));
+      if (begun) underWay.add(begun);
+    }
+    const launches = plan.warmUps + plan.repeats;
+    for (let launch = 0; launch < launches; launch++) {
+      // There and back, as a launch may depend on the one before it; the last round in the order of the plan.
+      const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
+      for (const each of order) {
+        if (signal.aborted) return;
+        try {
+          await launchCase(measurement, each, launch);
+        } catch (error) {
+          await failed(each.id, error);
+          underWay.delete(each);
+          each.prepared.release();
+        }
+      }
+    }
+  } finally {
+    for (const { prepared } of underWay) prepared.release();
+  }
+}
+
+/** Prepares a case and runs parts of a launch. Nothing where it has no launches, which is then measured, or where it was aborted. */
+async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
   const { id } = benchCase;
   const started = performance.now();
   if (benchCase.benchmark === 'probe') {
     await emit({ type: 'values', case: id, values: await measureProbe(launcher, measurement.info, benchCase, signal) });
-    return;
+    return null;
   }
   const prepared = unwrap(await prepare(measurement, benchCase));
+  let begun = false;
   try {
     const launches = plan.warmUps + plan.repeats;
     const limitMs = plan.caseTimeLimitMs;
     for (const share of FIRST_SHARES) {
-      if (signal.aborted) return;
+      if (signal.aborted) return null;
       const atLeastMs = (launches * (await launcher.time(prepared.launch(share)))) / 1e6;
       if (atLeastMs > limitMs) {
         const part = `1/${Math.round(1 / share)} of a launch took ${(atLeastMs / launches).toFixed(1)} ms`;
@@ -96,22 +155,30 @@ async function measureCase(measurement: Measurement, benchCase: BenchCase): Prom
       }
     }
     prepared.begin?.();
-    const timesNs: number[] = [];
-    for (let launch = 0; launch < launches; launch++) {
-      if (signal.aborted) return;
-      const elapsedMs = performance.now() - started;
-      if (elapsedMs > limitMs)
-        giveUp(`${launch} of ${launches} launches took ${elapsedMs.toFixed(0)} ms; a case may take ${limitMs} ms`);
-      const timeNs = await launcher.time(prepared.launch(1));
-      const warmUp = launch < plan.warmUps;
-      if (!warmUp) timesNs.push(timeNs);
-      const repeat = warmUp ? launch : launch - plan.warmUps;
-      await emit({ type: 'sample', case: id, repeat, warmUp, timeNs, clockMhz: null });
-    }
-    for (const record of await prepared.finish(timesNs)) await emit(record);
+    begun = true;
+    return { id, prepared, timesNs: [], spentMs: performance.now() - started };
   } finally {
-    prepared.release();
+    if (!begun) prepared.release();
   }
+}
+
+async function launchCase(
+  { launcher, plan, emit }: Measurement,
+  underWay: CaseUnderWay,
+  launch: number,
+): Promise<void> {
+  const { id, prepared, timesNs, spentMs } = underWay;
+  const { warmUps, repeats, caseTimeLimitMs: limitMs } = plan;
+  const launches = warmUps + repeats;
+  if (spentMs > limitMs)
+    giveUp(`${launch} of ${launches} launches took ${spentMs.toFixed(0)} ms; a case may take ${limitMs} ms`);
+  const started = performance.now();
+  const timeNs = await launcher.time(prepared.launch(1));
+  const warmUp = launch < warmUps;
+  if (!warmUp) timesNs.push(timeNs);
+  await emit({ type: 'sample', case: id, repeat: warmUp ? launch : launch - warmUps, warmUp, timeNs, clockMhz: null });
+  if (launch === launches - 1) for (const record of await prepared.finish(timesNs)) await emit(record);
+  underWay.spentMs += performance.now() - started;
 }
 
 function giveUp(message: string): never {
