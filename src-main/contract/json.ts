@@ -2,14 +2,28 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN =
-  /[{}[\],:]|"(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
+  /[{}[\],:]|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
+
+interface Fault {
+  readonly offset: number;
+  readonly expected: string;
+  /** A field that stands there a second time: JSON, but engines keep one of them without a word. */
+  readonly again?: string;
+}
 
 /** Where a text stops being JSON, and what should have stood there. Engines word this differently, or not at all. */
-function firstFault(text: string): { readonly offset: number; readonly expected: string } {
+function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
+  /** Of each open object, the fields so far; a list has none. */
+  const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';
   const inside = (): string | undefined => open[open.length - 1];
+  const close = (): void => {
+    open.pop();
+    fields.pop();
+    state = 'after';
+  };
   for (;;) {
     SPACE.lastIndex = offset;
     SPACE.exec(text);
@@ -21,48 +35,52 @@ function firstFault(text: string): { readonly offset: number; readonly expected:
     if (state === 'value' || state === 'first') {
       if (token === '{' || token === '[') {
         open.push(token);
+        fields.push(new Set());
         state = token === '{' ? 'firstKey' : 'first';
       } else if (isValue) state = 'after';
-      else if (state === 'first' && token === ']') {
-        open.pop();
-        state = 'after';
-      } else return fault(state === 'first' ? 'a value or "]"' : 'a value');
+      else if (state === 'first' && token === ']') close();
+      else return fault(state === 'first' ? 'a value or "]"' : 'a value');
     } else if (state === 'key' || state === 'firstKey') {
-      if (token.startsWith('"')) state = 'colon';
-      else if (state === 'firstKey' && token === '}') {
-        open.pop();
-        state = 'after';
-      } else return fault(state === 'firstKey' ? 'a field name in quotes or "}"' : 'a field name in quotes');
+      if (token.startsWith('"')) {
+        const again = JSON.parse(token) as string;
+        const known = fields[fields.length - 1]!;
+        if (known.has(again)) return { offset, expected: 'each field once', again };
+        known.add(again);
+        state = 'colon';
+      } else if (state === 'firstKey' && token === '}') close();
+      else return fault(state === 'firstKey' ? 'a field name in quotes or "}"' : 'a field name in quotes');
     } else if (state === 'colon') {
       if (token !== ':') return fault('":"');
       state = 'value';
     } else {
       const around = inside();
-      if (around === undefined) return fault('the end of the text');
+      if (around === undefined) return offset === text.length ? null : fault('the end of the text');
       if (token === ',') state = around === '{' ? 'key' : 'value';
-      else if (token === (around === '{' ? '}' : ']')) open.pop();
+      else if (token === (around === '{' ? '}' : ']')) close();
       else return fault(around === '{' ? '"," or "}"' : '"," or "]"');
     }
     offset += token.length;
   }
 }
 
-/** Parses JSON, with or without a byte order mark; a failure names the line and column (from 1), got and expected. */
+/**
+ * Parses JSON, with or without a byte order mark, in which no object has a field twice. A failure names the line and column
+ * (from 1), got and expected.
+ */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');
-  try {
-    return ok(JSON.parse(plain) as unknown);
-  } catch {
-    const { offset, expected } = firstFault(plain);
-    const before = plain.slice(0, offset).split('\n');
-    const line = before.length;
-    const column = before[line - 1]!.length + 1;
-    const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];
-    const got = rest === undefined ? 'the end of the text' : JSON.stringify(rest);
-    return fail(
-      'bad-input',
-      `${fileName}: not JSON at line ${line}, column ${column}: got ${got}, expected ${expected}`,
-      { line, column },
-    );
+  const fault = firstFault(plain);
+  if (fault === null) return ok(JSON.parse(plain) as unknown);
+  const { offset, expected, again } = fault;
+  const before = plain.slice(0, offset).split('\n');
+  const line = before.length;
+  const column = before[line - 1]!.length + 1;
+  const place = `line ${line}, column ${column}`;
+  if (again !== undefined) {
+    const message = `${fileName}: ${place}: got ${JSON.stringify(again.slice(0, 80))} again, expected ${expected}`;
+    return fail('bad-input', message, { line, column });
   }
+  const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];
+  const got = rest === undefined ? 'the end of the text' : JSON.stringify(rest);
+  return fail('bad-input', `${fileName}: not JSON at ${place}: got ${got}, expected ${expected}`, { line, column });
 }

@@ -17,14 +17,30 @@ function fieldPath(issue: v.BaseIssue<unknown>): string {
   }, '');
 }
 
+const MOST_SHOWN = 80;
+
 function shown(value: unknown): string {
-  const text =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : typeof value === 'object' && value !== null
-        ? JSON.stringify(value)
-        : String(value);
-  return text === undefined ? 'nothing' : text.length > 80 ? `${text.slice(0, 77)}…` : text;
+  if (value === undefined) return 'nothing';
+  const text = jsonStart(value, MOST_SHOWN + 1);
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 3)}…` : text;
+}
+
+/** A value as JSON, or at least its first `most` characters: a value may be nested deeper than a stack is high. */
+function jsonStart(value: unknown, most: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, most));
+  if (typeof value !== 'object' || value === null) return String(value);
+  const list = Array.isArray(value);
+  const parts = list ? (value as readonly unknown[]) : Object.keys(value);
+  let text = '';
+  for (const part of parts) {
+    if (text.length >= most) break;
+    const before = text === '' ? '' : ',';
+    const [name, item] = list
+      ? ['', part]
+      : [`${JSON.stringify(part)}:`, (value as Record<string, unknown>)[String(part)]];
+    text += before + name + jsonStart(item, most - text.length - before.length - name.length - 1);
+  }
+  return list ? `[${text}]` : `{${text}}`;
 }
 
 type Issue = v.BaseIssue<unknown>;
@@ -84,6 +100,8 @@ function unknownField(schema: unknown, issue: Issue): string {
 /** `"a" or "b"`, `one of "a", "b", "c"`, from Valibot's `("a" | "b")`. */
 function expectation(issue: Issue): string {
   if (issue.message.startsWith('expected')) return issue.message;
+  const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
+  if (bound) return `expected at ${bound[1] === '<' ? 'most' : 'least'} ${bound[2]}`;
   const options = (issue.expected ?? issue.message).replace(/^\((.*)\)$/, '$1').split(' | ');
   return `expected ${options.length > 2 ? `one of ${options.join(', ')}` : options.join(' or ')}`;
 }

@@ -144,6 +144,8 @@ describe('a text that is no study', () => {
     ['{"a": 1,}', 's.json: not JSON at line 1, column 9: got "}", expected a field name in quotes'],
     ['{"a": NaN}', 's.json: not JSON at line 1, column 7: got "NaN", expected a value'],
     ['{"a": 01}', 's.json: not JSON at line 1, column 8: got "1", expected "," or "}"'],
+    ['{"a": "b\n"}', `s.json: not JSON at line 1, column 7: got "\\"b", expected a value`],
+    ['{"a": 1,\n "b": [{"a": 2}], "\\u0061": 3}', 's.json: line 2, column 19: got "a" again, expected each field once'],
     ['{} {}', 's.json: not JSON at line 1, column 4: got "{", expected the end of the text'],
     ['lockstep: 1', 's.json: not JSON at line 1, column 1: got "lockstep", expected a value'],
   ])('%j', (text, expected) => {
@@ -171,6 +173,13 @@ describe('a text that is no study', () => {
     const deep = 200_000;
     expect(textMessage('['.repeat(deep))).toMatch(/not JSON at line 1, column 200001/);
     expect(textMessage(`{"axes": ${'['.repeat(deep)}${']'.repeat(deep)}}`).length).toBeLessThan(1000);
+    expect(textMessage(`{"name": ${'['.repeat(deep)}${']'.repeat(deep)}}`)).toMatch(/name: got \[{77}…, expected text/);
+  });
+
+  it('finds a quote that is missing at once, however long the text', () => {
+    const start = performance.now();
+    expect(textMessage(`{"name": "${'x'.repeat(1_000_000)}`)).toMatch(/column 10: got "\\"x/);
+    expect(performance.now() - start).toBeLessThan(1000);
   });
 
   it('refuses 5 MB, and does not repeat a long text back', () => {
