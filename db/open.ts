@@ -55,6 +55,15 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
   });
 }
 
+/** Says whether a database could be opened, without writing: its bytes, null where there is none yet; refused as by `openDatabase`. */
+export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
+  const migrations = readMigrations(migrationsFolder);
+  return attempt(file, () => {
+    inspectFile(file, migrations);
+    return { bytes: existsSync(file) ? storedBytes(file) : null };
+  });
+}
+
 /** Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet. */
 function inspectFile(file: string, migrations: readonly Migration[]): boolean {
   const folder = dirname(file);
@@ -103,7 +112,7 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     if (bytes <= QUICK_CHECK_BYTES) {
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
-      if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict}`, { file });
+      if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
   } finally {
     db.close();

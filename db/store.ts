@@ -175,7 +175,7 @@ export function storeOn(db: Database, file: string): OpenStore {
     }),
     deleteDevice: method((id) => {
       if (run('DELETE FROM devices WHERE id = ?', id) === 0)
-        refuse('not-found', `no device ${id} among your own`, { id });
+        refuse('not-found', `device "${id}" is none of your own; expected one that was added`, { id });
       return null;
     }),
     listDevices: method(() =>

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
@@ -21,10 +21,11 @@ import { isDone } from '../services/measured.ts';
 import { measuredRunStudy } from '../services/measured-records.ts';
 import { studyWithProfile } from '../services/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
+import { readText, writeFor, writeWhole } from '../services/files.ts';
 import { called } from './call.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
 
@@ -179,7 +180,7 @@ function printMeasurement(
   failed: number,
 ): void {
   const where = device ? ` on ${device.name}` : '';
-  terminal.out(`Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.\n`);
+  say(terminal, `Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
   printTable(
     terminal,
@@ -194,7 +195,7 @@ function printMeasurement(
       one.failure ?? valuesText(one.values),
     ]),
   );
-  for (const warning of warnings) terminal.out(`${warning}\n`);
+  for (const warning of warnings) say(terminal, `${warning}`);
 }
 
 /** Values that are one number each; lists are in the JSON. */
@@ -216,8 +217,8 @@ async function listTargets(engine: Engine, terminal: Terminal, options: BenchOpt
 }
 
 function printTarget(terminal: Terminal, { id, available, label, advice }: MeasuringTarget): void {
-  terminal.out(`${available ? 'ok     ' : 'absent '} ${id.padEnd(12)} ${label}\n`);
-  if (advice) terminal.out(`${' '.repeat(21)}${advice}\n`);
+  say(terminal, `${available ? 'ok     ' : 'absent '} ${id.padEnd(12)} ${label}`);
+  if (advice) say(terminal, `${' '.repeat(21)}${advice}`);
 }
 
 async function compareMeasurement(
@@ -247,8 +248,9 @@ async function compareMeasurement(
 
 function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   const basis = found.basis === 'prediction' ? 'predicted' : `predicted with the calibration "${found.basis.name}"`;
-  terminal.out(
-    `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.\n`,
+  say(
+    terminal,
+    `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.`,
   );
   printTable(
     terminal,
@@ -262,17 +264,18 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
       percent(Math.expm1(one.residual)),
     ]),
   );
-  terminal.out(
-    `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.\n`,
+  say(
+    terminal,
+    `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.`,
   );
-  terminal.out(`Rank correlation: ${found.spearman.toFixed(3)} (Spearman), ${found.kendall.toFixed(3)} (Kendall).\n`);
+  say(terminal, `Rank correlation: ${found.spearman.toFixed(3)} (Spearman), ${found.kendall.toFixed(3)} (Kendall).`);
   for (const [at, { k, fraction }] of found.regret.entries()) {
     const random = found.randomEquivalent[at]?.measurements;
     const instead =
       random === undefined ? '' : `; ${Number(random.toPrecision(3))} random ones find as good a one on average`;
-    terminal.out(`Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.\n`);
+    say(terminal, `Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.`);
   }
-  for (const warning of found.warnings) terminal.out(`${warning}\n`);
+  for (const warning of found.warnings) say(terminal, `${warning}`);
 }
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {
@@ -287,10 +290,11 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
       gbS(found.highGbS[at]!),
     ]),
   );
-  terminal.out(
-    `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.\n`,
+  say(
+    terminal,
+    `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.`,
   );
-  for (const warning of found.warnings) terminal.out(`${warning}\n`);
+  for (const warning of found.warnings) say(terminal, `${warning}`);
   if (found.workloads.length === 0) return;
   printTable(
     terminal,
@@ -321,7 +325,7 @@ async function packBundle(
     if (/\.tar$/i.test(path)) {
       const archive = bundleArchive(bundle.value);
       if (!archive.ok) return reportFailure(terminal, archive.error);
-      await writeFile(path, archive.value.bytes);
+      await writeWhole(path, archive.value.bytes);
     } else {
       if (await stat(join(path, 'plan.jsonl')).catch(() => null))
         return reportFailure(terminal, {
@@ -339,8 +343,9 @@ async function packBundle(
   terminal.err(leftOutLine(leftOut));
   if (options.json) printJson(terminal, { path, cases, leftOut, files: files.map((file) => file.path), bytes });
   else
-    terminal.out(
-      `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.\n`,
+    say(
+      terminal,
+      `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.`,
     );
   return EXIT_OK;
 }
@@ -386,24 +391,20 @@ export async function calibrateCommand(
 
 /** Changes what the calibration found and leaves the rest of the file as the person wrote it. */
 async function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
-  try {
-    const text = await readFile(file, 'utf8');
-    const before = parseStudy(text, file);
-    if (!before.ok) return before;
-    const after = studyWithProfile(before.value, profile.deviceId, profile);
-    if (!after.ok) return after;
-    const raw = parseJson(text, file);
-    if (!raw.ok) return raw;
-    const { kernel, pipeline } = after.value;
-    const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
-    const written = raw.value as Readonly<Record<string, object>>;
-    const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
-    const study = { ...written, kernel: { ...written.kernel, ...found }, pipeline };
-    await writeFile(file, `${JSON.stringify(study, null, 2)}\n`);
-    return ok(null);
-  } catch (error) {
-    return fail('storage', `${file}: cannot be read or written (${systemReason(error)})`);
-  }
+  const text = await readText(file, 'a study file (JSON)');
+  if (!text.ok) return text;
+  const before = parseStudy(text.value, file);
+  if (!before.ok) return before;
+  const after = studyWithProfile(before.value, profile.deviceId, profile);
+  if (!after.ok) return after;
+  const raw = parseJson(text.value, file);
+  if (!raw.ok) return raw;
+  const { kernel, pipeline } = after.value;
+  const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
+  const written = raw.value as Readonly<Record<string, object>>;
+  const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
+  const study = { ...written, kernel: { ...written.kernel, ...found }, pipeline };
+  return writeFor(file, `${JSON.stringify(study, null, 2)}\n`);
 }
 
 function printProfile(
@@ -413,7 +414,7 @@ function printProfile(
   into: string | null,
 ): void {
   const { parameters, identified, fit, heldOut, before } = profile;
-  terminal.out(`${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.\n`);
+  say(terminal, `${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
   printTable(
     terminal,
     ['parameter', 'value', '±', ''],
@@ -429,12 +430,13 @@ function printProfile(
   );
   const error = (figures: { readonly medianError: number; readonly p95Error: number }): string =>
     `median ${percent(figures.medianError)}, 95th percentile ${percent(figures.p95Error)}`;
-  terminal.out(`Error before: ${error(before)}. Fitted: ${error(fit)}.\n`);
-  terminal.out(
+  say(terminal, `Error before: ${error(before)}. Fitted: ${error(fit)}.`);
+  say(
+    terminal,
     heldOut
-      ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.\n`
-      : 'Too few designs to hold any out of the fit: how well it predicts others is not known.\n',
+      ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
+      : 'Too few designs to hold any out of the fit: how well it predicts others is not known.',
   );
-  if (saved) terminal.out(`Kept as calibration ${saved.id}, "${saved.name}".\n`);
-  if (into !== null) terminal.out(`Wrote the parameters into ${into}.\n`);
+  if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
+  if (into !== null) say(terminal, `Wrote the parameters into ${into}.`);
 }

@@ -1,9 +1,10 @@
-import { fail, systemReason } from '../../src-workers/domain/result.ts';
+import { fail } from '../../src-workers/domain/result.ts';
 import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
+import { writeFor } from '../services/files.ts';
 import { reproduction } from '../services/reproduction.ts';
 import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
@@ -14,7 +15,7 @@ import { called } from './call.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -73,8 +74,9 @@ async function reportSweep(
     });
     return EXIT_OK;
   }
-  terminal.out(
-    `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.\n`,
+  say(
+    terminal,
+    `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   printDesigns(terminal, best);
   return EXIT_OK;
@@ -143,7 +145,7 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
   const runs = await called(engine, 'runs.list', {});
   if (!runs.ok) return reportFailure(terminal, runs.error);
   if (options.json) printJson(terminal, { runs: runs.value });
-  else if (runs.value.length === 0) terminal.out('No runs yet: lockstep sweep STUDY.json makes one.\n');
+  else if (runs.value.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
   else
     printTable(
       terminal,
@@ -191,7 +193,7 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
     ['Note', value.note || '–'],
     ['Size', `${(value.bytes / 1e6).toFixed(1)} MB`],
   ];
-  for (const [label, text] of lines) terminal.out(`${label.padEnd(9)} ${text}\n`);
+  for (const [label, text] of lines) say(terminal, `${label.padEnd(9)} ${text}`);
   return EXIT_OK;
 }
 
@@ -259,7 +261,6 @@ export async function exportCommand(
     readonly design?: number;
     readonly top: number;
   },
-  write: (file: string, text: string) => Promise<void>,
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
@@ -276,14 +277,8 @@ export async function exportCommand(
     return EXIT_OK;
   }
   if (options.output !== undefined) {
-    try {
-      await write(options.output, text);
-    } catch (error) {
-      return reportFailure(terminal, {
-        code: 'storage',
-        message: `${options.output}: cannot be written (${systemReason(error)})`,
-      });
-    }
+    const written = await writeFor(options.output, text);
+    if (!written.ok) return reportFailure(terminal, written.error);
   }
   if (options.json)
     printJson(terminal, {
@@ -309,9 +304,9 @@ export async function reproduceCommand(
   if (options.json) printJson(terminal, { tables: tables.value });
   else
     for (const table of tables.value) {
-      terminal.out(
-        `${table.citation}\n${table.table}${table.unit === '1' ? '' : `, ${table.unit}`}: ${table.passed ? 'reproduced' : 'NOT reproduced'}\n`,
-      );
+      const unit = table.unit === '1' ? '' : `, ${table.unit}`;
+      say(terminal, table.citation);
+      say(terminal, `${table.table}${unit}: ${table.passed ? 'reproduced' : 'NOT reproduced'}`);
       printTable(
         terminal,
         ['', 'paper', 'ours', 'error', 'tolerance', ''],
@@ -324,8 +319,8 @@ export async function reproduceCommand(
           row.passed ? 'ok' : 'FAILED',
         ]),
       );
-      for (const note of table.notes) terminal.out(`  ${note}\n`);
-      terminal.out('\n');
+      for (const note of table.notes) say(terminal, `  ${note}`);
+      say(terminal, '');
     }
   if (passed) return EXIT_OK;
   const failed = fail(

@@ -12,6 +12,8 @@ export function runId(text: string | undefined): Result<number> {
   return fail('bad-input', `run: got ${got}, expected the number of a run (lockstep runs list)`);
 }
 
+const RESUME = 'lockstep runs resume';
+
 /**
  * Shows the progress of a run until it ends; Ctrl-C stops it and keeps what was saved.
  * @param begun what there is to say of a run that has just begun, line by line
@@ -47,12 +49,21 @@ export async function followRun(
   process.removeListener('SIGTERM', stop);
   unsubscribe();
   bar.clear();
+  // A measurement may have said so itself.
+  if (!run.ok && handle.ok && !run.error.message.includes(RESUME)) {
+    const { code, message, context } = run.error;
+    return fail(
+      code,
+      `${message}; what was saved before is kept, and ${RESUME} ${handle.value.runId} goes on`,
+      context,
+    );
+  }
   if (!run.ok || run.value.state !== 'cancelled') return run;
   const { id, kind, enumeratedCount } = run.value;
   const done = kind === 'bench' ? 'measured' : kind === 'simulate' ? 'simulated' : 'predicted';
   const things = kind === 'bench' ? 'cases' : 'designs';
   return fail(
     'cancelled',
-    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} ${things}; what was ${done} is saved, and lockstep runs resume ${id} goes on`,
+    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumeratedCount.toLocaleString('en')} ${things}; what was ${done} is saved, and ${RESUME} ${id} goes on`,
   );
 }

@@ -6,7 +6,7 @@ import type { Engine } from '../services/engine.ts';
 import { fileKind, readImportFile } from '../services/imports.ts';
 import { readStudyFile, saveStudy } from '../services/studies.ts';
 import { called } from './call.ts';
-import { EXIT_OK, printJson, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
 interface ImportOptions {
   readonly json?: boolean;
@@ -30,7 +30,7 @@ export async function importCommand(
     const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
     if (!saved.ok) return reportFailure(terminal, saved.error);
     if (options.json) printJson(terminal, saved.value.json);
-    else terminal.out(`${saved.value.text}\n`);
+    else say(terminal, `${saved.value.text}`);
     return EXIT_OK;
   }
   const start = performance.now();
@@ -47,12 +47,12 @@ export async function importCommand(
   const { runId, cases, failed, warnings } = imported.value;
   const seconds = ((performance.now() - start) / 1000).toFixed(2);
   const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
-  terminal.out(`Run ${runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.\n`);
+  say(terminal, `Run ${runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
   const run = await engine.context.store.getRun(runId);
   if (run.ok && run.value.best) {
-    terminal.out(`Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}\n`);
+    say(terminal, `Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}`);
   }
-  for (const warning of warnings) terminal.out(`${warning}\n`);
+  for (const warning of warnings) say(terminal, `${warning}`);
   return EXIT_OK;
 }
 

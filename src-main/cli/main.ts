@@ -1,12 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { fail, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
+import { LEAST_TRUNCATION, MOST_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
+import { defaultDatabaseFile } from '../services/data-folder.ts';
 import { doctorChecks } from '../services/doctor.ts';
-import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
+import { migrationsIn, openEngine, type Engine } from '../services/engine.ts';
+import { readText } from '../services/files.ts';
 import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
@@ -23,6 +25,7 @@ import {
   printTable,
   processTerminal,
   reportFailure,
+  say,
   type Terminal,
 } from './output.ts';
 import {
@@ -110,13 +113,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: (text, write) =>
-        write(
-          `lockstep: ${text
-            .replace(/^error: /, '')
-            .trim()
-            .replaceAll('\n', ' ')}\n`,
-        ),
+      outputError: (text, write) => write(`lockstep: ${usageText(text)}\n`),
     });
 
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')
@@ -128,21 +125,22 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .option('--truncation <mass>', 'probability cut from an infinite support')
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
-      if (truncation !== undefined && !(truncation > 0 && truncation <= 0.01)) {
+      if (truncation !== undefined && !(truncation >= LEAST_TRUNCATION && truncation <= MOST_TRUNCATION)) {
         status = reportFailure(
           terminal,
-          badUsage(`--truncation: got "${options.truncation}", expected a number above 0 and at most 0.01`),
+          badUsage(
+            `--truncation: got "${options.truncation}", expected a number from ${LEAST_TRUNCATION} to ${MOST_TRUNCATION}`,
+          ),
           true,
         );
         return;
       }
       const report = await lossReport(options.workload, options.n, process.cwd(), truncation);
       show(report, options, ({ workload, rows }) => {
-        terminal.out(
-          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}`,
-        );
-        terminal.out(
-          workload.truncatedMass > 0 ? `, ${workload.truncatedMass.toExponential(2)} of the probability cut\n` : '\n',
+        const cut = workload.truncatedMass;
+        say(
+          terminal,
+          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}`,
         );
         printTable(
           terminal,
@@ -200,10 +198,15 @@ export async function main(args: readonly string[], terminal: Terminal = process
           );
           return;
         }
+        const given = (['cc', 'device', 'block'] as const)
+          .filter((name) => options[name] !== undefined)
+          .map((name) => `--${name}`);
         if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
           status = reportFailure(
             terminal,
-            badUsage('occupancy: expected --block and one of --cc or --device, or --batch FILE.csv'),
+            badUsage(
+              `occupancy: got ${given.length > 0 ? given.join(' ') : 'none of them'}, expected --block and one of --cc or --device, or --batch FILE.csv`,
+            ),
             true,
           );
           return;
@@ -215,8 +218,9 @@ export async function main(args: readonly string[], terminal: Terminal = process
         };
         const print = (result: ReturnType<typeof nvidiaOccupancy>): void =>
           show(result, options, (value) =>
-            terminal.out(
-              `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}\n`,
+            say(
+              terminal,
+              `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
             ),
           );
         if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
@@ -318,7 +322,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
         const done = await engine.call(procedure, { id: id.value });
         if (!done.ok) return reportFailure(terminal, done.error);
         if (options.json) printJson(terminal, { runId: id.value, [`${name}d`]: true });
-        else terminal.out(`Run ${id.value} ${name}d.\n`);
+        else say(terminal, `Run ${id.value} ${name}d.`);
         return EXIT_OK;
       }),
     );
@@ -354,14 +358,14 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
       withEngine(options, async (engine) => {
         const text = await readText(file);
         show(text.ok ? await saveDevice(engine, text.value, file) : text, options, (device) =>
-          terminal.out(`Saved ${device.id}.\n`),
+          say(terminal, `Saved ${device.id}.`),
         );
         return status;
       }),
   );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
-      show(await engine.context.catalogue.remove(id), options, () => terminal.out(`Deleted ${id}.\n`));
+      show(await engine.context.catalogue.remove(id), options, () => say(terminal, `Deleted ${id}.`));
       return status;
     }),
   );
@@ -378,9 +382,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     .option('--design <index>', 'the design to recommend instead of the best', whole)
     .option('--top <count>', 'designs to list', positive, 100)
     .action((run: string, options: GlobalOptions & { format: string; output?: string; design?: number; top: number }) =>
-      withEngine(options, (engine) =>
-        exportCommand(engine, terminal, run, options, (file, text) => writeFile(file, text)),
-      ),
+      withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
 
   command(
@@ -392,14 +394,16 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   });
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
-    const checks = await doctorChecks(resolve(options.db ?? defaultDatabaseFile()), places.programs);
+    const databaseFile = resolve(options.db ?? defaultDatabaseFile());
+    const checks = await doctorChecks(databaseFile, migrationsIn(places.root), places.programs);
     if (options.json) printJson(terminal, { checks });
     else
       for (const check of checks) {
-        terminal.out(
-          `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}\n`,
+        say(
+          terminal,
+          `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}`,
         );
-        if (check.advice) terminal.out(`${' '.repeat(24)} ${check.advice}\n`);
+        if (check.advice) say(terminal, `${' '.repeat(24)} ${check.advice}`);
       }
     status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
   });
@@ -411,7 +415,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
       const { DEFAULT_PORT } = await import('../serve/serve.ts');
       const done = await runBrowserHost({
         port: options.port ?? DEFAULT_PORT,
-        print: (line) => terminal.out(`${line}\n`),
+        print: (line) => say(terminal, `${line}`),
         ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
       });
       if (!done.ok) status = reportFailure(terminal, done.error);
@@ -429,14 +433,17 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   return status;
 }
 
-function badUsage(message: string): Failure {
-  return { code: 'bad-input', message };
+/** What the parser of the options says, in one line; it does not always say what is expected. */
+function usageText(text: string): string {
+  const line = text
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ');
+  return /expected|allowed choices/i.test(line)
+    ? line
+    : `${line}; lockstep --help, or COMMAND --help, says what is expected`;
 }
 
-async function readText(file: string): Promise<Result<string>> {
-  try {
-    return { ok: true, value: await readFile(file, 'utf8') };
-  } catch (error) {
-    return fail('not-found', `${file}: cannot be read (${systemReason(error)}); expected a file`);
-  }
+function badUsage(message: string): Failure {
+  return { code: 'bad-input', message };
 }

@@ -1,4 +1,4 @@
-import type { Failure } from '../../src-workers/domain/result.ts';
+import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
 
 /** Where a command writes: replaced by buffers in tests. */
 export interface Terminal {
@@ -15,9 +15,12 @@ export const EXIT_USAGE = 2;
 
 // Whoever reads may stop early (… | head): that ends the command quietly, as it does for every other.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT_OK);
+  if (error.code === 'EPIPE') process.exit(EXIT_OK);
+  const message = `standard output cannot be written (${systemReason(error)}); expected room for all that is printed`;
+  process.exit(reportFailure(processTerminal, { code: 'storage', message }));
 });
+// Nothing is left to say it on, and a run that goes on is worth more than its progress.
+process.stderr.on('error', () => {});
 
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
@@ -28,8 +31,22 @@ export const processTerminal: Terminal = {
 
 /** One line on standard error; what a person typed wrong exits 2, everything else 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
-  terminal.err(`lockstep: ${failure.message.replaceAll('\n', ' ')}\n`);
+  terminal.err(`lockstep: ${plain(failure.message.replaceAll('\n', ' '))}\n`);
   return usage ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/** Text that shows and does nothing: names may hold what moves a cursor, colours, or turns the direction of writing. */
+function plain(text: string): string {
+  return text.replace(
+    // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** One line for a person. */
+export function say(terminal: Terminal, line: string): void {
+  terminal.out(`${plain(line)}\n`);
 }
 
 export function printJson(terminal: Terminal, value: unknown): void {
@@ -42,7 +59,7 @@ export function printTable(
   head: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): void {
-  const cells = [head, ...rows.map((row) => row.map(String))];
+  const cells = [head, ...rows.map((row) => row.map((cell) => plain(String(cell))))];
   const numeric = head.map((_, column) =>
     rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),
   );

@@ -7,7 +7,7 @@ import type { RunRecord } from '../services/runs.ts';
 import { ownSimulations, predictionAgreement, simulatedRows, simulationRequest } from '../services/simulations.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 interface SimulateOptions {
   readonly json?: boolean;
@@ -60,8 +60,9 @@ export async function reportSimulations(
     });
     return EXIT_OK;
   }
-  terminal.out(
-    `Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.\n`,
+  say(
+    terminal,
+    `Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
   printTable(
     terminal,
@@ -80,8 +81,9 @@ export async function reportSimulations(
     ]),
   );
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
-  terminal.out(
-    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.\n`,
+  say(
+    terminal,
+    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.`,
   );
   return EXIT_OK;
 }

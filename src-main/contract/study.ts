@@ -36,6 +36,10 @@ function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: s
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_DESIGNS = 64_000_000;
 
+/** The probability that may be cut from an infinite support: below it the mass left is not told from 1. */
+export const LEAST_TRUNCATION = 1e-15;
+export const MOST_TRUNCATION = 0.01;
+
 const range = v.strictObject({
   from: v.pipe(count(LARGEST), v.description('First value')),
   to: v.pipe(count(LARGEST), v.description('Last value, if the steps meet it; at least "from"')),
@@ -57,9 +61,7 @@ export const workloadSchema = v.strictObject(
     units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
     truncation: v.optional(
       v.pipe(
-        v.number('expected a number above 0 and at most 0.01'),
-        v.gtValue(0, 'expected a number above 0 and at most 0.01'),
-        v.maxValue(0.01, 'expected a number above 0 and at most 0.01'),
+        between(LEAST_TRUNCATION, MOST_TRUNCATION),
         v.description('Probability cut from an infinite support (default 1e-6)'),
       ),
     ),

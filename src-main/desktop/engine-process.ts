@@ -1,6 +1,7 @@
 import type { MessagePortMain } from 'electron';
 import { serveConnection, type Connection } from '../contract/transport.ts';
-import { defaultDatabaseFile, openEngine, type Engine } from '../services/engine.ts';
+import { defaultDatabaseFile } from '../services/data-folder.ts';
+import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
 // The engine's own process: a utility process of Electron, where each page has a port, or a plain Node process

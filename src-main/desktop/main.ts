@@ -12,7 +12,8 @@ import * as v from 'valibot';
 import type { MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { CHANNELS } from './channels.ts';
-import { readStudyFile, safeFileName, studyArguments, writeDocument } from './documents.ts';
+import { writeWhole } from '../services/files.ts';
+import { readStudyFile, safeFileName, studyArguments } from './documents.ts';
 import { createEngineHost, type EngineHost } from './engine-host.ts';
 import { installMenu } from './menu.ts';
 import { isPageUrl, registerPageScheme, servePage } from './page-protocol.ts';
@@ -201,7 +202,7 @@ function listenToPages(): void {
       properties: ['showOverwriteConfirmation', 'createDirectory'],
     });
     if (canceled || !filePath) return null;
-    await writeDocument(filePath, document.text);
+    await writeWhole(filePath, document.text);
     return filePath;
   });
 }

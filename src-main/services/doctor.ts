@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { constants } from 'node:fs';
-import { access, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { inspectDatabase } from '../../db/open.ts';
 import { findNvcc, nvccVersion } from '../../src-workers/bench/cuda/compile.ts';
 import { findProgram, isProgram, pathFolders } from '../../src-workers/bench/cuda/tool.ts';
 import type { DoctorCheck } from '../contract/api.ts';
 import { webgpuTarget, type MeasuringPrograms } from './bench-targets.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
+import { makeDefaultFolder } from './data-folder.ts';
 
 const COMMAND_TIMEOUT_MS = 5_000;
 
@@ -60,9 +61,27 @@ async function cacheSizes(): Promise<string> {
   return found.join(', ');
 }
 
+/** Whether the database could be opened, or made. */
+function databaseCheck(file: string, migrationsFolder: string): DoctorCheck {
+  const made = makeDefaultFolder(file);
+  const looked = made.ok ? inspectDatabase({ file, migrationsFolder }) : made;
+  if (!looked.ok) {
+    const advice = 'Choose another with --db FILE.';
+    return { id: 'database', label: 'Database', state: 'problem', found: looked.error.message, advice };
+  }
+  const { bytes } = looked.value;
+  return check(
+    'database',
+    'Database',
+    `${file} (${bytes === null ? 'not created yet' : `${(bytes / 1e6).toFixed(1)} MB`})`,
+    '',
+  );
+}
+
 /** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
 export async function doctorChecks(
   databaseFile: string,
+  migrationsFolder: string,
   programs: MeasuringPrograms,
   signal?: AbortSignal,
 ): Promise<readonly DoctorCheck[]> {
@@ -77,16 +96,7 @@ export async function doctorChecks(
           found: process.version,
           advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.',
         };
-  const database = await stat(databaseFile).then(
-    (info) => `${databaseFile} (${(info.size / 1e6).toFixed(1)} MB)`,
-    async () =>
-      (await access(dirname(databaseFile), constants.W_OK).then(
-        () => true,
-        () => false,
-      ))
-        ? `${databaseFile} (not created yet)`
-        : null,
-  );
+  const database = databaseCheck(databaseFile, migrationsFolder);
   const electron =
     process.env.LOCKSTEP_ELECTRON ??
     (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary());
@@ -105,13 +115,7 @@ export async function doctorChecks(
       `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads${caches === '' ? '' : `, ${caches}`}, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
       '',
     ),
-    check(
-      'database',
-      'Database',
-      database,
-      `The folder of ${databaseFile} cannot be written; choose another with --db FILE.`,
-      'problem',
-    ),
+    database,
     check(
       'electron',
       'Electron',

@@ -1,6 +1,6 @@
-import { availableParallelism, homedir, platform, release } from 'node:os';
+import { availableParallelism, platform, release } from 'node:os';
 import { join } from 'node:path';
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { openStoreClient } from '../../db/client.ts';
 import type { RunRecord } from '../../db/records.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
@@ -26,6 +26,7 @@ import { openBenchmarks, type Bundle } from './benchmarks.ts';
 import { openTargets, type MeasuringPrograms } from './bench-targets.ts';
 import { openCatalogue } from './catalogue.ts';
 import type { Context, Handlers } from './context.ts';
+import { makeDefaultFolder } from './data-folder.ts';
 import { doctorChecks } from './doctor.ts';
 import { renderExport } from './export/render.ts';
 import { machineText } from './machine.ts';
@@ -57,7 +58,7 @@ import {
 } from './simulations.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
-import { prepareStudy, resolveLengths, runSweep, startSweep, type SweepHandle } from './sweeps.ts';
+import { prepareStudy, resolveLengths, runSweep, startSweep, studyDevices, type SweepHandle } from './sweeps.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
 import { packLengths, sha256 } from './workloads.ts';
 import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
@@ -91,11 +92,17 @@ export interface EngineOptions {
   readonly workers?: number;
 }
 
+/** @param resourceFolder as of `EngineOptions` */
+export const migrationsIn = (resourceFolder: string): string => join(resourceFolder, 'db', 'migrations');
+
 export async function openEngine(options: EngineOptions): Promise<Result<Engine>> {
   const { databaseFile, resourceFolder, host } = options;
+  const made = makeDefaultFolder(databaseFile);
+  if (!made.ok) return made;
+  const migrationsFolder = migrationsIn(resourceFolder);
   const store = await openStoreClient({
     file: databaseFile,
-    migrationsFolder: join(resourceFolder, 'db', 'migrations'),
+    migrationsFolder,
     ...(options.storeThreadFile ? { threadFile: options.storeThreadFile } : {}),
   });
   if (!store.ok) return store;
@@ -249,7 +256,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         workers,
       });
     },
-    'app.doctor': async () => ok(await doctorChecks(databaseFile, programs, closing.signal)),
+    'app.doctor': async () => ok(await doctorChecks(databaseFile, migrationsFolder, programs, closing.signal)),
     'settings.get': async ({ key }) => {
       const settings = await context.store.listSettings();
       return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;
@@ -350,7 +357,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     },
 
     'space.size': async ({ study }) => {
-      const devices = await context.catalogue.devices(study.devices);
+      const devices = await studyDevices(context.catalogue, study);
       if (!devices.ok) return devices;
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
@@ -629,17 +636,4 @@ async function seedExamples(context: Context): Promise<Result<number | null>> {
   }
   const done = await context.store.saveSetting('examples.version', 1);
   return done.ok ? ok(firstId) : done;
-}
-
-/** The database used where none is named: in the user's data folder, by the customs of the platform. */
-export function defaultDatabaseFile(): string {
-  const home = homedir();
-  const folder =
-    process.platform === 'win32'
-      ? join(process.env.APPDATA ?? join(home, 'AppData', 'Roaming'), 'Lockstep')
-      : process.platform === 'darwin'
-        ? join(home, 'Library', 'Application Support', 'Lockstep')
-        : join(process.env.XDG_DATA_HOME || join(home, '.local', 'share'), 'lockstep');
-  mkdirSync(folder, { recursive: true });
-  return join(folder, 'lockstep.db');
 }

@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { MeasurementRecord, RunDraft } from '../../db/records.ts';
 import type {
@@ -8,7 +7,7 @@ import type {
   PlanLine,
   PlanSource,
 } from '../../src-workers/domain/benchmark.ts';
-import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
@@ -21,6 +20,7 @@ import { describeDesign } from '../../src-workers/sweep/designs.ts';
 import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import type { ImportedFile, MeasuringRequest } from '../contract/measuring.ts';
 import type { Context } from './context.ts';
+import { readBytes } from './files.ts';
 import { caseLabel } from './measured.ts';
 import { isSameDevice } from './measured-device.ts';
 import { measurementRecord, type MeasuredRunStudy } from './measured-records.ts';
@@ -50,22 +50,12 @@ const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
 /** Reads a file that is to be imported, if it is one and not too large. */
-export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
-  try {
-    const info = await stat(path);
-    if (!info.isFile()) return fail('bad-input', `${path}: got a folder or device, expected a file`);
-    if (info.size > MAX_IMPORT_BYTES)
-      return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_IMPORT_BYTES}`);
-    return ok(new Uint8Array(await readFile(path)));
-  } catch (error) {
-    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a file`);
-  }
-}
+export const readImportFile = (path: string): Promise<Result<Uint8Array>> => readBytes(path, MAX_IMPORT_BYTES);
 
 /** Tells what a file is from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
-  if (head === '') return { kind: 'other', message: 'the file is empty' };
+  if (head === '') return { kind: 'other', message: `the file is empty; expected ${KNOWN_FORMATS}` };
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
   if (head.startsWith('{')) return bytes.length > MAX_STUDY_BYTES ? { kind: 'kernel-tuner' } : jsonKind(bytes);
   if (/^%%MatrixMarket/i.test(head)) {

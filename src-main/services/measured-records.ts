@@ -56,6 +56,8 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       ? (study.measuring as Partial<MeasuredRunStudy['measuring']> | null)
       : null;
   const { request, warnings } = measuring ?? {};
+  if (run.kind !== 'bench' && run.kind !== 'import')
+    return fail('bad-input', `run ${run.id} is a ${run.kind}; expected one that measured`);
   if (!request || !Array.isArray(warnings))
     return fail('storage', `run ${run.id}: not a measurement this version can read`);
   return ok({ request, warnings });

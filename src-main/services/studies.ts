@@ -1,11 +1,12 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { StudyRecord as StoredStudy } from '../../db/records.ts';
 import type { StoreClient } from '../../db/store-api.ts';
-import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { StudyRecord } from '../contract/api.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
 import { studySchema, type Study } from '../contract/study.ts';
+import { readText } from './files.ts';
 
 /** A study with the folder its relative files are found in. */
 export interface LocatedStudy {
@@ -18,13 +19,9 @@ export interface LocatedStudy {
 /** Reads a study file. */
 export async function readStudyFile(path: string): Promise<Result<LocatedStudy>> {
   const file = resolve(path);
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a study file (JSON)`);
-  }
-  const study = parseStudy(text, path);
+  const text = await readText(path, 'a study file (JSON)');
+  if (!text.ok) return text;
+  const study = parseStudy(text.value, path);
   return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
 }
 

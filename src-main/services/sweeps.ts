@@ -9,6 +9,7 @@ import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
 import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
 import type { Study } from '../contract/study.ts';
+import type { Catalogue } from './catalogue.ts';
 import type { Context } from './context.ts';
 import { thisMachine } from './machine.ts';
 import { describeDesign } from '../../src-workers/sweep/designs.ts';
@@ -100,9 +101,14 @@ export async function resolveLengths(
   };
 }
 
+/** The devices of a study, each once, as every other axis has each value once. */
+export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
+  return catalogue.devices([...new Set(devices)]);
+}
+
 export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
   const { study } = located;
-  const devices = await context.catalogue.devices(study.devices);
+  const devices = await studyDevices(context.catalogue, study);
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;

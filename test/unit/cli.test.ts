@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from 'better-sqlite3';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -309,9 +311,30 @@ describe('reproduce and doctor', () => {
     const { checks } = await json<{ checks: readonly { id: string }[] }>('doctor', '--db', db);
     expect(checks.map((check) => check.id)).toEqual(expect.arrayContaining(['node', 'database']));
   });
+  it('doctor says of a database whether it can be used', async () => {
+    const found = async (file: string) => {
+      const { status, out } = await run(['doctor', '--json', '--db', file]);
+      const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
+      return { status, ...checks.find(({ id }) => id === 'database') };
+    };
+    expect(await found(db)).toMatchObject({ status: 0, state: 'ok', found: /test\.db \(\d+\.\d MB\)$/ });
+    expect(await found(at('new.db'))).toMatchObject({ status: 0, state: 'ok', found: /not created yet/ });
+    expect(existsSync(at('new.db'))).toBe(false);
+    expect(await found(studyFile)).toMatchObject({ status: 1, state: 'problem', found: /is not a SQLite database/ });
+    expect(await found(folder)).toMatchObject({ status: 1, state: 'problem', found: /is a folder/ });
+  });
 });
 
 describe('usage', () => {
+  it('says where to read what is expected', async () => {
+    expect(await failure(2, 'swep')).toMatch(/unknown command 'swep' \(Did you mean sweep\?\); lockstep --help/);
+    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/got --cc, expected --block and/);
+    expect(await failure(2, 'loss', '--workload', 'constant(1)', '--truncation', '1e-300')).toMatch(
+      /got "1e-300", expected a number from 1e-15 to 0\.01/,
+    );
+    expect(await failure(1, 'calibrate', '1', '--db', db)).toMatch(/run 1 is a sweep; expected one that measured/);
+    expect(await failure(2, 'simulate', '1', '--top', '1001', '--db', db)).toMatch(/got 1001, expected at most 1000/);
+  });
   it('exits 2 on what is not a command or an option, 0 on help and version', async () => {
     expect(await failure(2, 'swep')).toMatch(/swep/);
     expect(await failure(2, 'sweep', studyFile, '--colour')).toMatch(/--colour/);
@@ -427,5 +450,88 @@ describe('as a process', () => {
     } finally {
       await engine.close();
     }
+  });
+});
+
+describe('what a study may hold', () => {
+  const sweepOf = async (study: object | string, ...more: readonly string[]): Promise<Outcome> => {
+    writeFileSync(at('hostile.json'), typeof study === 'string' ? study : JSON.stringify(study));
+    return run(['sweep', at('hostile.json'), '--db', db, ...more]);
+  };
+  it('a name that moves the cursor is shown, and moves nothing', async () => {
+    const { status, out } = await sweepOf({ ...smallStudy(), name: 'a\u001b[2J\n\u202eb' }, '--top', '1');
+    expect(status).toBe(0);
+    expect(out).toMatch(/^Run \d+, a\\u001b\[2J\\u000a\\u202eb: /);
+    const list = (await run(['runs', 'list', '--db', db])).out;
+    expect(list).toContain('a\\u001b[2J\\u000a\\u202eb');
+  });
+  it('a device named twice is predicted once', async () => {
+    const devices = ['nvidia-rtx-4090', 'nvidia-rtx-4090'];
+    const { designs } = JSON.parse((await sweepOf({ ...smallStudy(), devices }, '--json')).out) as {
+      designs: { enumerated: number };
+    };
+    expect(designs.enumerated).toBe(768 / 2);
+  });
+  it('a field that stands there twice is not guessed at', async () => {
+    const { status, err } = await sweepOf(JSON.stringify(smallStudy()).replace(/\}$/, ',"name":"Other"}'));
+    expect({ status, err }).toEqual({
+      status: 1,
+      err: expect.stringMatching(
+        /hostile\.json: line 1, column \d+: got "name" again, expected each field once\n$/,
+      ) as string,
+    });
+  });
+});
+
+it('says where its own folder cannot be made', async () => {
+  const before = process.env.XDG_DATA_HOME;
+  process.env.XDG_DATA_HOME = studyFile;
+  try {
+    if (process.platform === 'linux') {
+      expect(await failure(1, 'runs', 'list')).toMatch(
+        /study\.json.lockstep: cannot be made \(ENOTDIR\); expected a folder/,
+      );
+      expect((await run(['doctor'])).out).toMatch(/^problem {2}Database .*cannot be made \(ENOTDIR\)/m);
+    }
+  } finally {
+    if (before === undefined) delete process.env.XDG_DATA_HOME;
+    else process.env.XDG_DATA_HOME = before;
+  }
+});
+
+it('says what is kept of a run that failed', async () => {
+  const failed = fail('storage', 'no space left');
+  const follow = (error: Result<never>) => {
+    const handle = { runId: 7, finished: Promise.resolve(error), cancel: () => {} };
+    const terminal = { out: () => {}, err: () => {}, interactive: false, columns: 80 };
+    const engine = { subscribe: () => () => {} } as unknown as Engine;
+    return followRun(engine, terminal, 'Predicting', () => Promise.resolve({ ok: true, value: handle }));
+  };
+  expect(await follow(failed)).toMatchObject({
+    error: {
+      code: 'storage',
+      message: 'no space left; what was saved before is kept, and lockstep runs resume 7 goes on',
+    },
+  });
+  const said = fail('storage', 'lockstep runs resume 7 goes on with the others');
+  expect(await follow(said)).toEqual(said);
+});
+
+it.runIf(process.platform === 'linux')('says where standard output is full, without a stack', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(
+    process.execPath,
+    [join(ROOT, 'src-main/cli/lockstep.mjs'), 'loss', '--workload', 'constant(1)'],
+    {
+      stdio: ['ignore', full, 'pipe'],
+    },
+  );
+  let err = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const [status] = (await once(child, 'close')) as [number];
+  closeSync(full);
+  expect({ status, err }).toEqual({
+    status: 1,
+    err: expect.stringMatching(/^lockstep: standard output cannot be written \(ENOSPC\); expected [^\n]+\n$/) as string,
   });
 });

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readStudyFile, safeFileName, studyArguments, writeDocument } from '../../src-main/desktop/documents.ts';
+import { readStudyFile, safeFileName, studyArguments } from '../../src-main/desktop/documents.ts';
 import { isReachable, readWindowState, writeWindowState } from '../../src-main/desktop/window-state.ts';
 
 let folder: string;
@@ -76,18 +76,6 @@ describe('study files', () => {
 });
 
 describe('documents', () => {
-  test('replace the file whole, and leave nothing beside it', async () => {
-    const own = await mkdtemp(join(folder, 'save-'));
-    const file = join(own, 'report.md');
-    await writeDocument(file, 'first');
-    await writeDocument(file, 'second');
-    expect(await readFile(file, 'utf8')).toBe('second');
-    expect(await readdir(own)).toEqual(['report.md']);
-    await expect(writeDocument(join(own, 'none', 'report.md'), 'x')).rejects.toThrow(/ENOENT/);
-    await expect(writeDocument(own, 'x')).rejects.toThrow();
-    expect(await readdir(own)).toEqual(['report.md']);
-  });
-
   test('get a name that is a name and nothing more', () => {
     expect(safeFileName('acts ranking.csv')).toBe('acts ranking.csv');
     expect(safeFileName('../../.bashrc')).toBe('bashrc');

@@ -1,0 +1,76 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-files-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let own = '';
+beforeEach(() => {
+  own = mkdtempSync(join(folder, 'own-'));
+});
+const at = (name: string): string => join(own, name);
+
+describe('a file that is written', () => {
+  it('replaces what was there whole, and leaves nothing beside it', async () => {
+    await writeWhole(at('report.md'), 'first');
+    await writeWhole(at('report.md'), 'second');
+    expect(readFileSync(at('report.md'), 'utf8')).toBe('second');
+    await expect(writeWhole(join(own, 'none', 'report.md'), 'x')).rejects.toThrow(/ENOENT/);
+    await expect(writeWhole(own, 'x')).rejects.toThrow(/EISDIR/);
+    expect(readdirSync(own)).toEqual(['report.md']);
+  });
+
+  it.skipIf(process.platform === 'win32')('keeps links and who may read it', async () => {
+    writeFileSync(at('study.json'), 'first');
+    chmodSync(at('study.json'), 0o600);
+    symlinkSync('study.json', at('link.json'));
+    symlinkSync('later.json', at('nothing.json'));
+    await writeWhole(at('link.json'), 'second');
+    await writeWhole(at('nothing.json'), 'third');
+    expect([readFileSync(at('study.json'), 'utf8'), readFileSync(at('later.json'), 'utf8')]).toEqual([
+      'second',
+      'third',
+    ]);
+    expect(statSync(at('study.json')).mode & 0o777).toBe(0o600);
+    for (const link of ['link.json', 'nothing.json']) expect(lstatSync(at(link)).isSymbolicLink()).toBe(true);
+  });
+
+  it.runIf(process.platform === 'linux')('says why it cannot be', async () => {
+    expect(await writeFor('/dev/full', 'x')).toMatchObject({
+      error: { code: 'storage', message: '/dev/full: cannot be written (ENOSPC); expected a file that can be' },
+    });
+  });
+});
+
+describe('a file that is read', () => {
+  it('is read to its end, and only where it is not too long', async () => {
+    writeFileSync(at('four'), '\ufeffa');
+    expect(await readText(at('four'))).toEqual({ ok: true, value: '\ufeffa' });
+    expect(await readBytes(at('four'), 3)).toMatchObject({
+      error: { message: /four: got 4 bytes, expected at most 3$/ },
+    });
+    expect(await readBytes(own, 10, 'a study')).toMatchObject({
+      error: { message: /: got a folder, expected a study$/ },
+    });
+    expect(await readBytes(at('none'), 10)).toMatchObject({ error: { code: 'not-found', message: /\(ENOENT\)/ } });
+  });
+
+  it.runIf(process.platform === 'linux')('may have no end', async () => {
+    expect(await readBytes('/dev/zero', 1000)).toMatchObject({
+      error: { message: '/dev/zero: got more than 1000 bytes, expected at most 1000' },
+    });
+    expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
+  });
+});
