@@ -76,7 +76,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
       .command(signature)
       .description(summary)
       .option('--json', 'print one JSON document on standard output, nothing else there')
-      .option('--db <file>', 'database to use');
+      .option('--db <file>', 'database to use instead of the one in your data folder');
 
   /** Shows a result: JSON or text, or the failure. */
   const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
@@ -121,8 +121,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
       '--workload <W>',
       'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …',
     )
-    .option('--n <list>', 'units per work group', sizes, [2, 4, 8, 16, 32])
-    .option('--truncation <mass>', 'probability cut from an infinite support')
+    .addOption(
+      new Option('--n <list>', 'units per work group').argParser(sizes).default([2, 4, 8, 16, 32], '2,4,8,16,32'),
+    )
+    .option('--truncation <mass>', 'probability cut from an infinite support (default: 1e-6)')
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
       if (truncation !== undefined && !(truncation >= LEAST_TRUNCATION && truncation <= MOST_TRUNCATION)) {
@@ -265,9 +267,9 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .addOption(
       new Option('--suite <suite>', 'a benchmark of the device itself, without a run').choices(BENCH_SUITES.slice(1)),
     )
-    .option('--repeats <count>', 'launches of each case that count', positive)
-    .option('--warm-ups <count>', 'launches before them', whole)
-    .option('--case-limit <seconds>', 'most time for one case', positive)
+    .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
+    .option('--case-limit <seconds>', 'most time for one case (default: 60)', positive)
     .option('--list', 'list the targets of this machine')
     .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
     .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
@@ -410,12 +412,14 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
 
   command(program, 'serve', 'the same program in a browser, over loopback')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
+    .addHelpText('after', '\nWith --json: {address, port}, as soon as it is served; the rest goes to standard error.')
     .action(async (options: GlobalOptions & { port?: number }) => {
       const { runBrowserHost } = await import('../serve/host.ts');
       const { DEFAULT_PORT } = await import('../serve/serve.ts');
       const done = await runBrowserHost({
         port: options.port ?? DEFAULT_PORT,
-        print: (line) => say(terminal, `${line}`),
+        print: (line) => (options.json ? terminal.err(`${line}\n`) : say(terminal, line)),
+        ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
         ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
       });
       if (!done.ok) status = reportFailure(terminal, done.error);

@@ -87,9 +87,9 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
       const filled = Math.round(fraction * width);
       const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
       const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
-      terminal.err(
-        `\r\x1b[2K${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`,
-      );
+      const line = `${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`;
+      // A line that wraps would stay where the next one is drawn.
+      terminal.err(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`);
     },
     clear: () => terminal.err('\r\x1b[2K'),
   };

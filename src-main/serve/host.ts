@@ -13,13 +13,18 @@ export interface BrowserHostOptions {
   readonly token?: string;
   /** Takes the lines meant for the person. */
   readonly print: (line: string) => void;
+  /** Told where it is served, once it is. */
+  readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
+  /** Folder of the page; left out: the built one. */
+  readonly rendererFolder?: string;
 }
 
 /** Opens the engine and serves it until the process is told to stop. Resolves once everything is closed. */
 export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
   const places = programPlaces();
-  if (!existsSync(join(places.rendererFolder, 'index.html')))
-    return fail('not-found', `no page in ${places.rendererFolder}; expected the built renderer (npm run build)`);
+  const { rendererFolder = places.rendererFolder } = options;
+  if (!existsSync(join(rendererFolder, 'index.html')))
+    return fail('not-found', `no page in ${rendererFolder}; expected the built renderer (npm run build)`);
   const engine = await openEngine({
     databaseFile: options.databaseFile ?? defaultDatabaseFile(),
     resourceFolder: places.root,
@@ -32,7 +37,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const token = options.token ?? process.env['LOCKSTEP_TOKEN'];
   const host = await serve({
     engine: engine.value,
-    rendererFolder: places.rendererFolder,
+    rendererFolder,
     port: options.port,
     ...(token ? { token } : {}),
   });
@@ -43,6 +48,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const { address, port, close } = host.value;
   const stopped = stopSignal(); // before the address is out, or an early Ctrl-C would find nobody listening
   if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
+  options.ready?.({ address, port });
   options.print(`Lockstep is at ${address}`);
   options.print(
     `From another machine: ssh -L ${port}:127.0.0.1:${port} THIS-HOST, then open the same address there. Ctrl-C stops.`,

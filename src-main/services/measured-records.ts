@@ -57,7 +57,7 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       : null;
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
-    return fail('bad-input', `run ${run.id} is a ${run.kind}; expected one that measured`);
+    return fail('bad-input', `run ${run.id} is a ${run.kind}, not a measurement; expected a run that measured`);
   if (!request || !Array.isArray(warnings))
     return fail('storage', `run ${run.id}: not a measurement this version can read`);
   return ok({ request, warnings });

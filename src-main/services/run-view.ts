@@ -150,7 +150,11 @@ type Predictions = Omit<RunView, keyof Found>;
 async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
   const run = await context.store.getRun(runId);
   if (!run.ok) return run;
-  if (run.value.kind !== 'sweep') return fail('unsupported', `run ${runId} is a ${run.value.kind}; expected a sweep`);
+  if (run.value.kind !== 'sweep')
+    return fail(
+      'unsupported',
+      `run ${runId} is ${run.value.kind === 'import' ? 'an' : 'a'} ${run.value.kind}; expected a sweep`,
+    );
   const planned = await runPlan(context, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;

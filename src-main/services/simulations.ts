@@ -289,19 +289,17 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
 
 /** How well the predictions of simulated designs agree with their simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
-  /** Spearman's rank correlation; null for fewer than two designs. */
+  /** Spearman's rank correlation; null where there is none: fewer than two designs, or all alike. */
   readonly spearman: number | null;
   /** Median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;
 } {
+  const order = spearman(
+    Float64Array.from(rows, (row) => row.predictedMs),
+    Float64Array.from(rows, (row) => row.simulated.meanMs),
+  );
   return {
-    spearman:
-      rows.length > 1
-        ? spearman(
-            Float64Array.from(rows, (row) => row.predictedMs),
-            Float64Array.from(rows, (row) => row.simulated.meanMs),
-          )
-        : null,
+    spearman: Number.isFinite(order) ? order : null,
     medianAbsoluteDifference:
       rows.length > 0 ? median(Float64Array.from(rows, (row) => Math.abs(row.difference))) : NaN,
   };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
+import { progressBar } from '../../src-main/cli/output.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
@@ -332,7 +333,9 @@ describe('usage', () => {
     expect(await failure(2, 'loss', '--workload', 'constant(1)', '--truncation', '1e-300')).toMatch(
       /got "1e-300", expected a number from 1e-15 to 0\.01/,
     );
-    expect(await failure(1, 'calibrate', '1', '--db', db)).toMatch(/run 1 is a sweep; expected one that measured/);
+    expect(await failure(1, 'calibrate', '1', '--db', db)).toMatch(
+      /run 1 is a sweep, not a measurement; expected a run that measured/,
+    );
     expect(await failure(2, 'simulate', '1', '--top', '1001', '--db', db)).toMatch(/got 1001, expected at most 1000/);
   });
   it('exits 2 on what is not a command or an option, 0 on help and version', async () => {
@@ -534,4 +537,32 @@ it.runIf(process.platform === 'linux')('says where standard output is full, with
     status: 1,
     err: expect.stringMatching(/^lockstep: standard output cannot be written \(ENOSPC\); expected [^\n]+\n$/) as string,
   });
+});
+
+it('serve --json prints one document, with the rest beside it', async () => {
+  const page = at('page');
+  mkdirSync(page);
+  writeFileSync(join(page, 'index.html'), '<!doctype html>');
+  const SERVING = `
+    import(process.argv[1]).then(({ runBrowserHost }) =>
+      runBrowserHost({ port: 0, databaseFile: process.argv[2], rendererFolder: process.argv[3], print: console.error, ready: (served) => console.log(JSON.stringify(served)) }));
+  `;
+  const child = spawn(process.execPath, ['-e', SERVING, join(ROOT, 'src-main/serve/host.ts'), at('serve.db'), page], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [data] = (await once(child.stdout, 'data')) as [Buffer];
+  const { address, port } = JSON.parse(data.toString()) as { address: string; port: number };
+  expect(new URL(address).port).toBe(String(port));
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([0, null]);
+});
+
+it.each([40, 80, 200])('draws progress on one line of a terminal of %i columns', (columns) => {
+  let err = '';
+  const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns };
+  const bar = progressBar(terminal, 'Predicting');
+  bar.update(1_234_567, 64_000_000, 12_345, 'best 0.1234 ms');
+  expect(err.startsWith('\r\u001b[2KPredicting ')).toBe(true);
+  expect(err.length - '\r\u001b[2K'.length).toBeLessThan(columns);
+  if (columns >= 80) expect(err).toMatch(/1,234,567 of 64,000,000 12\.3 s left/);
 });

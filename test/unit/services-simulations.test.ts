@@ -14,6 +14,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { predictionAgreement } from '../../src-main/services/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
@@ -343,4 +344,12 @@ describe('a timeline', () => {
       }
     }
   });
+});
+
+it('has no rank correlation where there is no order', () => {
+  const row = (predictedMs: number, meanMs: number) =>
+    ({ predictedMs, difference: 0, simulated: { meanMs } }) as unknown as SimulatedDesign;
+  const of = (...rows: readonly SimulatedDesign[]) => predictionAgreement(rows).spearman;
+  expect([of(), of(row(1, 2)), of(row(1, 2), row(1, 3))]).toEqual([null, null, null]);
+  expect(of(row(1, 2), row(2, 3))).toBe(1);
 });
