@@ -5,4 +5,4 @@ export const APP_VERSION = '0.1.0';
 export const MODEL_VERSION = 'composite 1.4';
 
 /** Version of the simulator: raised whenever a saved simulation would come out different. */
-export const SIMULATOR_VERSION = 'events 1.0';
+export const SIMULATOR_VERSION = 'events 1.1';
