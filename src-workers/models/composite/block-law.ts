@@ -363,7 +363,7 @@ function sampledEdges({ depths, counts }: SampledBlocks): number {
   return count;
 }
 
-const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0) };
+const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0), spread: new Float64Array(0) };
 const NO_AGES = new Float64Array(0);
 
 /** A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each. */
@@ -409,7 +409,7 @@ export function integralsFrom(law: BlockLaw, age: number): Float64Array {
 function freshProfile(law: BlockLaw): ActivityProfile {
   const { edges, groupsPerBlock: W } = law;
   const lived = integralsFrom(law, 0);
-  const profile = allocateProfile(law.arena, edges.length - 1);
+  const profile = allocateProfile(law.arena, edges.length - 1, take(law.arena, edges.length - 1));
   for (let c = 0, i = 0; c < profile.cells; c++, i += 3) {
     const width = edges[c + 1] - edges[c];
     writeCell(
@@ -422,7 +422,34 @@ function freshProfile(law: BlockLaw): ActivityProfile {
       (lived[i + 5] - lived[i + 2]) / width,
     );
   }
+  spreadOf(profile);
   return profile;
+}
+
+/** P(block active) above which a cell is of the bulk, where the probability changes little within it. */
+const BULK = 0.5;
+
+/**
+ * Tells how much P(block active) changes within the cells of its tail, as if it fell exponentially, by its means in the cells
+ * to either side: as little as to the nearer of them, since between two lengths it does not fall at all. What is rare is then
+ * known to be rarer than its mean over a wide cell says.
+ */
+function spreadOf({ cells, data, spread }: ActivityProfile): void {
+  spread.fill(0);
+  let before = Infinity;
+  for (let c = 0, at = 0; c < cells - 1; c++, at += CELL_FIELDS) {
+    const b = data[at + BLOCK];
+    const next = data[at + CELL_FIELDS + BLOCK];
+    if (!(next > NEGLIGIBLE_TAIL)) return;
+    if (next > BULK) continue;
+    const width = data[at + WIDTH];
+    const after = next < b ? Math.log(b / next) / (width + data[at + CELL_FIELDS + WIDTH]) : 0;
+    // Half the logarithm that it falls by in the cell.
+    const half = b > BULK ? 0 : width * Math.min(before, after);
+    // E[b²]/E[b]² − 1 of an exponential: (r/2) coth(r/2) − 1.
+    if (half > 1e-3) spread[c] = half / Math.tanh(half) - 1;
+    before = after;
+  }
 }
 
 /** Ages are told apart where the share of active groups differs by more than this. */
@@ -475,8 +502,9 @@ export function agedProfile(law: BlockLaw, time: number): ActivityProfile {
   const { edges } = law;
   const cells = edges.length - 1;
   // Beyond the longest life nothing changes any more.
-  if (time >= edges[cells]) return (law.stationary ??= writeAged(allocateProfile(law.arena, cells), law, edges[cells]));
-  resizeProfile(aged, cells);
+  if (time >= edges[cells])
+    return (law.stationary ??= writeAged(allocateProfile(law.arena, cells, law.fresh.spread), law, edges[cells]));
+  resizeProfile(aged, law.fresh);
   return writeAged(aged, law, time);
 }
 

@@ -42,7 +42,7 @@ export function drainCycles(
   cap: number,
 ): number {
   const { cycles } = rate;
-  const { data } = profile;
+  const { data, spread } = profile;
   const end = profile.cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
   const rootSlots = Math.sqrt(slots);
@@ -51,7 +51,7 @@ export function drainCycles(
   let meanTime = 0;
   let longestTime = 0;
   let inner = 0;
-  let spread = 0;
+  let variance = 0;
   let topTime = 0;
   let alignedShift = 0;
   let aligned = 0;
@@ -91,7 +91,12 @@ export function drainCycles(
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
     const t = meanRate(cycles, meanSlow, deviationSlow, cap);
-    const aliveAnywhere = logNowhere < -MANY ? h : h * anyOf(logNowhere);
+    let aliveAnywhere = h;
+    if (logNowhere >= -MANY) {
+      // That any block is active, to second order in how their expected number changes within the cell.
+      const any = anyOf(logNowhere);
+      aliveAnywhere *= any - 0.5 * spread[c / CELL_FIELDS] * logNowhere * logNowhere * (1 - any);
+    }
     longestTime += t * aliveAnywhere;
     const group = data[c + GROUP];
     const ended = 1 - group;
@@ -103,7 +108,7 @@ export function drainCycles(
       // Never negative but for rounding at the cap.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
-      spread += ((slope * varianceSlow) / ended) * (2 * inner + before);
+      variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
       // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
       // is that of a count of clumps.
@@ -116,17 +121,17 @@ export function drainCycles(
     } else topTime += h * t;
   }
   drainParts.meanCycles = meanTime;
-  drainParts.variance = spread;
+  drainParts.variance = variance;
   if (multiprocessors <= 1) return meanTime;
   const longest = Math.max(0, longestTime - meanTime);
   const skewed = aligned > 0 ? Math.min(MOST_SKEWED * top, top + SKEWNESS_LEFT * (alignedShift / aligned - top)) : top;
-  const most = skewed * Math.sqrt(spread);
+  const most = skewed * Math.sqrt(variance);
   const apart = Math.sqrt(longest * longest + most * most);
   // No multiprocessor is later than one that had the most active groups at every time. Where the ranking never changes
   // (a few giants) one is exactly that late.
   const bound = topTime - meanTime;
   if (apart >= bound) return topTime;
-  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(spread) / aligned) : 0;
+  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(variance) / aligned) : 0;
   const squared = alignment * alignment;
   const fourth = squared * squared;
   // Sharply: the bound fades as the ranking of the multiprocessors changes over time.

@@ -8,6 +8,8 @@ import { take, type Arena } from './arena.ts';
 export interface ActivityProfile {
   cells: number;
   data: Float64Array;
+  /** Of every cell, the variance of P(block active) over its times, relative to the square of its mean: see `spreadOf`. */
+  spread: Float64Array;
 }
 
 /** Numbers of a cell, in this order: */
@@ -33,14 +35,16 @@ export const OWN_VARIANCE = 9;
 /** Stands for ln 0. */
 const LOG_CERTAIN = -50;
 
-export function allocateProfile(arena: Arena, cells: number): ActivityProfile {
-  return { cells, data: take(arena, cells * CELL_FIELDS) };
+/** @param spread of the law whose cells these are */
+export function allocateProfile(arena: Arena, cells: number, spread: Float64Array): ActivityProfile {
+  return { cells, data: take(arena, cells * CELL_FIELDS), spread };
 }
 
-/** Makes room for `cells` cells in a profile that is used again and again. */
-export function resizeProfile(profile: ActivityProfile, cells: number): void {
+/** Makes room for the cells of another in a profile that is used again and again. */
+export function resizeProfile(profile: ActivityProfile, { cells, spread }: ActivityProfile): void {
   if (profile.data.length < cells * CELL_FIELDS) profile.data = new Float64Array(2 * cells * CELL_FIELDS);
   profile.cells = cells;
+  profile.spread = spread;
 }
 
 /** Writes a cell, offset `at` in `data`, of slots of blocks of W groups. */

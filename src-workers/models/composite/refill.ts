@@ -58,7 +58,7 @@ export function refilledDrain(
   const R = residentBlocks;
   const W = law.groupsPerBlock;
   const { cells, data } = profile;
-  resizeProfile(scratch, cells);
+  resizeProfile(scratch, profile);
   const middle = cellAt(law, MIDDLE * law.meanBlock) * CELL_FIELDS;
   const share = data[middle + BLOCK];
 
@@ -109,4 +109,4 @@ export function refilledDrain(
 }
 
 /** The profile of one number of refilled slots: scratch. */
-const scratch: ActivityProfile = { cells: 0, data: new Float64Array(0) };
+const scratch: ActivityProfile = { cells: 0, data: new Float64Array(0), spread: new Float64Array(0) };

@@ -288,7 +288,7 @@ export function dispatchAt(renewal: Renewal, k: number, startedThere: number): D
     dispatch = {
       phases: phasesBefore(renewal, k),
       left: leftAfter(renewal, k),
-      profile: allocateProfile(law.arena, law.fresh.cells),
+      profile: allocateProfile(law.arena, law.fresh.cells, law.fresh.spread),
       startedThere: NaN,
     };
     renewal.dispatches.set(k, dispatch);
