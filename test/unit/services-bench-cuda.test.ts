@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { DoctorCheck, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { DoctorCheck, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/bench-suites.ts';
@@ -10,7 +10,8 @@ import { isDone } from '../../src-main/services/measured.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
-import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { fail, unwrap } from '../../src-workers/domain/result.ts';
+import { call as callOn, finished } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 
 // The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
@@ -34,19 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
-}
-
-function finished(runId: number): Promise<RunSummary> {
-  return new Promise((resolve) => {
-    const off = engine.subscribe((event, payload) => {
-      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
-      off();
-      resolve(payload as RunSummary);
-    });
-  });
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 
 it('names the device, compiles, measures designs, stops without leaving a process, and goes on', async () => {
   const targets = await call<MeasuringTarget[]>('bench.targets', {});
@@ -69,7 +58,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
   });
   const { id: studyId } = await call<StudyRecord>('studies.save', { study });
   const { runId } = await call<{ runId: number }>('runs.start', { studyId });
-  expect((await finished(runId)).state).toBe('complete');
+  expect((await finished(engine, runId)).state).toBe('complete');
   const ask = { target: 'cuda:0', runId, count: 8, repeats: 3, warmUps: 1 };
   const { runId: id } = await call<{ runId: number }>('bench.start', ask);
   await new Promise<void>((resolve) =>
@@ -82,7 +71,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
   const before = (await call<MeasuringDetail>('bench.detail', { id })).cases.filter(isDone);
   expect(before.length).toBeGreaterThanOrEqual(1);
   await call('runs.resume', { id });
-  expect(await finished(id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
+  expect(await finished(engine, id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
   const found = await call<MeasuringDetail>('bench.detail', { id });
   expect(found.cases).toHaveLength(8);
   expect(found.cases.slice(0, before.length)).toEqual(before);
@@ -94,7 +83,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
 
   const missing = await engine.call('bench.start', { ...ask, target: 'cuda:7' });
   expect(missing.ok).toBe(true);
-  const refused = await finished((missing as { value: { runId: number } }).value.runId);
+  const refused = await finished(engine, (missing as { value: { runId: number } }).value.runId);
   expect(refused).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
 }, 300_000);
 

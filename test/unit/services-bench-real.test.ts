@@ -14,7 +14,8 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/plan.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { call as callOn, ended as endedOn } from './engine-calls.ts';
 
 // The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium brings.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,23 +33,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
-}
-
-async function ended(name: string, input: unknown): Promise<RunSummary> {
-  const runs = new Map<number, RunSummary>();
-  let wake = (): void => {};
-  const off = engine.subscribe((event, payload) => {
-    if (event !== 'run.finished') return;
-    runs.set((payload as RunSummary).id, payload as RunSummary);
-    wake();
-  });
-  const { runId } = await call<{ runId: number }>(name, input);
-  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
-  off();
-  return runs.get(runId)!;
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
+const ended = (name: string, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
 
 it('sweeps, measures with WebGPU, compares, calibrates, and predicts with the calibration', async (context) => {
   const targets = await call<MeasuringTarget[]>('bench.targets', {});

@@ -20,8 +20,9 @@ import { isSameDevice } from '../../src-main/services/measured-device.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
+import { call, ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -59,28 +60,9 @@ async function engineOn(databaseFile: string): Promise<Engine> {
   return engine;
 }
 
-async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
-}
-
 async function failure(engine: Engine, name: string, input: unknown): Promise<string> {
   const result = await engine.call(name, input);
   return result.ok ? 'ok' : result.error.message;
-}
-
-/** Starts something that becomes a run, and resolves with the run when it ends. */
-async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
-  const runs = new Map<number, RunSummary>();
-  let wake = (): void => {};
-  const off = engine.subscribe((event, payload) => {
-    if (event !== 'run.finished') return;
-    runs.set((payload as RunSummary).id, payload as RunSummary);
-    wake();
-  });
-  const { runId } = await call<{ runId: number }>(engine, name, input);
-  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
-  off();
-  return runs.get(runId)!;
 }
 
 /** The small study without register caps, which only CUDA can keep to. */

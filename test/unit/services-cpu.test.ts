@@ -19,8 +19,9 @@ import { withCores } from '../../src-renderer/views/study/edit.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { call as callOn, finished } from './engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const matrix = readFileSync(join(ROOT, 'db/examples/ca-GrQc.mtx'));
@@ -60,25 +61,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
-}
-function finished(runId: number): Promise<RunSummary> {
-  return new Promise((resolve) => {
-    const off = engine.subscribe((event, payload) => {
-      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
-      off();
-      resolve(payload as RunSummary);
-    });
-  });
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 async function start(study: StudyFile): Promise<number> {
   const { id } = await call<StudyRecord>('studies.save', { study });
   return (await call<{ runId: number }>('runs.start', { studyId: id })).runId;
 }
 async function sweep(study: StudyFile): Promise<RunSummary> {
   const runId = await start(study);
-  return finished(runId);
+  return finished(engine, runId);
 }
 const page = (runId: number, filter: object = {}) =>
   call<RankPage>('ranking.page', {
@@ -187,7 +177,7 @@ describe('a study of CPUs and a GPU', () => {
     const { state, valid, invalid, enumerated } = await call<RunDetail>('runs.get', { id: runId });
     expect(state).toBe('cancelled');
     expect(valid + invalid).toBeLessThan(enumerated);
-    const done = finished(runId);
+    const done = finished(engine, runId);
     await call('runs.resume', { id: runId });
     expect(await done).toMatchObject({ state: 'complete' });
     const whole = await sweep(study);

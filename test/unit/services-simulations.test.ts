@@ -16,7 +16,8 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { call, ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -35,25 +36,6 @@ async function engineOn(databaseFile: string, workers = 1): Promise<Engine> {
   const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers }));
   open.push(() => engine.close());
   return engine;
-}
-
-async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
-}
-
-/** Starts something that becomes a run, and resolves with the run when it ends. */
-async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
-  const runs = new Map<number, RunSummary>();
-  let wake = (): void => {};
-  const off = engine.subscribe((event, payload) => {
-    if (event !== 'run.finished') return;
-    runs.set((payload as RunSummary).id, payload as RunSummary);
-    wake();
-  });
-  const { runId } = await call<{ runId: number }>(engine, name, input);
-  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
-  off();
-  return runs.get(runId)!;
 }
 
 async function sweep(engine: Engine, study: StudyFile): Promise<number> {

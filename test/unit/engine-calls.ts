@@ -1,0 +1,34 @@
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import type { Engine } from '../../src-main/services/engine.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+
+/** Calls a procedure that is to succeed. */
+export async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
+  return unwrap((await engine.call(name, input)) as Result<T>);
+}
+
+/** Resolves with a run that goes on when it ends. */
+export function finished(engine: Engine, runId: number): Promise<RunSummary> {
+  return new Promise((resolve) => {
+    const off = engine.subscribe((event, payload) => {
+      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
+      off();
+      resolve(payload as RunSummary);
+    });
+  });
+}
+
+/** Starts something that becomes a run, and resolves with the run when it ends, however soon. */
+export async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
+  const runs = new Map<number, RunSummary>();
+  let wake = (): void => {};
+  const off = engine.subscribe((event, payload) => {
+    if (event !== 'run.finished') return;
+    runs.set((payload as RunSummary).id, payload as RunSummary);
+    wake();
+  });
+  const { runId } = await call<{ runId: number }>(engine, name, input);
+  while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
+  off();
+  return runs.get(runId)!;
+}
