@@ -367,7 +367,9 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
-      show(await engine.context.catalogue.remove(id), options, () => say(terminal, `Deleted ${id}.`));
+      const removed = await engine.context.catalogue.remove(id);
+      const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
+      show(deleted, options, () => say(terminal, `Deleted ${id}.`));
       return status;
     }),
   );

@@ -80,14 +80,16 @@ export interface ProgressBar {
 /** A progress bar on a terminal, nothing when piped. */
 export function progressBar(terminal: Terminal, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
-  const width = Math.max(10, Math.min(32, terminal.columns - 56));
+  // What else is said takes 56 columns; a bar of a few cells says nothing.
+  const room = Math.min(32, terminal.columns - 56);
+  const width = room < 10 ? 0 : room;
   return {
     update(done, total, remainingMs, note) {
       const fraction = total > 0 ? done / total : 0;
       const filled = Math.round(fraction * width);
-      const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
+      const bar = width > 0 ? `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ` : '';
       const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
-      const line = `${label} ${bar} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`;
+      const line = `${label} ${bar}${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`;
       // A line that wraps would stay where the next one is drawn.
       terminal.err(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`);
     },

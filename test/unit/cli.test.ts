@@ -291,7 +291,7 @@ describe('devices', () => {
     writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', name: 'Mine' }));
     expect(await json('devices', 'add', at('mine.json'), '--db', db)).toMatchObject({ id: 'mine' });
     expect(await json('devices', 'show', 'mine', '--db', db)).toMatchObject({ own: true });
-    await json('devices', 'delete', 'mine', '--db', db);
+    expect(await json('devices', 'delete', 'mine', '--db', db)).toEqual({ deviceId: 'mine', deleted: true });
     expect(await failure(1, 'devices', 'delete', 'mine', '--db', db)).toMatch(/mine/);
     expect(await failure(1, 'devices', 'delete', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/comes with Lockstep/);
     writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', multiprocessors: -1 }));
@@ -564,5 +564,6 @@ it.each([40, 80, 200])('draws progress on one line of a terminal of %i columns',
   bar.update(1_234_567, 64_000_000, 12_345, 'best 0.1234 ms');
   expect(err.startsWith('\r\u001b[2KPredicting ')).toBe(true);
   expect(err.length - '\r\u001b[2K'.length).toBeLessThan(columns);
+  expect(err).toContain('1,234,567 of 64,000,000');
   if (columns >= 80) expect(err).toMatch(/1,234,567 of 64,000,000 12\.3 s left/);
 });
