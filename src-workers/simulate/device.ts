@@ -79,6 +79,9 @@ export function checkLaunch(launch: Launch): Result<Launch> {
 /** Blocks between two looks at `cancelled`. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
+/** Times that differ by no more than this fraction are one instant: sums of the same iterations, rounded on different ways. */
+const SAME_INSTANT = 1e-12;
+
 /**
  * Prepares the discrete-event simulation of one launch.
  *
@@ -257,8 +260,10 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         }
         // Everything that ends at this instant ends before anything is dispatched, so that ties are dealt out evenly.
         const now = time[queue.first()];
+        const instant = now * (1 + SAME_INSTANT);
         let freedCount = 0;
-        while (queue.size() > 0 && time[queue.first()] === now) freed[freedCount++] = queue.pop();
+        while (queue.size() > 0 && time[queue.first()] <= instant) freed[freedCount++] = queue.pop();
+        if (freedCount > 1) freed.subarray(0, freedCount).sort();
         lastDispatchCycles = now;
         let slotsLeft = true;
         while (slotsLeft && block < G) {

@@ -64,6 +64,23 @@ describe('a launch by hand', () => {
     expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
   });
 
+  it('takes instants that only rounding tells apart for one', () => {
+    // 1 and then 5 iterations are as long as 6 at a rate that does not change, but not in floating point.
+    const steady = new Float64Array(5).fill(0.3);
+    expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
+    const launch = launchOf({
+      multiprocessors: 2,
+      residentBlocks: 2,
+      groupsPerBlock: 2,
+      gridBlocks: 6,
+      cyclesPerIteration: steady,
+    });
+    const timeline = allocateTimeline(6);
+    const depths = depthsOf([1, 6], [6, 6], [6, 6], [6, 6], [1, 1], [1, 1]);
+    unwrap(prepareDevice(launch, depths)).run(seededRandom(1), timeline);
+    expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
+  });
+
   it('holds the slot during the launch overhead', () => {
     const launch = launchOf({ gridBlocks: 3, launchOverheadCycles: 100 });
     expect(cyclesOf(launch, depthsOf([2], [3], [4]))).toBe(300 + 9 * RATE[1]);
