@@ -115,12 +115,11 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';
   const words = gpus ? GPU_PART_WORDS : PART_WORDS;
   for (const { id, ms } of causes.slice(0, MOST_CAUSES)) {
-    const share = percent(Math.abs(ms) / gap);
-    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${share} of the difference.`);
-    else
-      lines.push(
-        `It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${share} of the difference back.`,
-      );
+    const share = Math.abs(ms) / gap;
+    // Parts of two devices that are nearly as fast can differ by far more than their times.
+    const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} times the difference`;
+    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${difference}.`);
+    else lines.push(`It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${difference} back.`);
   }
   const [one, other] = [winner.device, next.device];
   if (one.kind === 'cpu' || other.kind === 'cpu') {

@@ -12,6 +12,8 @@ export interface ReplicationOptions {
   readonly relativeStandardError: number;
   /** Stops, too, once the confidence interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
+  /** Fewest before an early stop while all took the same time to the bit, which says nothing of their spread; `atLeast` if omitted. */
+  readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }
 
@@ -39,6 +41,7 @@ export function replicationRandom(seed: number, replication: number): Random {
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
+  const { identicalAtLeast = atLeast } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
     return fail(
       'bad-input',
@@ -57,7 +60,7 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
     mean += delta / cycles.length;
     squares += delta * (value - mean);
     const error = Math.sqrt(squares / (cycles.length - 1) / cycles.length);
-    if (cycles.length < atLeast) continue;
+    if (cycles.length < (squares === 0 ? identicalAtLeast : atLeast)) continue;
     if (error <= relativeStandardError * mean) break;
     if (error * studentQuantile975(cycles.length - 1) <= relativeHalfWidth * mean) break;
   }

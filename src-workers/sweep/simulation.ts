@@ -9,6 +9,8 @@ import type { Predictor } from './tables.ts';
 
 /** Fewest replications before an early stop: fewer cannot tell their own spread. */
 export const MIN_REPLICATIONS = 5;
+/** And while all are alike: another time that comes up once in ten replications is then missed by one design in twenty. */
+const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
   /** Seed of the study. */
@@ -105,6 +107,8 @@ export function simulateDesign(
   const played = replicate(run, {
     seed: designSeed(options.seed, index),
     atLeast: MIN_REPLICATIONS,
+    // Units of one length leave nothing to chance.
+    identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
     atMost: options.maxReplications,
     relativeStandardError: 0,
     relativeHalfWidth: options.halfWidth,

@@ -80,6 +80,20 @@ describe('a comparison', () => {
     expect(comparisonReasons([bests[0]!, twin])).toEqual([expect.stringContaining('less than the model')]);
     expect(comparisonReasons([bests[0]!])).toEqual([]);
   });
+
+  it('counts parts that differ by more than the times do', async () => {
+    const { devices: bests } = await compare();
+    const { best, breakdown } = bests[0]!;
+    const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0]));
+    const at = (timeMs: number, parts: Partial<NonNullable<DeviceBest['breakdown']>['parts']>): DeviceBest => ({
+      ...bests[0]!,
+      best: { ...best!, timeMs },
+      breakdown: { timeMs, parts: { ...none, ...parts } as NonNullable<DeviceBest['breakdown']>['parts'] },
+    });
+    const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
+    expect(reasons[1]).toMatch(/^It spends 7.00 ms less on .*: 7.0 times the difference\.$/);
+    expect(reasons[2]).toMatch(/^It spends 6.00 ms more on .*, which gives 6.0 times the difference back\.$/);
+  });
 });
 
 describe('the table of a comparison', () => {

@@ -70,3 +70,17 @@ it('keeps a timeline of very many blocks drawable, and refuses one that is too l
   const refused = simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0);
   expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
 });
+
+it('does not take a few equal times for certainty where a rare length could change them', async () => {
+  const played = async (lengths: string, seed: number): Promise<readonly number[]> => {
+    const study = oneDesign({ workload: { lengths, units: 1024 }, axes: { blockThreads: [128], unitsPerThread: [1] } });
+    const options = { seed, halfWidth: 0.02, maxReplications: 100 };
+    return unwrap(simulateDesign(createPredictor(await planOf(study)), 0, options)).timesMs;
+  };
+  // One launch in ten has a unit of 100 iterations.
+  for (let seed = 1; seed <= 8; seed += 1) {
+    const times = await played('categorical(10:0.9999, 100:0.0001)', seed);
+    expect(times.length >= 30 || new Set(times).size > 1).toBe(true);
+    expect((await played('constant(10)', seed)).length).toBe(5);
+  }
+});
