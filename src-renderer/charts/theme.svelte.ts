@@ -29,6 +29,8 @@ export interface ChartTheme {
 export function readColours(tokens: readonly string[]): string[] {
   const probe = document.createElement('span');
   probe.hidden = true;
+  // Pictures keep their colours where the system forces its own on text.
+  probe.style.forcedColorAdjust = 'none';
   document.body.append(probe);
   const colours = tokens.map((token) => {
     probe.style.color = `var(--${token})`;
@@ -69,7 +71,7 @@ function readTheme(dark: boolean): ChartTheme {
   };
 }
 
-const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)', '(forced-colors: active)'] as const;
+const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)'] as const;
 /** Themes by what they depend on: reading one has the whole page's styles computed, twice. */
 const known = new Map<string, ChartTheme>();
 

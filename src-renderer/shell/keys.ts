@@ -36,6 +36,11 @@ export function keyCaps(keys: string): string[] {
   return keys.split(/[+ ](?=.)/).map((key) => NAMES[key] ?? key);
 }
 
+/** Keys as `aria-keyshortcuts` writes them: `Mod+Enter` → `Control+Enter`. */
+export function ariaKeys(keys: string): string {
+  return keys.replace('Mod', IS_MAC ? 'Meta' : 'Control');
+}
+
 /** Whether a key typed there is text, so that single letters are no commands. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;

@@ -23,3 +23,7 @@ export const VIEWS = [
 ] as const;
 
 export type ViewId = (typeof VIEWS)[number]['id'];
+
+export function viewLabel(id: ViewId): string {
+  return VIEWS.find((view) => view.id === id)!.label;
+}

@@ -20,14 +20,15 @@ export class Notices {
 
   /** Says something to screen readers only. */
   announce(text: string): void {
-    this.#spoken = text;
+    // What is there already is not spoken again; a space that does not break makes it another text.
+    this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;
   }
 
   /** Shows a line for ten seconds, with Undo where it can be undone. */
   show(text: string, undo: (() => void) | null = null): void {
     clearTimeout(this.#timer);
     this.#notice = { text, undo };
-    this.#spoken = undo ? `${text}. Undo is available in the status bar.` : text;
+    this.announce(undo ? `${text}. Undo is available in the status bar.` : text);
     this.#timer = setTimeout(() => (this.#notice = null), UNDO_FOR_MS);
   }
 
@@ -36,6 +37,7 @@ export class Notices {
     if (!undo) return false;
     clearTimeout(this.#timer);
     this.#notice = null;
+    this.announce('Undone');
     undo();
     return true;
   }

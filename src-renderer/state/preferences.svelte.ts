@@ -32,15 +32,21 @@ const SAVE_AFTER_MS = 400;
 export class Preferences {
   #stored = $state.raw<Stored>(DEFAULTS);
   #systemDark = $state(false);
+  #forced = $state(false);
   #engine: Engine;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly dark = $derived(this.#stored.theme === 'dark' || (this.#stored.theme === 'system' && this.#systemDark));
+  /** The theme that is drawn: where the system forces its colours, the one that goes with them. */
+  readonly drawnTheme: Theme = $derived(this.#forced ? 'system' : this.#stored.theme);
+  readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
 
   constructor(engine: Engine) {
     this.#engine = engine;
     const system = window.matchMedia('(prefers-color-scheme: dark)');
     this.#systemDark = system.matches;
     system.addEventListener('change', () => (this.#systemDark = system.matches));
+    const forced = window.matchMedia('(forced-colors: active)');
+    this.#forced = forced.matches;
+    forced.addEventListener('change', () => (this.#forced = forced.matches));
     try {
       this.#take(JSON.parse(localStorage.getItem(KEY) ?? 'null'));
     } catch {

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// Nothing that axe calls serious or critical, in any view, on content, in both themes.
+// Nothing that axe calls serious or critical, in any view, on content, in both themes; and what one hears of it.
 
 test.describe.configure({ timeout: 120_000 });
 
@@ -24,6 +24,30 @@ async function expectAccessible(page: Page, where: string): Promise<void> {
     }
   }
   expect.soft(grave, where).toEqual([]);
+}
+
+/** Roles that a screen reader announces by their names. */
+const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
+
+/** What is heard of a view: its name in the title and of the landmark, one first heading, and a name of whatever has a role. */
+async function expectHeard(page: Page, where: string): Promise<void> {
+  const heading = page.getByRole('heading', { level: 1 });
+  await expect.soft(heading, where).toHaveCount(1);
+  const view = (await heading.textContent())!;
+  await expect.soft(page, where).toHaveTitle(`Acts propagation – ${view} – Lockstep`);
+  await expect.soft(page.getByRole('main', { name: view, exact: true }), where).toHaveCount(1);
+  const cdp = await page.context().newCDPSession(page);
+  const { nodes } = await cdp.send('Accessibility.getFullAXTree');
+  await cdp.detach();
+  const nameless = nodes.filter(
+    ({ ignored, role, name }) => !ignored && NAMED.has(String(role?.value)) && !name?.value,
+  );
+  expect
+    .soft(
+      nameless.map(({ role }) => role!.value as string),
+      where,
+    )
+    .toEqual([]);
 }
 
 /** Each view, and what shows that its content has arrived. */
@@ -85,8 +109,87 @@ for (const colorScheme of ['light', 'dark'] as const)
     for (const view of VIEWS) {
       await show(page, own.port, view);
       await expectAccessible(page, `${view.hash}, ${colorScheme}`);
+      await expectHeard(page, view.hash);
     }
   });
+
+test('what changes is heard, and the focus stays where one is', async ({ page, own }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await open(page, own);
+  await predicted(page, 1);
+  const keys = page.keyboard;
+  const heard = page.locator('[aria-live=polite]');
+  const expectSaid = (text: string | RegExp) => expect(heard.filter({ hasText: text })).toHaveCount(1);
+
+  await keys.press('3');
+  const grid = page.getByRole('grid', { name: 'Designs, ranked' });
+  await expect(rankRows(page).first()).toHaveAttribute('aria-rowindex', '3');
+  await expect(page.getByRole('row', { name: 'Baseline' })).toHaveAttribute('aria-rowindex', '2');
+  await expect(page.getByRole('columnheader', { name: 'u', exact: true })).toHaveAccessibleDescription(
+    'Threads that share one unit of work',
+  );
+  const total = Number(await grid.getAttribute('aria-rowcount')) - 2;
+  await page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button').click();
+  await expectSaid(`${total.toLocaleString('en')} of 122,880 designs, by Block size, ascending`);
+  await page.getByRole('combobox', { name: 'Device: all' }).focus();
+  for (const key of ['Enter', 'ArrowDown', 'Enter']) await keys.press(key);
+  await expectSaid(/^[\d,]+ of 122,880 designs, by Block size, ascending$/);
+  await expect(grid).not.toHaveAttribute('aria-rowcount', String(total + 2));
+  await expect(page.getByRole('combobox', { name: /^Device: (?!all)/ })).toBeFocused();
+  // The list of devices goes with its view, and the next view has the focus.
+  await keys.press('2');
+  await expect(page.getByRole('main', { name: 'Landscape' })).toBeFocused();
+
+  const map = page.getByRole('application', { name: /^Predicted time over/ });
+  await expect(map.getByRole('figure')).toHaveAccessibleName(/: best [\d.]+\u00a0ms at [\d,]+ × \d+, .*slowest/);
+  await map.focus();
+  await keys.press('ArrowRight');
+  await keys.press('Enter');
+  await expectSaid(/Predicted [\d.]+\sms, .*; selected$/);
+
+  // Where the focus stays, the view that a key leads to is said.
+  await page.getByRole('button', { name: 'Settings' }).focus();
+  await keys.press('6');
+  await expectSaid('Runs');
+  // The last of the runs takes the list with it that had the focus.
+  await page.getByRole('grid', { name: 'Runs' }).focus();
+  await keys.press('ArrowDown');
+  await expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible();
+  await keys.press('Delete');
+  await expectSaid(/^Run 1, .* deleted\. Undo is available/);
+  await expect(page.getByRole('main', { name: 'Runs' })).toBeFocused();
+  await keys.press('Control+z');
+  await expectSaid('Undone');
+  await expect(page.getByRole('row', { name: /^Run 1,/ })).toBeVisible();
+});
+
+test('where the system forces its colours, data keeps its own and what is chosen is outlined', async ({
+  page,
+  own,
+}) => {
+  await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('2');
+  const cells = page.getByRole('application', { name: /^Predicted time over/ }).locator('image');
+  await expect(cells).toHaveAttribute('href', /^data:/);
+  const colours = await cells.evaluate(async (image) => {
+    const picture = new Image();
+    picture.src = image.getAttribute('href')!;
+    await picture.decode();
+    const canvas = new OffscreenCanvas(picture.width, picture.height);
+    const context = canvas.getContext('2d')!;
+    context.drawImage(picture, 0, 0);
+    return new Set(new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+  });
+  expect(colours).toBeGreaterThan(20);
+  await expect(page.getByRole('radio', { name: 'Heat map' })).toHaveCSS('outline-style', 'solid');
+  await page.keyboard.press('3');
+  await rankRows(page).nth(3).click();
+  await page.keyboard.press('ArrowDown');
+  await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
+  await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'dashed');
+});
 
 test('what opens over the views, in both themes', async ({ page, own }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -120,7 +223,7 @@ test('what opens over the views, in both themes', async ({ page, own }) => {
   await both('menu');
   await keys.press('Escape');
 
-  for (const name of ['Details', 'Add', 'none']) {
+  for (const name of ['Details', 'Add devices', 'Balancing: none']) {
     await page.getByRole('main').getByRole('button', { name, exact: true }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await both(`popover ${name}`);

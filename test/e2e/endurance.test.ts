@@ -40,12 +40,12 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
     .poll(async () => Number(await progress(page).getAttribute('aria-valuenow')))
     .toBeGreaterThanOrEqual(before);
 
-  await page.getByRole('button', { name: 'Cancel Esc' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(statusBar(page)).toContainText('Run 2 cancelled');
   await expect(progress(page)).toBeHidden();
   await page.keyboard.press('6');
   await page.getByRole('row', { name: /^Run 2, Large, cancelled/ }).click();
-  await page.getByRole('button', { name: 'Resume R' }).click();
+  await page.getByRole('button', { name: 'Resume', exact: true }).click();
   await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 60_000 });
   expect(await predicted(page, 2)).toBe(total);
   await page.keyboard.press('3');

@@ -71,7 +71,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await rankRows(page).nth(4).click();
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByRole('heading', { name: 'Rank 5', exact: true })).toBeVisible();
-  await inspector.getByRole('button', { name: 'Pin P' }).click();
+  await inspector.getByRole('button', { name: 'Pin' }).click();
   await expect(statusBar(page)).toContainText('Baseline pinned');
   await expect(page.getByRole('row', { name: 'Baseline', exact: true }).getByRole('gridcell').first()).toHaveText('5');
 
@@ -92,7 +92,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   // The same design in the landscape, and another one beside it.
   await page.getByRole('row', { name: /^2 / }).click();
   await expect(inspector.getByRole('heading').first()).toHaveText(/^Rank 2\b/);
-  await inspector.getByRole('button', { name: 'Landscape L' }).click();
+  await inspector.getByRole('button', { name: 'Landscape' }).click();
   await expect(page.getByRole('heading', { name: 'Landscape', level: 1 })).toBeVisible();
   const selection = page.getByRole('complementary', { name: 'Selection' });
   await expect(selection).toContainText('rank 2');

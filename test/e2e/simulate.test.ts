@@ -34,7 +34,7 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   await expect(rows.nth(21)).not.toContainText('not run', { timeout: 45_000 });
   expect((await names()).slice(0, 20)).toEqual(before);
   await page.keyboard.press('Escape');
-  await expect(page.getByRole('button', { name: 'Cancel Esc' })).toBeHidden();
+  await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
   await page.keyboard.press('r');
   await expect(again).toBeHidden();
 });

@@ -60,7 +60,7 @@ async function expectTheyAgree(first: Page, second: Page): Promise<void> {
   await expect(second.getByRole('checkbox', { name: 'A100 SXM4 40 GB' })).toBeHidden();
   await first.keyboard.press('Control+Enter');
   await predicted(first, 2);
-  await expect(rail(second).getByRole('button', { name: /#2/ })).toBeVisible();
+  await expect(rail(second).getByRole('button', { name: /^Run 2,/ })).toBeVisible();
   await predicted(second, 2);
 
   // A run renamed, deleted and brought back.
