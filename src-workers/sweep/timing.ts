@@ -80,6 +80,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
           shared.fullerBlocks,
           candidate.workingBlocks,
           multiprocessors,
+          predictor.plan.axes.loop[candidate.loopAt] === 'nested',
         )
       : predictCycles(residency, candidate.workingBlocks, multiprocessors) * shared.timeScale;
   }

@@ -12,7 +12,7 @@ export interface TabulatedUnits {
 
 /** Units per slot of two kinds of block, or of one. */
 export interface DealtUnits extends TabulatedUnits {
-  /** Blocks whose slots have one unit more: the first ones. */
+  /** Blocks whose slots have one unit more: the first ones. Below one: the part of the first block's slots that have. */
   readonly fullerBlocks: number;
   /** Mean units per slot over those that times are to be taken of: 1 where they are told apart by blocks. */
   readonly timeScale: number;
@@ -36,7 +36,8 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
   }
   // Where there is no second round the last block alone is not full.
   const fewer = Math.max(1, Math.floor(meanUnits));
-  const fullerBlocks = Math.max(0, Math.ceil((meanUnits - fewer) * gridBlocks - 1e-6));
+  const part = (meanUnits - fewer) * gridBlocks;
+  const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
   if (fullerBlocks > 0 && gridBlocks - fullerBlocks > HARDLY_ANY * gridBlocks)
     return { units: fewer, fullerBlocks, scale: 1, timeScale: 1, key: fewer };
   const units = fullerBlocks > 0 ? fewer + 1 : fewer;

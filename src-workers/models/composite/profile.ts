@@ -33,7 +33,7 @@ export const OWN = 8;
 export const OWN_VARIANCE = 9;
 
 /** Stands for ln 0. */
-const LOG_CERTAIN = -50;
+export const LOG_CERTAIN = -50;
 
 /** @param spread of the law whose cells these are */
 export function allocateProfile(arena: Arena, cells: number, spread: Float64Array): ActivityProfile {

@@ -1,5 +1,7 @@
 import { drainCycles } from './drain.ts';
+import type { BlockLaw } from './law.ts';
 import { predictCycles, type Residency } from './predict.ts';
+import { CELL_FIELDS, GROUP, LOG_CERTAIN, LOG_IDLE, WIDTH } from './profile.ts';
 import { rateAt } from './rate.ts';
 
 /**
@@ -7,7 +9,8 @@ import { rateAt } from './rate.ts';
  * the rest. From the times of launches of either kind of block alone, as if the others were not there or were of that kind.
  * @param more,fewer the two kinds of block, at one R and rate
  * @param units per slot of those with more, integer ≥ 2
- * @param fuller blocks with more, 1 … gridBlocks − 1
+ * @param fuller blocks with more, 1 … gridBlocks − 1; below one, the part of one block's slots that have more
+ * @param nested rounds are waited for: the loop over units is outside
  */
 export function unevenCycles(
   more: Residency,
@@ -16,7 +19,16 @@ export function unevenCycles(
   fuller: number,
   gridBlocks: number,
   multiprocessors: number,
+  nested: boolean,
 ): number {
+  if (fuller < 1) {
+    const none = predictCycles(fewer, gridBlocks, multiprocessors);
+    const one =
+      gridBlocks === 1
+        ? predictCycles(more, 1, multiprocessors)
+        : unevenCycles(more, fewer, units, 1, gridBlocks, multiprocessors, nested);
+    return none + prolonged(more, fewer, fuller, nested) * Math.max(0, one - none);
+  }
   const slots = more.residentBlocks * multiprocessors;
   const rest = gridBlocks - fuller;
   if (fewer.block.meanBlock === 0) return predictCycles(more, fuller, multiprocessors);
@@ -58,6 +70,34 @@ function waveOfFuller(
     slowest + aloneCycles(fewer, most - 1),
     predictCycles(more, withMost * mostFuller, withMost) - alone + aloneCycles(fewer, most),
   );
+}
+
+/**
+ * How much of what a whole block with more adds to the life of one with fewer a part of its slots adds: as many of those lives
+ * are the longest. All of it where they are all alike. Where rounds are waited for, less than one group adds the longest of as
+ * many units to its own.
+ */
+function prolonged({ block: more }: Residency, { block: fewer }: Residency, part: number, nested: boolean): number {
+  const longer = more.meanBlock - fewer.meanBlock;
+  if (longer <= 0) return 1;
+  const groups = part * more.groupsPerBlock;
+  let life = 0;
+  if (groups >= 1) {
+    for (let c = 0, { cells, data } = more.fresh; c < cells * CELL_FIELDS; c += CELL_FIELDS) {
+      const logIdle = data[c + LOG_IDLE];
+      life += data[c + WIDTH] * (logIdle > LOG_CERTAIN ? -Math.expm1(part * logIdle) : 1);
+    }
+  } else life = nested ? more.meanGroup : longestOf(groups, more);
+  const added = Math.min(1, Math.max(0, (life - fewer.meanBlock) / longer));
+  return nested && groups < 1 ? added * Math.min(1, longestOf(groups, fewer) / fewer.meanGroup) : added;
+}
+
+/** Mean life of the longest lane of a part of a group, iterations. */
+function longestOf(groups: number, { fresh: { cells, data } }: BlockLaw): number {
+  let life = 0;
+  for (let c = 0; c < cells * CELL_FIELDS; c += CELL_FIELDS)
+    life += data[c + WIDTH] * (1 - (1 - data[c + GROUP]) ** groups);
+  return life;
 }
 
 /** Mean time of one multiprocessor with that many blocks, cycles. */
