@@ -187,10 +187,11 @@ describe('the composite prediction', () => {
 
   it('lies between those of a launch with fewer units and one with more where only some blocks have more', () => {
     fc.assert(
-      fc.property(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
+      fc.property(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), fc.boolean(), (design, part, nested) => {
         const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, rate } = design;
-        if (gridBlocks < 2) return;
-        const fuller = 1 + Math.floor(part * (gridBlocks - 2));
+        if (part >= 1 && gridBlocks < 2) return;
+        // A part of the first block, or whole blocks.
+        const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
         const residency = (length: number): Residency =>
           prepareResidency(
             prepareBlockLaw(unsortedDepth(unwrap(constantLaw(length)), 1), groupsPerBlock),
@@ -198,7 +199,7 @@ describe('the composite prediction', () => {
             smoothRate(rate),
           );
         const [more, fewer] = [residency(20), residency(10)];
-        const cycles = unevenCycles(more, fewer, 2, fuller, gridBlocks, multiprocessors);
+        const cycles = unevenCycles(more, fewer, 2, fuller, gridBlocks, multiprocessors, nested);
         // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every multiprocessor.
         expect(cycles).toBeGreaterThanOrEqual(predictCycles(fewer, gridBlocks, multiprocessors) * (1 - 1e-12));
         expect(cycles).toBeLessThanOrEqual(predictCycles(more, gridBlocks + 2 * multiprocessors, multiprocessors));
