@@ -71,8 +71,6 @@ export interface Capless {
   /** Of its blocks, and of those with a unit per slot less where not all have as many. */
   readonly depths: DepthLaws;
   readonly shorter: DepthLaws | null;
-  /** Units of a slot of the first, and how many blocks those are where there are others. */
-  readonly units: number;
   readonly fullerBlocks: number;
   /** Mean units per slot over those that times are taken of. */
   readonly timeScale: number;

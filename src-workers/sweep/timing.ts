@@ -76,7 +76,6 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
       ? unevenCycles(
           residency,
           residencyOf(predictor, candidate, shorter, 'shorter'),
-          shared.units,
           shared.fullerBlocks,
           candidate.workingBlocks,
           multiprocessors,
@@ -131,7 +130,7 @@ function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
 function depthsOf(
   predictor: Predictor,
   candidate: Candidate,
-): Pick<Capless, 'means' | 'scale' | 'depths' | 'shorter' | 'units' | 'fullerBlocks' | 'timeScale'> {
+): Pick<Capless, 'means' | 'scale' | 'depths' | 'shorter' | 'fullerBlocks' | 'timeScale'> {
   const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
   const { kind } = lockstepBalancing(predictor, candidate);
   if (kind === 'none') {
@@ -141,7 +140,7 @@ function depthsOf(
     const units = dealt.units + 1;
     const more = lawsOf(predictor, candidate, { units, scale: 1, key: units });
     const means = mixedMeans(laws.means, more.means, meanUnits - dealt.units);
-    return { ...dealt, units, means, depths: more, shorter: laws };
+    return { ...dealt, means, depths: more, shorter: laws };
   }
   // Times of sorted units come from `placedOf`; losses are those of one round.
   const tabulated =

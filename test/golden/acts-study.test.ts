@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { describeDesign } from '../../src-workers/sweep/designs.ts';
 import { predictChunk } from '../../src-workers/sweep/predict.ts';
 import { createPredictor } from '../../src-workers/sweep/predictor.ts';
+import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /**
@@ -38,4 +40,21 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
       });
     },
   );
+});
+
+describe('the first choice of the Acts study', () => {
+  // Whatever the prediction is too hopeful of gathers at the top of so many designs: grids that do not divide the particles
+  // once did, by 6 to 14 %.
+  it.each(study.devices)('takes on %s the time that the event simulation plays, within 3 %', async (device) => {
+    const plan = await planOf({ ...study, devices: [device] });
+    const predictor = createPredictor(plan);
+    const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
+    const best = timeMs.reduce(
+      (least, time, at) => (time < timeMs[least]! || Number.isNaN(timeMs[least]!) ? at : least),
+      0,
+    );
+    const options = { seed: 1, halfWidth: 0.01, maxReplications: 20 };
+    const { meanMs } = unwrap(simulateDesign(predictor, best, options));
+    expect(Math.abs(timeMs[best]! / meanMs - 1)).toBeLessThan(0.03);
+  });
 });

@@ -199,7 +199,7 @@ describe('the composite prediction', () => {
             smoothRate(rate),
           );
         const [more, fewer] = [residency(20), residency(10)];
-        const cycles = unevenCycles(more, fewer, 2, fuller, gridBlocks, multiprocessors, nested);
+        const cycles = unevenCycles(more, fewer, fuller, gridBlocks, multiprocessors, nested);
         // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every multiprocessor.
         expect(cycles).toBeGreaterThanOrEqual(predictCycles(fewer, gridBlocks, multiprocessors) * (1 - 1e-12));
         expect(cycles).toBeLessThanOrEqual(predictCycles(more, gridBlocks + 2 * multiprocessors, multiprocessors));

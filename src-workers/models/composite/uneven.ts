@@ -2,20 +2,17 @@ import { drainCycles } from './drain.ts';
 import type { BlockLaw } from './law.ts';
 import { predictCycles, type Residency } from './predict.ts';
 import { CELL_FIELDS, GROUP, LOG_CERTAIN, LOG_IDLE, WIDTH } from './profile.ts';
-import { rateAt } from './rate.ts';
 
 /**
  * Expected time, cycles, of a launch whose grid does not divide the units: its first blocks have one unit per slot more than
  * the rest. From the times of launches of either kind of block alone, as if the others were not there or were of that kind.
  * @param more,fewer the two kinds of block, at one R and rate
- * @param units per slot of those with more, integer ≥ 2
  * @param fuller blocks with more, 1 … gridBlocks − 1; below one, the part of one block's slots that have more
  * @param nested rounds are waited for: the loop over units is outside
  */
 export function unevenCycles(
   more: Residency,
   fewer: Residency,
-  units: number,
   fuller: number,
   gridBlocks: number,
   multiprocessors: number,
@@ -26,11 +23,10 @@ export function unevenCycles(
     const one =
       gridBlocks === 1
         ? predictCycles(more, 1, multiprocessors)
-        : unevenCycles(more, fewer, units, 1, gridBlocks, multiprocessors, nested);
+        : unevenCycles(more, fewer, 1, gridBlocks, multiprocessors, nested);
     return none + prolonged(more, fewer, fuller, nested) * Math.max(0, one - none);
   }
   const slots = more.residentBlocks * multiprocessors;
-  const rest = gridBlocks - fuller;
   if (fewer.block.meanBlock === 0) return predictCycles(more, fuller, multiprocessors);
   if (gridBlocks <= slots) {
     return Math.max(
@@ -38,15 +34,26 @@ export function unevenCycles(
       predictCycles(fewer, gridBlocks, multiprocessors),
     );
   }
-  // A fuller block keeps its slot as long as `ratio` others, one after another.
-  const ratio = Math.min(units / (units - 1), slotCycles(more) / slotCycles(fewer));
-  // How much of the last wave are blocks with fewer.
-  const last = Math.min(1, rest / slots);
-  const short = predictCycles(fewer, Math.round(ratio * fuller + rest), multiprocessors);
-  if (last === 1) return short;
-  const long = predictCycles(more, Math.round(fuller + rest / ratio), multiprocessors);
-  return Math.max(last * short + (1 - last) * long, predictCycles(more, fuller, multiprocessors));
+  const least = predictCycles(more, fuller, multiprocessors);
+  const allMore = predictCycles(more, gridBlocks, multiprocessors);
+  const allFewer = predictCycles(fewer, gridBlocks, multiprocessors);
+  const part = fuller / gridBlocks;
+  const mixed = Math.max(least, part * allMore + (1 - part) * allFewer);
+  const few = (FEW_WAVES * slots) / gridBlocks;
+  if (few < 0.1) return mixed;
+  // Of few waves it matters which blocks are in the last one. A fuller block takes the place of `ratio` others.
+  const ratio = allMore / allFewer;
+  const rest = gridBlocks - fuller;
+  const shortLast = Math.min(1, rest / slots);
+  let ordered = shortLast * predictCycles(fewer, Math.round(ratio * fuller + rest), multiprocessors);
+  if (shortLast < 1)
+    ordered += (1 - shortLast) * predictCycles(more, Math.round(fuller + rest / ratio), multiprocessors);
+  const sooner = Math.max(0, mixed - Math.max(least, ordered));
+  return mixed - Math.min(1, few * few) * sooner;
 }
+
+/** Waves beyond which blocks of two kinds are as good as mixed, by simulation. */
+const FEW_WAVES = 3;
 
 /**
  * One wave: the slowest of the fuller blocks, held up by the others beside them as much as a multiprocessor is on average.
@@ -103,10 +110,4 @@ function longestOf(groups: number, { fresh: { cells, data } }: BlockLaw): number
 /** Mean time of one multiprocessor with that many blocks, cycles. */
 function aloneCycles({ block, rate }: Residency, blocks: number): number {
   return drainCycles(block.fresh, blocks, 1, rate, blocks * block.groupsPerBlock);
-}
-
-/** Cycles for which a block keeps its slot while all others are taken, about. */
-function slotCycles({ block, residentBlocks, rate }: Residency): number {
-  const groups = residentBlocks * block.groupsPerBlock;
-  return block.meanBlock * rateAt(rate.cycles, (groups * block.meanGroup) / block.meanBlock, groups);
 }
