@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
@@ -80,12 +82,18 @@ it('keeps everything reported as saved when it is killed at any moment, and resu
   }));
 
 it.runIf(process.platform === 'linux')('takes a process that nobody has asked for its end for a dead one', async () => {
-  // Of the two processes the first ends at once, and the other never asks for it.
-  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // The shell has a child and turns into a program that never asks for its end; only then may the child end.
+  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  });
   const exited = once(parent, 'exit');
+  const soon = { timeout: 10_000 };
   try {
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    await expect.poll(() => processLives(Number(line.toString()))).toBe(false);
+    const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
+    await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');
+    expect(processLives(Number(line.toString()))).toBe(true);
+    (parent.stdio[3] as Writable).end();
+    await expect.poll(() => processLives(Number(line.toString())), soon).toBe(false);
     process.kill(Number(line.toString()), 0);
     expect(processLives(parent.pid!)).toBe(true);
   } finally {
