@@ -195,7 +195,7 @@ function printMeasurement(
       one.failure ?? valuesText(one.values),
     ]),
   );
-  for (const warning of warnings) say(terminal, `${warning}`);
+  for (const warning of warnings) say(terminal, warning);
 }
 
 /** Values that are one number each; lists are in the JSON. */
@@ -275,7 +275,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
       random === undefined ? '' : `; ${Number(random.toPrecision(3))} random ones find as good a one on average`;
     say(terminal, `Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.`);
   }
-  for (const warning of found.warnings) say(terminal, `${warning}`);
+  for (const warning of found.warnings) say(terminal, warning);
 }
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {
@@ -294,7 +294,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
     terminal,
     `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.`,
   );
-  for (const warning of found.warnings) say(terminal, `${warning}`);
+  for (const warning of found.warnings) say(terminal, warning);
   if (found.workloads.length === 0) return;
   printTable(
     terminal,

@@ -30,7 +30,7 @@ export async function importCommand(
     const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
     if (!saved.ok) return reportFailure(terminal, saved.error);
     if (options.json) printJson(terminal, saved.value.json);
-    else say(terminal, `${saved.value.text}`);
+    else say(terminal, saved.value.text);
     return EXIT_OK;
   }
   const start = performance.now();
@@ -52,7 +52,7 @@ export async function importCommand(
   if (run.ok && run.value.best) {
     say(terminal, `Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}`);
   }
-  for (const warning of warnings) say(terminal, `${warning}`);
+  for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;
 }
 
