@@ -21,28 +21,36 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
-const MAKER = /^(GeForce|Instinct|Tesla|Radeon|Quadro)\s+/;
+/** Marketing families that say nothing of the device. Radeon stays where the rest alone would not be known: `Radeon VII`. */
+const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe)(?=\s|$)|,.*$| \(.*\)$/g;
 const MEMORY = /\s+\d+ GB$/;
 
-/** The name without its marketing family, for tables: `RTX 4090`, `MI250X, one GCD`. */
+/** The name without its marketing family: `RTX 4090`, `MI250X, one GCD`. */
 export function shortDeviceName(name: string): string {
-  return name.replace(/^(GeForce|Radeon Instinct|Radeon(?= RX)|Instinct|Tesla) /, '');
+  return name.replace(FAMILY, '');
 }
 
-/** Names short enough for the head of a narrow column; full ones where shortening would make two alike. */
+/** Names short enough for labels in a plot and narrow columns; longer ones where shortening would make two alike. */
 export function shortNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, DETAIL);
 }
 
-/** Names for table heads: without their maker and memory, where that leaves them different. */
+/** Names for tables and sentences: without family and memory, where that leaves them different. */
 export function headNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, MEMORY);
 }
 
 function namesWithout(names: readonly string[], part: RegExp): readonly string[] {
-  const short = names.map((name) => name.replace(part, '').replace(MAKER, ''));
+  const short = names.map((name) => shortDeviceName(name.replace(part, '')));
   return short.map((name, at) =>
-    short.indexOf(name) === short.lastIndexOf(name) ? name : names[at]!.replace(MAKER, ''),
+    short.indexOf(name) === short.lastIndexOf(name) ? name : shortDeviceName(names[at]!),
   );
+}
+
+/** A sentence of the engine, which names devices in full, with `shown` in the place of `names`. */
+export function withNames(sentence: string, names: readonly string[], shown: readonly string[]): string {
+  // The longest first: a name may begin another.
+  const byLength = [...names.keys()].sort((a, b) => names[b]!.length - names[a]!.length);
+  return byLength.reduce((text, at) => text.replaceAll(names[at]!, () => shown[at]!), sentence);
 }

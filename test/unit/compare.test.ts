@@ -4,7 +4,7 @@ import { comparisonReasons } from '../../src-main/services/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { headNames, shortNames } from '../../src-renderer/format/devices.ts';
+import { headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
 import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
@@ -165,6 +165,29 @@ describe('names and marks', () => {
   it('keep the form in a table head, and the memory only where it tells two apart', () => {
     expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
     expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
+  });
+  it('lose a family that says nothing, and keep one without which a device would not be known', () => {
+    expect(
+      [
+        'Radeon RX 580',
+        'Radeon R9 Fury X',
+        'Radeon VII',
+        'Radeon Pro V520',
+        'Radeon Instinct MI25',
+        'Quadro P4000',
+      ].map(shortDeviceName),
+    ).toEqual(['RX 580', 'R9 Fury X', 'Radeon VII', 'Radeon Pro V520', 'MI25', 'P4000']);
+    expect(shortNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
+    expect(headNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
+  });
+  it('are the same in sentences as in tables, also where one begins another', () => {
+    const full = ['GeForce RTX 3080', 'GeForce RTX 3080 12 GB', 'A100 SXM4 40 GB'];
+    expect(headNames(full)).toEqual(['RTX 3080', 'RTX 3080 12 GB', 'A100 SXM4']);
+    expect(
+      withNames(`${full[2]} is the fastest: 2 times as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
+    ).toBe('A100 SXM4 is the fastest: 2 times as fast as RTX 3080 12 GB, 3 as RTX 3080.');
+    // A sign that a replacement would read as one of its own.
+    expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });
   it('never repeat a pair of colour and shape within 25 devices', () => {
     const pairs = Array.from({ length: 25 }, (_, at) => JSON.stringify(seriesOf(at)));
