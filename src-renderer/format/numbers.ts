@@ -114,3 +114,24 @@ export function parseNumber(text: string): number | null {
   const value = pair[2] === '/' ? left / right : pair[2] === '*' ? left * right : left ** right;
   return Number.isFinite(value) ? value : null;
 }
+
+const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
+
+/**
+ * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. In the largest unit of which they are at least one
+ * and whole quarters.
+ */
+export function memorySize(value: number): string {
+  const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));
+  return power < 1 ? `${count(value)}${NBSP}B` : `${plain(value / 1024 ** power, 15)}${NBSP}${SIZE_UNITS[power]}iB`;
+}
+
+/**
+ * Reads the size of a memory as a data sheet has it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024 and
+ * 1,048,576 bytes, which is what they stand for there. `null` where it is no size.
+ */
+export function parseMemorySize(text: string): number | null {
+  const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;
+  const value = parseNumber(size!);
+  return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
+}

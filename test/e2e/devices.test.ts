@@ -21,6 +21,13 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('1');
   await form.getByRole('button', { name: 'Save and add to the study' }).click();
   await expect(form.getByText('got 1024, expected at most the 32 threads that a multiprocessor holds')).toBeVisible();
+  const cache = form.getByRole('spinbutton', { name: 'Last-level cache' });
+  await expect(cache).toHaveValue('6\u00a0MiB');
+  await cache.fill('lots');
+  await expect(form.getByText('“lots” is not a size; expected such as 64 KiB')).toBeVisible();
+  await cache.fill('50 MB');
+  await cache.press('Enter');
+  await expect(cache).toHaveValue('50\u00a0MiB');
   await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('64');
   await form.getByRole('button', { name: 'Save and add to the study' }).click();
   await expect(form).toBeHidden();
@@ -30,7 +37,12 @@ test('a device of one’s own: described, refused where it contradicts itself, p
 
   await devices.getByRole('button', { name: 'Add' }).click();
   await picker.getByRole('button', { name: 'Change Half a V100' }).click();
-  await page.getByRole('dialog', { name: 'Half a V100' }).getByRole('button', { name: 'Delete' }).click();
+  const saved = page.getByRole('dialog', { name: 'Half a V100' });
+  await expect(saved.getByRole('spinbutton', { name: 'Last-level cache' })).toHaveAttribute(
+    'aria-valuenow',
+    String(50 * 1024 * 1024),
+  );
+  await saved.getByRole('button', { name: 'Delete' }).click();
   await expect(statusBar(page)).toContainText('Half a V100 deleted');
   await statusBar(page).getByRole('button', { name: /Undo/ }).click();
   await devices.getByRole('button', { name: 'Add' }).click();

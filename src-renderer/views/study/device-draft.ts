@@ -16,6 +16,8 @@ export interface DeviceNumber {
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;
+  /** The size of a memory, bytes. */
+  readonly memory?: boolean;
 }
 
 const whole = (field: string, label: string, unit = '', min = 1, max = 65536): DeviceNumber => ({
@@ -35,6 +37,10 @@ const positive = (field: string, label: string, unit: string, max: number): Devi
   integer: false,
 });
 const LARGEST = 2 ** 40;
+const memory = (field: string, label: string): DeviceNumber => ({
+  ...whole(field, label, '', 0, LARGEST),
+  memory: true,
+});
 
 /** What is asked of a GPU, in two columns; `ruled` is what occupancy rules fix, asked only where there are none. */
 export function gpuNumbers(say: Term): {
@@ -52,7 +58,7 @@ export function gpuNumbers(say: Term): {
       positive('memoryLatencyCycles', 'Memory latency', 'cycles', 100_000),
       positive('memoryBandwidthGbS', 'Memory bandwidth', 'GB/s', 1e6),
       positive('memoryGib', 'Memory', 'GiB', 1e5),
-      whole('l2Bytes', 'Last-level cache', 'bytes', 0, LARGEST),
+      memory('l2Bytes', 'Last-level cache'),
     ],
     ruled: [
       whole('threadGroupWidth', `Width of a ${say('threadGroup')}`, '', 1, 1024),
@@ -63,8 +69,8 @@ export function gpuNumbers(say: Term): {
       whole('limits.registersPerMultiprocessor', `Registers per ${multiprocessor}`, '', 1, LARGEST),
       whole('limits.maxRegistersPerBlock', `Registers per ${say('block')}`, '', 1, LARGEST),
       whole('limits.maxRegistersPerThread', `Registers per ${say('thread')}`),
-      whole('limits.sharedMemoryBytesPerMultiprocessor', sentenceCase(`${say('sharedMemory')} per ${multiprocessor}`), 'bytes', 0, LARGEST),
-      whole('limits.maxSharedMemoryBytesPerBlock', sentenceCase(`${say('sharedMemory')} per ${say('block')}`), 'bytes', 0, LARGEST),
+      memory('limits.sharedMemoryBytesPerMultiprocessor', sentenceCase(`${say('sharedMemory')} per ${multiprocessor}`)),
+      memory('limits.maxSharedMemoryBytesPerBlock', sentenceCase(`${say('sharedMemory')} per ${say('block')}`)),
     ],
   }; // prettier-ignore
 }

@@ -16,6 +16,8 @@ export interface KernelField {
   readonly max: number;
   readonly step: number;
   readonly integer: boolean;
+  /** The size of a memory, bytes. */
+  readonly memory: boolean;
 }
 
 const SYMBOLS: Partial<Record<KernelField['id'], string>> = { cooperationCost: 'κ', kneeSoftness: 'p' };
@@ -29,7 +31,7 @@ export function kernelFields(speak: Term): KernelField[] {
     label: string,
     unit: string,
     help: string,
-    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer'>> = {},
+    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory'>> = {},
   ): KernelField => ({
     id,
     label,
@@ -40,6 +42,7 @@ export function kernelFields(speak: Term): KernelField[] {
     max: Infinity,
     step: 1,
     integer: false,
+    memory: false,
     ...limits,
   });
   return [
@@ -53,9 +56,9 @@ export function kernelFields(speak: Term): KernelField[] {
     field(
       'sharedMemoryBytesPerBlock',
       sentenceCase(speak('sharedMemory')),
-      'B',
+      '',
       `Static and dynamic ${speak('sharedMemory')} of one ${block} together.`,
-      { max: 2 ** 24, step: 1024, integer: true },
+      { max: 2 ** 24, step: 1024, integer: true, memory: true },
     ),
     field(
       'instructionsPerIteration',

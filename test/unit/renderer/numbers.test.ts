@@ -7,6 +7,8 @@ import {
   duration,
   fixed,
   milliseconds,
+  memorySize,
+  parseMemorySize,
   parseNumber,
   percent,
   plain,
@@ -77,6 +79,49 @@ describe('numbers as they are typed', () => {
       fc.property(fc.integer(), (value) => {
         expect(parseNumber(count(value))).toBe(value);
       }),
+    );
+  });
+});
+
+describe('sizes of memories', () => {
+  it('are read as data sheets write them, or as bytes', () => {
+    for (const [text, value] of [
+      ['64 KiB', 65_536],
+      ['50 MB', 52_428_800],
+      ['1.5 MiB', 1_572_864],
+      ['64k', 65_536],
+      ['96\u00a0kB', 98_304],
+      ['2*32 KB', 65_536],
+      ['2 GB', 2_147_483_648],
+      ['1TiB', 2 ** 40],
+      ['65,536', 65_536],
+      ['1,000 B', 1000],
+      ['100 bytes', 100],
+      ['0', 0],
+    ] as const)
+      expect(parseMemorySize(text), text).toBe(value);
+  });
+  it('refuse what is none', () => {
+    for (const text of ['', 'KiB', 'B', '64 Kbit', '64 KiBs', '64 XB', '64 KiB 2', 'many', '64 B B', '64\nKiB 1'])
+      expect(parseMemorySize(text), text).toBeNull();
+  });
+  it('are written in the largest unit that says them in whole quarters', () => {
+    expect([0, 1000, 1024, 101_376, 1_572_864, 52_428_800, 2 ** 40].map(memorySize)).toEqual(
+      ['0 B', '1,000 B', '1 KiB', '99 KiB', '1.5 MiB', '50 MiB', '1 TiB'].map((text) => text.replace(' ', '\u00a0')),
+    );
+  });
+  it('are read back to the byte', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.nat(),
+          fc.integer({ min: 0, max: 2 ** 40 }),
+          fc.integer({ min: 2 ** 31, max: 2 ** 32 }).map((n) => n * 256),
+        ),
+        (value) => {
+          expect(parseMemorySize(memorySize(value))).toBe(value);
+        },
+      ),
     );
   });
 });
