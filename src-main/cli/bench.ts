@@ -268,7 +268,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     terminal,
     `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.`,
   );
-  say(terminal, `Rank correlation: ${found.spearman.toFixed(3)} (Spearman), ${found.kendall.toFixed(3)} (Kendall).`);
+  say(terminal, `Rank correlation: ${rankCorrelation(found)}.`);
   for (const [at, { k, fraction }] of found.regret.entries()) {
     const random = found.randomEquivalent[at]?.measurements;
     const instead =
@@ -276,6 +276,12 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     say(terminal, `Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.`);
   }
   for (const warning of found.warnings) say(terminal, warning);
+}
+
+function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): string {
+  if (Number.isFinite(spearman)) return `${spearman.toFixed(3)} (Spearman), ${kendall.toFixed(3)} (Kendall)`;
+  const alike = (name: 'medianMs' | 'predictedMs') => designs.every((one) => one[name] === designs[0]![name]);
+  return `undefined, since all ${alike('medianMs') ? 'measured' : 'predicted'} times are equal`;
 }
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {

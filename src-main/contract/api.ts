@@ -341,7 +341,10 @@ export interface RunDiff {
     readonly leftDesign: string;
     readonly rightDesign: string;
   }[];
-  /** Spearman's rank correlation over designs valid in both runs (same space only), or null. */
+  /**
+   * Spearman's rank correlation over designs valid in both runs: NaN where these are fewer than two, or all alike in one of the
+   * runs; null where the runs have different spaces.
+   */
   readonly spearman: number | null;
 }
 

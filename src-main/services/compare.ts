@@ -192,7 +192,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
 /** Designs compared at most: a million rank pairs would take a second and tell nothing more. */
 const MAX_RANKED = 100_000;
 
-function rankCorrelation(left: RunView, right: RunView): number | null {
+function rankCorrelation(left: RunView, right: RunView): number {
   const a: number[] = [];
   const b: number[] = [];
   const l = left.ranking.columns.timeMs;
@@ -203,7 +203,7 @@ function rankCorrelation(left: RunView, right: RunView): number | null {
     a.push(l[design]!);
     b.push(r[design]!);
   }
-  return a.length > 1 ? spearman(Float64Array.from(a), Float64Array.from(b)) : null;
+  return spearman(Float64Array.from(a), Float64Array.from(b));
 }
 
 /** Data-sheet figures of GPUs, or of CPUs, side by side, one row per metric. The two have none in common. */

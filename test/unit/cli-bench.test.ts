@@ -282,6 +282,16 @@ it('says in one line which designs the target cannot run, and measures the other
   expect(await bench('1', { ...where, top: 2 })).toMatchObject({ status: 0, err: line });
 }, 60_000);
 
+it('says why there is no rank correlation where all designs take the same time', async () => {
+  fake({ timeMs: 3 });
+  const options = { target: 'webgpu', device: DEVICE, random: 5, repeats: 3, json: true } as const;
+  const { runId } = json<{ runId: number }>(await bench('1', options));
+  const { out } = await bench(String(runId), { compare: true });
+  expect(out).toContain('Rank correlation: undefined, since all measured times are equal.');
+  expect(out).not.toContain('NaN');
+  expect(json<object>(await bench(String(runId), { compare: true, json: true }))).toMatchObject({ spearman: null });
+}, 60_000);
+
 it('documents its JSON where one looks for it', async () => {
   const help = await run('bench', '--help');
   for (const word of ['--target', '--suite', 'medianMs', 'randomEquivalent', 'Ctrl-C'])

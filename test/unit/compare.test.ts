@@ -151,6 +151,14 @@ describe('two runs', () => {
     expect(self.fields).toEqual([]);
     expect(self.spearman).toBe(1);
   });
+  it('of one design have no order, and of two spaces none to compare', async () => {
+    const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+    const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
+    const diff = async (leftId: number, rightId: number) =>
+      unwrap(await bench.engine.call('runs.diff', { leftId, rightId })) as RunDiff;
+    expect((await diff(one, one)).spearman).toBeNaN();
+    expect((await diff(one, runId)).spearman).toBeNull();
+  });
 });
 
 describe('names and marks', () => {

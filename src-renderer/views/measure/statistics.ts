@@ -15,6 +15,10 @@ function regretText(fraction: number): string {
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
+/** What a correlation is, or why there is none. */
+function correlationHint(value: number, hint: string): string {
+  return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
+}
 
 /** `; 95 % interval 0.91 to 0.98`; nothing where there are too few designs for one. */
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
@@ -28,12 +32,15 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
     {
       value: correlation(comparison.spearman),
       label: 'Spearman',
-      hint: `Rank correlation of predicted and measured times: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
+      hint: correlationHint(
+        comparison.spearman,
+        `Rank correlation of predicted and measured times: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
+      ),
     },
     {
       value: correlation(comparison.kendall),
       label: 'Kendall',
-      hint: 'Share of pairs in the right order less that in the wrong one',
+      hint: correlationHint(comparison.kendall, 'Share of pairs in the right order less that in the wrong one'),
     },
     {
       value: percent(comparison.medianError),
