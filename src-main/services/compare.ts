@@ -5,6 +5,7 @@ import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../contract/api.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
 import { CPU_METRICS } from '../../src-workers/models/contention/comparison.ts';
 import {
   DEVICE_METRICS,
@@ -22,7 +23,7 @@ import { bestRows, checkDesign, deviceFilter, rankRow, TIE_FRACTION, type RunVie
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
-  const stride = ranking.strides[0]!;
+  const stride = ranking.strides[AXIS.device]!;
   const { timeMs } = ranking.columns;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
@@ -38,7 +39,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     const valid = shown !== undefined && !Number.isNaN(timeMs[shown]!);
     const rank = valid ? list.indexOf(shown) + 1 : 0;
     const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
-      const positions = { ...filter.value.positions, 1: new Set([position]) };
+      const positions = { ...filter.value.positions, [AXIS.threadsPerUnit]: new Set([position]) };
       const first = rankedDesigns(ranking, { ...filter.value, positions }, 'timeMs')[0];
       return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first]! };
     });

@@ -1,6 +1,6 @@
 import { calibratedPlan, predictMeasured } from '../../src-workers/bench/calibrate.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import { AXIS, AXIS_ORDER } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/sweep/designs.ts';
 import { axisPosition, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import type { MeasuringComparison, SavedProfile } from '../contract/measuring.ts';
@@ -49,7 +49,11 @@ export async function compareMeasured(
       measuredMs,
       halfWidthMs: Float64Array.from(measured, ({ halfWidthMs }) => halfWidthMs ?? NaN),
       axes,
-      designsOfRun: rankedDesigns(ranking, { ...ALL_VALID, positions: { 0: new Set([deviceAt]) } }, 'timeMs').length,
+      designsOfRun: rankedDesigns(
+        ranking,
+        { ...ALL_VALID, positions: { [AXIS.device]: new Set([deviceAt]) } },
+        'timeMs',
+      ).length,
     },
     seed: run.seed ?? 0,
   });

@@ -128,7 +128,7 @@ export function plainDesign(
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
   const device =
     deviceId === undefined
-      ? Math.floor((best ?? 0) / strides[0]!)
+      ? Math.floor((best ?? 0) / strides[AXIS.device]!)
       : axes.devices.findIndex(({ id }) => id === deviceId);
   if (device < 0)
     return fail(
@@ -137,19 +137,19 @@ export function plainDesign(
     );
   const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
   const base =
-    device * strides[0]! +
-    smallest(axes.threadsPerUnit) * strides[1]! +
-    Math.max(0, axes.loop.indexOf('nested')) * strides[2]! +
-    Math.max(0, axes.balancing.indexOf('none')) * strides[3]! +
-    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[5]!;
+    device * strides[AXIS.device]! +
+    smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit]! +
+    Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop]! +
+    Math.max(0, axes.balancing.indexOf('none')) * strides[AXIS.balancing]! +
+    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[AXIS.registerCap]!;
   const sizes = axes.blockThreads
     .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
     .sort((a, b) => a.distance - b.distance);
   for (const { at } of sizes) {
     let chosen: number | null = null;
     let bestDistance = Infinity;
-    for (let launch = 0; launch < counts[4]!; launch += 1) {
-      const design = base + launch * strides[4]! + at * strides[6]!;
+    for (let launch = 0; launch < counts[AXIS.launch]!; launch += 1) {
+      const design = base + launch * strides[AXIS.launch]! + at * strides[AXIS.blockThreads]!;
       if (Number.isNaN(columns.timeMs[design]!)) continue;
       const { kind, value } = axes.launch[launch]!;
       const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]!));

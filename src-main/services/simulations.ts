@@ -64,7 +64,9 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   }
   const gpus = new Set(view.ranking.axes.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : [])));
   const filter =
-    input.deviceId === undefined ? ok({ ...ALL_VALID, positions: { 0: gpus } }) : deviceFilter(view, input.deviceId);
+    input.deviceId === undefined
+      ? ok({ ...ALL_VALID, positions: { [AXIS.device]: gpus } })
+      : deviceFilter(view, input.deviceId);
   if (!filter.ok) return filter;
   const designs = Array.from(rankedDesigns(view.ranking, filter.value, 'timeMs').subarray(0, input.top));
   const where = input.deviceId === undefined ? '' : ` on ${input.deviceId}`;

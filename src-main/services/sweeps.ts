@@ -3,7 +3,7 @@ import type { BestDesign, RunEnd, RunRecord } from '../../db/records.ts';
 import type { PredictionChunk } from '../../src-workers/domain/columns.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result } from '../../src-workers/domain/result.ts';
-import type { SpaceAxes } from '../../src-workers/domain/space.ts';
+import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
 import { axisCounts, spaceSize } from '../../src-workers/space/axes.ts';
@@ -308,13 +308,13 @@ export function missingTasks(
   workers: number,
 ): readonly (readonly DesignRange[])[] {
   const total = counts.reduce((product, count) => product * count, 1);
-  const devices = counts[0]!;
+  const devices = counts[AXIS.device]!;
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
   // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
-  const perLaunch = counts[5]! * counts[6]!;
-  const family = counts[4]! * perLaunch;
+  const perLaunch = counts[AXIS.registerCap]! * counts[AXIS.blockThreads]!;
+  const family = counts[AXIS.launch]! * perLaunch;
   const sharing = family <= most && perDevice >= LEAST_TASKS_PER_WORKER * workers * family ? family : perLaunch;
   const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
 

@@ -1,5 +1,5 @@
 import type { PredictionColumns } from '../domain/columns.ts';
-import type { SpaceAxes } from '../domain/space.ts';
+import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
 
@@ -63,8 +63,8 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
   const waves = new Float64Array(columns.timeMs.length);
   for (const [at, device] of axes.devices.entries()) {
-    const end = (at + 1) * strides[0]!;
-    for (let design = at * strides[0]!; design < end; design += 1) {
+    const end = (at + 1) * strides[AXIS.device]!;
+    for (let design = at * strides[AXIS.device]!; design < end; design += 1) {
       // On a CPU all shares start at once.
       const slots =
         device.kind === 'cpu' ? columns.gridBlocks[design]! : device.multiprocessors * columns.residentBlocks[design]!;
@@ -79,30 +79,17 @@ export function axisPosition(ranking: Ranking, axis: number, design: number): nu
   return Math.floor(design / ranking.strides[axis]!) % ranking.counts[axis]!;
 }
 
-const AXIS_OF: Partial<Record<SortColumn, number>> = {
-  device: 0,
-  threadsPerUnit: 1,
-  loop: 2,
-  balancing: 3,
-  registerCap: 5,
-  blockThreads: 6,
-};
+type AxisColumn = Extract<SortColumn, AxisName>;
+const isAxis = (column: SortColumn): column is AxisColumn => Object.hasOwn(AXIS, column);
 
 /** Rank of each position of an axis in the order a person expects: numbers by size, words by alphabet, no cap last. */
-function axisOrder(ranking: Ranking, axis: number): Uint32Array {
-  const { axes } = ranking;
+function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
-    axis === 0
+    axis === 'device'
       ? axes.devices.map((device) => device.name)
-      : axis === 1
-        ? axes.threadsPerUnit
-        : axis === 2
-          ? axes.loop
-          : axis === 3
-            ? axes.balancing
-            : axis === 5
-              ? axes.registerCap.map((cap) => cap ?? Infinity)
-              : axes.blockThreads;
+      : axis === 'registerCap'
+        ? axes.registerCap.map((cap) => cap ?? Infinity)
+        : axes[axis];
   const order = values
     .map((value, position) => ({ value, position }))
     .sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : a.position - b.position));
@@ -112,9 +99,9 @@ function axisOrder(ranking: Ranking, axis: number): Uint32Array {
 }
 
 /** The position on an axis of every design, as ranks. */
-function axisKeys(ranking: Ranking, axis: number): Uint16Array {
+function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
-  const stride = ranking.strides[axis]!;
+  const stride = ranking.strides[AXIS[axis]]!;
   const keys = new Uint16Array(ranking.columns.timeMs.length);
   for (let start = 0, position = 0; start < keys.length; start += stride, position += 1) {
     const rank = ranks[position % ranks.length]!;
@@ -162,10 +149,9 @@ function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const known = ranking.sorted.get(column);
   if (known) return known;
   const base = byTime(ranking);
-  const axis = AXIS_OF[column];
   const values = valueColumn(ranking, column);
   let order = base;
-  if (axis !== undefined) order = sortByKey(base, axisKeys(ranking, axis), ranking.counts[axis]!);
+  if (isAxis(column)) order = sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]!);
   else if (values instanceof Uint16Array)
     order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
   else if (values && column !== 'timeMs') order = sortByValue(base, values);

@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -59,7 +60,7 @@ function onGpu(view: RunView, chosen: RankRow, designIndex: number | undefined):
   if (isGpus) return ok(chosen);
   const best =
     designIndex === undefined
-      ? rankedDesigns(view.ranking, { ...ALL_VALID, positions: { 0: new Set(gpus) } }, 'timeMs')[0]
+      ? rankedDesigns(view.ranking, { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } }, 'timeMs')[0]
       : undefined;
   const row = best === undefined ? null : chosenRow(view, best);
   return row
