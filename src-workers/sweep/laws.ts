@@ -27,8 +27,6 @@ export function createLaws(): Laws {
     olderPlaced: new Map(),
     placedNumbers: 0,
     blocks: createArena(SLAB_LENGTH),
-    residency: null,
-    shorter: null,
     capless: null,
   };
 }
@@ -92,32 +90,23 @@ function lastFilled({ plan, balancing }: Predictor, candidate: Candidate): numbe
   return slotsPerBlock / candidate.unitsPerGroup - (candidate.shape.groupsPerBlock - 1);
 }
 
-/**
- * The block law of a candidate at its residency and rate.
- * @param place where it is kept for the next candidate
- */
-export function residencyOf(
-  predictor: Predictor,
-  candidate: Candidate,
-  laws: DepthLaws,
-  place: 'residency' | 'shorter',
-): Residency {
-  const { shape } = candidate;
-  const { laws: known } = predictor;
-  const W = shape.groupsPerBlock;
+/** The block law of a candidate at its residency and rate. */
+export function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
+  const { deviceAt, capAt, shape } = candidate;
+  const { groupsPerBlock: W, residentBlocks: R } = shape;
   const filled = lastFilled(predictor, candidate);
-  let block = laws.blocks[W];
-  if (block?.lastFilled !== filled) {
-    block = blockLawOf(laws.table, W, known.blocks, filled);
-    laws.blocks[W] = block;
+  let known = laws.blocks[W];
+  if (known?.law.lastFilled !== filled) {
+    known = { law: blockLawOf(laws.table, W, predictor.laws.blocks, filled), residencies: [] };
+    laws.blocks[W] = known;
   }
-  const rate = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
-  const last = known[place];
-  if (last && last.block === block && last.residentBlocks === shape.residentBlocks && last.givenRate === rate)
-    return last;
-  const residency = prepareResidency(block, shape.residentBlocks, rate, last);
-  known[place] = residency;
-  return residency;
+  const rates = predictor.rates[deviceAt]!;
+  const rate = rates[capAt]!;
+  // Laws may be shared by predictors whose devices differ.
+  const at = deviceAt * rates.length + capAt;
+  const last = known.residencies[at];
+  if (last?.residentBlocks === R && last.givenRate === rate) return last;
+  return (known.residencies[at] = prepareResidency(known.law, R, rate));
 }
 
 /** Makes room for other laws of blocks where there is little left: the memory of those known is used again. */
@@ -125,8 +114,6 @@ export function makeRoom(known: Laws): void {
   if (known.blocks.at < MAX_SLABS) return;
   for (const depths of [known.depths, known.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
   for (const placed of [known.placed, known.olderPlaced]) for (const launch of placed.values()) launch.block = null;
-  known.residency = null;
-  known.shorter = null;
   clearArena(known.blocks);
 }
 

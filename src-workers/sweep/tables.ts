@@ -38,10 +38,6 @@ export interface Laws {
   placedNumbers: number;
   /** Where the laws of their blocks live. */
   readonly blocks: Arena;
-  /** That of the design predicted last, for one that differs in its grid only. */
-  residency: Residency | null;
-  /** In the same way, that of its blocks with fewer units than the others. */
-  shorter: Residency | null;
   /** What the design predicted last shares with others that differ in their register cap only. */
   capless: Capless | null;
 }
@@ -51,7 +47,13 @@ export interface DepthLaws {
   readonly means: DepthMeans;
   /** Made when it is asked for: times of sorted launches are not taken from it. */
   readonly table: DepthTable;
-  blocks: (BlockLaw | undefined)[];
+  blocks: (KnownBlock | undefined)[];
+}
+
+/** A block law, and what was prepared of it: by device and register cap. */
+interface KnownBlock {
+  readonly law: BlockLaw;
+  readonly residencies: (Residency | undefined)[];
 }
 
 /** Everything about a design of a GPU that its register cap has no part in. */

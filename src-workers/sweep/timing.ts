@@ -69,13 +69,13 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
       laws.blocks,
     );
   } else {
-    const residency = residencyOf(predictor, candidate, depths, 'residency');
+    const residency = residencyOf(predictor, candidate, depths);
     out.life = residency;
     const { multiprocessors } = device;
     cycles = shorter
       ? unevenCycles(
           residency,
-          residencyOf(predictor, candidate, shorter, 'shorter'),
+          residencyOf(predictor, candidate, shorter),
           shared.fullerBlocks,
           candidate.workingBlocks,
           multiprocessors,

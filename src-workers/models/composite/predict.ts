@@ -13,8 +13,6 @@ export interface Residency {
   readonly givenRate: SmoothedRate;
   /** As blocks see it whose groups end together: see `clumpedRate`. */
   readonly rate: SmoothedRate;
-  /** The rate made for this residency or for a former one; `null` where none was. */
-  readonly own: SmoothedRate | null;
   /** E[t(w)] of a multiprocessor that has been busy forever, cycles per iteration; NaN until asked for. */
   stationaryRate: number;
   /** Its excess over that of a normal w, per variance of a slot's active fraction between ages. */
@@ -23,34 +21,30 @@ export interface Residency {
   likeness: number;
   /** Of one resident block, once asked for: see `turnOf`. */
   turn: Turn | null;
+  /** Time of the drain of so many multiprocessors that have been busy forever, cycles; NaN until asked for. */
+  stationaryDrain: number;
+  stationaryMultiprocessors: number;
 }
 
 /**
  * Prepares a block law for one residency; what costs anything is computed when a grid asks for it.
  * @param residentBlocks R, integer ≥ 1
  * @param rate rates for 0 … at least R·W_b groups
- * @param former a residency that is no longer needed: its memory is used again
  */
-export function prepareResidency(
-  block: BlockLaw,
-  residentBlocks: number,
-  rate: SmoothedRate,
-  former: Residency | null = null,
-): Residency {
-  const { clumping, groupsPerBlock } = block;
+export function prepareResidency(block: BlockLaw, residentBlocks: number, rate: SmoothedRate): Residency {
+  const { clumping, groupsPerBlock, arena } = block;
   const groups = residentBlocks * groupsPerBlock;
-  const own = former?.own ?? null;
-  const clumped = clumping > CLUMPED ? clumpedRate(rate, groupsPerBlock, clumping, groups, own) : null;
   return {
     block,
     residentBlocks,
     givenRate: rate,
-    rate: clumped ?? rate,
-    own: clumped ?? own,
+    rate: clumping > CLUMPED ? clumpedRate(rate, groupsPerBlock, clumping, groups, arena) : rate,
     stationaryRate: NaN,
     ageExcess: 0,
     likeness: NaN,
     turn: null,
+    stationaryDrain: NaN,
+    stationaryMultiprocessors: 0,
   };
 }
 
@@ -163,7 +157,20 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
     }
     time = Math.max(time, 0.1 * total);
   }
-  return time * residency.stationaryRate + drainCycles(agedProfile(block, time), R, multiprocessors, rate, R * W);
+  return time * residency.stationaryRate + agedDrain(residency, time, multiprocessors);
+}
+
+/** Drain of slots that have been refilled for so many iterations: see `agedProfile`. */
+function agedDrain(residency: Residency, time: number, multiprocessors: number): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const profile = agedProfile(block, time);
+  const cap = R * block.groupsPerBlock;
+  if (profile !== block.stationary) return drainCycles(profile, R, multiprocessors, rate, cap);
+  if (residency.stationaryMultiprocessors !== multiprocessors) {
+    residency.stationaryMultiprocessors = multiprocessors;
+    residency.stationaryDrain = drainCycles(profile, R, multiprocessors, rate, cap);
+  }
+  return residency.stationaryDrain;
 }
 
 /** Steps of the fixed point of the last dispatch's time; each gains about the share of lives longer than the run. */

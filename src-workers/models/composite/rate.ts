@@ -1,3 +1,5 @@
+import { take, type Arena } from './arena.ts';
+
 /**
  * The rate of a multiprocessor. Depends on kernel and device alone, so a sweep makes one for all its designs.
  */
@@ -43,17 +45,17 @@ export function meanRate(cycles: Float64Array, mean: number, deviation: number, 
  * group, so in between it is linear, and the steps of the schedulers in between do not count.
  * @param clumping 0…1: share of that view
  * @param groups most groups active at once, a whole number of blocks
- * @param former a rate made here that is no longer needed: its memory is used again
+ * @param arena where its rates live
  */
 export function clumpedRate(
   rate: SmoothedRate,
   groupsPerBlock: number,
   clumping: number,
   groups: number,
-  former: SmoothedRate | null = null,
+  arena: Arena,
 ): SmoothedRate {
   const whole = (rate.wholeBlocks[groupsPerBlock] ??= wholeBlockRate(rate, groupsPerBlock));
-  const cycles = former && former.cycles.length > groups ? former.cycles : new Float64Array(rate.groups + 1);
+  const cycles = take(arena, groups + 1);
   for (let w = 1; w <= groups; w++) cycles[w] = rate.cycles[w] + clumping * (whole[w] - rate.cycles[w]);
   return { cycles, groups, wholeBlocks: [] };
 }
