@@ -197,11 +197,14 @@ export function summedRow(table: RankTable, dealing: Dealing, blocks: number, su
     const next = at - k;
     const deviation = Math.sqrt(1 - next) * deviations[k] + Math.sqrt(next) * deviations[k + 1];
     const alike = orbitSum(orbit, orbit.deviations, place, played) ** 2 / played;
-    const variance = orbitSum(orbit, orbit.variances, place, played) + together * alike;
+    const independent = orbitSum(orbit, orbit.variances, place, played);
+    const variance = independent + together * alike;
     if (variance < 1e-9) return depth;
     const third = orbitSum(orbit, orbit.thirds, place, played);
-    // Cornish and Fisher's first term.
-    return depth + deviation * Math.sqrt(variance) + ((deviation * deviation - 1) * third) / (6 * variance);
+    // Cornish and Fisher's first term; what all slots have in common is left out of the third moment, too.
+    const skewness = third / Math.max(independent, variance) ** 1.5;
+    const spread = Math.sqrt(variance);
+    return depth + spread * (deviation + ((deviation * deviation - 1) * skewness) / 6);
   };
 
   const ordered = latinOrders(blocks, deviations.length);

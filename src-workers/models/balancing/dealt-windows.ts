@@ -16,8 +16,11 @@ const MOST_FOLLOWED = 12;
 /** Rounds of a sample whose windows are looked up one by one; of more, sums have a mean and a deviation. */
 const FEW_ROUNDS = 12;
 /** Slots that a sample aims at: where there are more, rounds make up for one another. */
-const AIMED_SLOTS = 8;
-/** Its multiples fall in step with no window. */
+const AIMED_SLOTS = 16;
+/**
+ * Its multiples are spread evenly over the places of a window. Not over blocks: in a grid of 8 · 377 of them, 377 a Fibonacci
+ * number, they keep in step, and may miss every block that gets long units.
+ */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 /**
@@ -153,15 +156,17 @@ function sampledBlocks(
   const all = count === G;
   const aimed = !all && slotsPerBlock < span && (rounds <= FEW_ROUNDS || ends.length < AIMED_SLOTS);
   for (let i = 0; i < count; i++) {
-    const part = ((i + 0.5) * GOLDEN_RATIO) % 1;
-    if (!aimed) {
-      block[i] = all ? i : Math.floor(part * G);
+    if (all) {
+      block[i] = i;
       continue;
     }
-    const at = ends[i % ends.length] - part * part * span;
+    const part = ((i + 0.5) * GOLDEN_RATIO) % 1;
+    const at = aimed ? ends[i % ends.length] - part * part * span : part * span;
     let slot = Math.floor(((i + 0.5) / count) * windows) * span + (at < 0 ? at + span : at);
     if (slot >= slots) slot -= span;
     const b = Math.floor(slot / slotsPerBlock);
+    block[i] = b;
+    if (!aimed) continue;
     let likeliness = 0;
     for (const end of ends) {
       // From the block's first slot to the end, and slots of the block beyond it: the next window's.
@@ -171,7 +176,6 @@ function sampledBlocks(
       if (beyond > 0) likeliness += 1 - Math.sqrt(1 - beyond / span);
       else likeliness -= Math.sqrt(-beyond / span);
     }
-    block[i] = b;
     weights[i] = 1 / likeliness;
   }
   return { block, weights };

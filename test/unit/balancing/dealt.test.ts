@@ -17,6 +17,13 @@ import { tabulatedRounds } from '../../../src-workers/sweep/units.ts';
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
+/** Hardly any unit is long, and those that are take longer than all others of a slot. */
+const rare = unwrap(
+  categoricalLaw([
+    { length: 5, probability: 1 - 1 / 6000 },
+    { length: 4000, probability: 1 / 6000 },
+  ]),
+);
 const twoLengths = unwrap(
   categoricalLaw([
     { length: 1, probability: 0.5 },
@@ -235,6 +242,37 @@ describe('depths of dealt units', () => {
       }
     },
   );
+
+  it.each([712, 1864, 3016])('of a sample have the long units that few of %i blocks get', (gridBlocks) => {
+    // Eight times a Fibonacci number: multiples of the golden ratio fall in step with the eight places a block can have.
+    const dealing: Dealing = {
+      units: 2_000_000,
+      unitsPerGroup: 32,
+      groupsPerBlock: 1,
+      slotsPerBlock: 32,
+      gridBlocks,
+      loop: 'nested',
+      setupIterations: 0,
+      everyBlock: true,
+    };
+    const all = sortedLaunch(rare, 4096, dealing, 0);
+    expect(all.weights).toBeNull();
+    const expected = momentsOf(all, 1);
+    const got = momentsOf(sortedLaunch(rare, 4096, { ...dealing, everyBlock: false }, 0), 1);
+    expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(0.08);
+    expect(Math.abs(got.deviation / expected.deviation - 1)).toBeLessThan(0.2);
+  });
+
+  it('take no longer than the longest unit in every round, where all slots pass through the same windows', () => {
+    // Each window is one round: what its slots have in common cancels nearly all of their variance.
+    const { depths } = sortedLaunch(
+      rare,
+      16_384,
+      { ...dealingOf(16_384 * 122, 16, 1, 122), gridBlocks: 1024, everyBlock: false },
+      0,
+    );
+    expect(Math.max(...depths)).toBeLessThanOrEqual(122 * 4000);
+  });
 
   it('of units all sorted together are the same by lengths as by places', () => {
     fc.assert(
