@@ -130,6 +130,22 @@ describe('the composite prediction', () => {
     );
   });
 
+  it('takes no less than a launch that it contains: so many blocks on every multiprocessor, or one wave', () => {
+    fc.assert(
+      fc.property(anyDesign, fc.double({ min: 0, max: 3, noNaN: true }), (design, waves) => {
+        const { residentBlocks: R, multiprocessors: M } = design;
+        const gridBlocks = Math.max(1, Math.round(waves * R * M));
+        const contained = Math.min(R, Math.floor(gridBlocks / M)) * M;
+        const least = predict(design, { gridBlocks: contained });
+        expect(predict(design, { gridBlocks })).toBeGreaterThanOrEqual(least * (1 - 1e-12));
+        if (gridBlocks > R * M) return;
+        const most = predict(design, { gridBlocks: Math.ceil(gridBlocks / M) * M });
+        expect(predict(design, { gridBlocks })).toBeLessThanOrEqual(most * (1 + 1e-12));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('takes no longer for one wave than the longest unit on the fullest multiprocessor', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {

@@ -312,6 +312,8 @@ const NORMAL_GRID = (() => {
 
 /** Beyond this skewness the normal grid no longer resolves a Pearson III law; mean and deviation are still met. */
 const LARGEST_SKEWNESS = 4;
+/** Its cube is nothing, even where the deviation is a thousandth of the mean. */
+const AT_THE_END = 1e-4;
 
 /** Pearson III law by its first three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
@@ -327,9 +329,13 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   for (let i = 0; i < points; i++) {
     let value = z[i];
     if (cubed) {
-      // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there.
-      const base = Math.max(0, 1 + (bounded * value) / 6 - (bounded * bounded) / 36);
-      if (base === 0) first = i;
+      // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there, and so is
+      // what is nearer to it than the sum's rounding.
+      let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
+      if (base < AT_THE_END) {
+        base = 0;
+        first = i;
+      }
       value = (2 / bounded) * (base * base * base - 1);
     }
     standard[i] = value;

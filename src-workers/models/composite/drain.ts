@@ -21,6 +21,8 @@ export const drainParts = {
   meanCycles: 0,
   /** Variance of its time, cycles², as far as it comes from how much work it has. */
   variance: 0,
+  /** Expected time of the multiprocessor that holds the longest block of all, cycles. */
+  longestCycles: 0,
 };
 
 /**
@@ -101,8 +103,14 @@ export function drainCycles(
     const group = data[c + GROUP];
     const ended = 1 - group;
     if (ended > 0) {
-      // At least half a group to either side, so that the difference is a slope.
-      const step = Math.max(0.5, deviationSlow);
+      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
+      // is that of a count of clumps.
+      const clump = active > 0 ? slotVariance / (ended * active) : 0;
+      const skewed = skewing * (ended - group) * clump;
+      const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
+      // The slope up to there, where the slowest is: a rate may be flat around the mean. At least half a group or a deviation
+      // wide, so that the difference is a slope.
+      const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
       const above = rateAt(cycles, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), and for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Never negative but for rounding at the cap.
@@ -110,11 +118,6 @@ export function drainCycles(
       const before = slope * ended;
       variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
-      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness
-      // is that of a count of clumps.
-      const clump = active > 0 ? slotVariance / (ended * active) : 0;
-      const skewed = skewing * (ended - group) * clump;
-      const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       topTime += aliveAnywhere * Math.max(t, rateAt(cycles, all + shift, cap));
       aligned += slope * deviationSlow;
       alignedShift += slope * shift * (deviation > 0 ? deviationSlow / deviation : 1);
@@ -122,6 +125,7 @@ export function drainCycles(
   }
   drainParts.meanCycles = meanTime;
   drainParts.variance = variance;
+  drainParts.longestCycles = longestTime;
   if (multiprocessors <= 1) return meanTime;
   const longest = Math.max(0, longestTime - meanTime);
   const skewed = aligned > 0 ? Math.min(MOST_SKEWED * top, top + SKEWNESS_LEFT * (alignedShift / aligned - top)) : top;

@@ -64,11 +64,16 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   const slots = multiprocessors * R;
   if (gridBlocks <= slots) return waveCycles(residency, gridBlocks, multiprocessors);
   const tied = tiedShare(residency, gridBlocks, multiprocessors);
-  if (tied === 0) return untiedCycles(residency, gridBlocks, multiprocessors);
-  const before = Math.ceil(gridBlocks / slots) - 1;
-  const last = waveCycles(residency, gridBlocks - before * slots, multiprocessors);
-  const together = before * block.top * rate.cycles[R * W] + last;
-  return tied * together + (1 - tied) * untiedCycles(residency, gridBlocks, multiprocessors);
+  let cycles = untiedCycles(residency, gridBlocks, multiprocessors);
+  if (tied > 0) {
+    const before = Math.ceil(gridBlocks / slots) - 1;
+    const last = waveCycles(residency, gridBlocks - before * slots, multiprocessors);
+    const together = before * block.top * rate.cycles[R * W] + last;
+    cycles += tied * (together - cycles);
+  }
+  if (cycles >= block.longest * rate.cycles[R * W]) return cycles;
+  // A launch with more blocks than one wave is not over sooner.
+  return Math.max(cycles, drainCycles(block.fresh, R, multiprocessors, rate, R * W));
 }
 
 /** Share of groups of the longest life, and probability of a tie, below which ties are as good as impossible. */
@@ -78,8 +83,8 @@ const NEVER_TIED = 1e-3;
 /**
  * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
  * longest life there is, but for as many as make no difference to the rate. Then the blocks of the last wave are dealt out
- * evenly; else whoever is ahead takes all it can hold. No more often than a multiprocessor has no block that ends before the
- * others: its slot is filled again at once, whatever the rate.
+ * evenly; else whoever is ahead takes all it can hold. No more often than no block ends before the others: its slot is filled
+ * again at once, whatever the rate.
  */
 function tiedShare(residency: Residency, gridBlocks: number, multiprocessors: number): number {
   const { block, residentBlocks: R, givenRate } = residency;
@@ -91,14 +96,14 @@ function tiedShare(residency: Residency, gridBlocks: number, multiprocessors: nu
   // Binomial: none shorter, one, and so on.
   let term = Math.pow(block.topShare, groups);
   let even = term;
-  for (let i = 1; i < groups && cycles[groups - i] === cycles[groups]; i++) {
+  for (let i = 1; i < groups && cycles[groups] - cycles[groups - i] <= 1e-9 * cycles[groups]; i++) {
     term *= ((groups - i + 1) / i) * (shorter / block.topShare);
     even += term;
   }
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
   // Groups that end together are as good as one.
   const shorterBlock = Math.pow(shorter, 1 + (W - 1) * (1 - clumping));
-  const share = Math.min(Math.pow(even, multiprocessors * waves), Math.pow(1 - shorterBlock, R * waves));
+  const share = Math.pow(Math.min(even, Math.pow(1 - shorterBlock, R)), multiprocessors * waves);
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
@@ -109,7 +114,7 @@ function untiedCycles(residency: Residency, gridBlocks: number, multiprocessors:
   const W = block.groupsPerBlock;
   let apart = 0;
   let turns = 0;
-  if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block, R)) {
+  if (R === 1 && W > 1 && gridBlocks / slots <= wavesUntilStationary(block)) {
     const turn = (residency.turn ??= turnOf(block, rate));
     apart = turnShare(turn, gridBlocks, multiprocessors);
     if (apart > 0) turns = apart * turnsCycles(turn, gridBlocks, multiprocessors);
@@ -123,7 +128,7 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
   const W = block.groupsPerBlock;
   const slots = multiprocessors * R;
   const waves = gridBlocks / slots;
-  if (waves <= wavesUntilStationary(block, R)) {
+  if (waves <= wavesUntilStationary(block)) {
     const renewal = renewalOf(block);
     // The last block starts when all but half a block have: whole waves of even blocks must not wait for rounding.
     const nearly = (gridBlocks - 0.5) / slots;
@@ -138,12 +143,14 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
         else point = middle;
       }
       const { profile, phases } = dispatchAt(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
+      let drain = drainCycles(profile, R, multiprocessors, rate, R * W);
+      const longest = drainParts.longestCycles;
       const inStep = R > 1 ? stepShare(block, profile) : 0;
-      let drain = 0;
       if (inStep > 0) {
-        drain = inStep * refilledDrain(block, profile, R, multiprocessors, likeness(residency), rate);
+        const refilled = refilledDrain(block, profile, R, multiprocessors, likeness(residency), rate);
+        // Whatever was refilled, somebody holds the longest block of all.
+        drain += inStep * (Math.max(refilled, longest) - drain);
       }
-      if (inStep < 1) drain += (1 - inStep) * drainCycles(profile, R, multiprocessors, rate, R * W);
       return phasesCycles(residency, phases) + drain;
     }
   }
@@ -187,7 +194,9 @@ function likeness(residency: Residency): number {
     const perIteration = wave / block.meanBlock;
     const clocks = drainParts.variance / (perIteration * perIteration);
     const differences = clocks + block.blockDeviation * block.blockDeviation;
-    const correlation = differences > 0 ? (REFILL_CORRELATION * clocks) / differences : 0;
+    // Below this both are rounding.
+    const known = differences > 1e-12 * block.meanBlock * block.meanBlock;
+    const correlation = known ? (REFILL_CORRELATION * clocks) / differences : 0;
     residency.likeness = Math.max(LEAST_LIKENESS, correlation);
   }
   return residency.likeness;
@@ -233,8 +242,8 @@ function waveCycles(residency: Residency, gridBlocks: number, multiprocessors: n
   const others = rest + scale * Math.log1p(-fuller / multiprocessors);
   const high = Math.max(full, others);
   const later = high + scale * Math.log1p(Math.exp((Math.min(full, others) - high) / scale));
-  // Lives end somewhere, unlike a Gumbel variable: nobody is later than the longest on the fullest multiprocessor.
-  return Math.min(later, block.longest * rate.cycles[(few + 1) * W]);
+  // Lives end somewhere, unlike a Gumbel variable: it takes no longer than if all held one more, nor less than if none did.
+  return Math.max(rest, Math.min(later, drainCycles(fresh, few + 1, multiprocessors, rate, (few + 1) * W)));
 }
 
 /** Mean rate of a multiprocessor whose slots are of all ages. */

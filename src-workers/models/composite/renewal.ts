@@ -23,21 +23,11 @@ export function renewalOf(law: BlockLaw): Renewal {
 
 /** Mean residual lives after which ages are as good as stationary. */
 const RESIDUALS = 12;
-/**
- * And where the renewal, which has one clock for all, is given up as early as that: multiprocessors of so few slots, whose groups
- * are active for so small a part of their blocks, have clocks as fast as their own blocks make them.
- */
-const EARLY_RESIDUALS = 3;
-const FEW_SLOTS = 3;
-const LITTLE_ACTIVE = 0.4;
-
-/** Blocks per slot after which a multiprocessor of R slots is as good as stationary. */
-export function wavesUntilStationary(law: BlockLaw, residentBlocks: number): number {
-  const { meanBlock, meanGroup, meanResidual, blockDeviation } = law;
+/** Blocks per slot after which a multiprocessor is as good as stationary. */
+export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
   const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
-  const early = residentBlocks <= FEW_SLOTS && meanGroup < LITTLE_ACTIVE * meanBlock;
-  const residualWaves = ((early ? EARLY_RESIDUALS : RESIDUALS) * meanResidual) / meanBlock;
+  const residualWaves = (RESIDUALS * meanResidual) / meanBlock;
   return Math.min(MOST_WAVES, Math.max(3, smearedWaves, residualWaves));
 }
 
@@ -59,7 +49,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const short = lifeOf(law, SHORT_SHARE);
   if (2 * short < grid) grid = Math.max(short, law.meanBlock / FINEST_POINTS);
   if (law.lattice) grid = Math.max(1, Math.round(grid));
-  const waves = wavesUntilStationary(law, Infinity);
+  const waves = wavesUntilStationary(law);
   const points = Math.ceil((waves * law.meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(law.arena, span + 1);
