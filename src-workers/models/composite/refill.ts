@@ -72,10 +72,12 @@ export function refilledDrain(
   let weight = 0;
   let tail = 0;
   let total = 0;
+  // Who could take more than there are takes them all.
+  const left = Math.round(share * R * multiprocessors);
   for (let k = R; k >= 1; k--) {
     tail += probability;
     // Most slots refilled on any multiprocessor: at least one block is somewhere.
-    const reached = k === 1 ? 1 : 1 - Math.pow(Math.max(0, 1 - tail), multiprocessors);
+    const reached = k === 1 ? 1 : k > left ? 0 : 1 - Math.pow(Math.max(0, 1 - tail), multiprocessors);
     weight += reached - weightAbove;
     if (weight > NEGLIGIBLE) {
       const alikes = Math.max(1, Math.min(multiprocessors, (multiprocessors * probability) / reached));
