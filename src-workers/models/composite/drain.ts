@@ -142,6 +142,27 @@ export function drainCycles(
   return meanTime + apart + (bound - apart) * fourth * fourth;
 }
 
+/**
+ * Expected time, cycles, from the dispatch of a block to its end, beside what is left of the other slots of its multiprocessor.
+ * @param fresh profile of a block that has just started, on the same cells
+ * @param profile, slots, rate, cap as of `drainCycles`
+ */
+export function lastBlockCycles(
+  fresh: ActivityProfile,
+  profile: ActivityProfile,
+  slots: number,
+  { cycles }: SmoothedRate,
+  cap: number,
+): number {
+  const { data } = profile;
+  const own = fresh.data;
+  let time = 0;
+  for (let c = 0; c < profile.cells * CELL_FIELDS; c += CELL_FIELDS) {
+    time += data[c + WIDTH] * own[c + BLOCK] * rateAt(cycles, own[c + OWN] + (slots - 1) * data[c + ACTIVE], cap);
+  }
+  return time;
+}
+
 /** e to minus this is nothing. */
 const MANY = 25;
 /** Logarithm of the odds from which on something is active. */

@@ -1,6 +1,6 @@
 import { agedProfile, meanResidualAt } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
-import { drainCycles, drainParts } from './drain.ts';
+import { drainCycles, drainParts, lastBlockCycles } from './drain.ts';
 import { clumpedRate, meanRate, type SmoothedRate } from './rate.ts';
 import { refilledDrain, stepShare } from './refill.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
@@ -150,6 +150,10 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
         const refilled = refilledDrain(block, profile, R, multiprocessors, likeness(residency), rate);
         // Whatever was refilled, somebody holds the longest block of all.
         drain += inStep * (Math.max(refilled, longest) - drain);
+      }
+      // The last block takes its time, even where hardly any of the slots were refilled.
+      if (drain < block.meanBlock * rate.cycles[R * W]) {
+        drain = Math.max(drain, lastBlockCycles(block.fresh, profile, R, rate, R * W));
       }
       return phasesCycles(residency, phases) + drain;
     }
