@@ -50,7 +50,8 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
   const nx = xValues.length;
   const ny = yValues.length;
   const NONE = 0;
-  const kind = Uint8Array.from(waves, (cell, at) => (Number.isNaN(timeMs[at]!) ? NONE : cell > 1 + 1e-9 ? 2 : 1));
+  const kind = new Uint8Array(waves.length);
+  for (let at = 0; at < kind.length; at += 1) if (!Number.isNaN(timeMs[at]!)) kind[at] = waves[at]! > 1 + 1e-9 ? 2 : 1;
   const differ = (a: number, b: number) => a !== NONE && b !== NONE && a !== b;
   const edges: Edge[] = [];
   for (let j = 0, at = 0; j < ny; j += 1)
