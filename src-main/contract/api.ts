@@ -266,6 +266,7 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
+  /** Of launches those that the device has, where devices of one kind are looked at: grids, or cores. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Row-major (y, x): time ms, NaN where no valid design. */

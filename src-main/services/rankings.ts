@@ -1,8 +1,9 @@
+import type { Device } from '../../src-workers/domain/device.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
-import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import type { Histogram, LandscapeFacets, LandscapeGrid, ParallelSample, RankPage, RankRow } from '../contract/api.ts';
 import type { ProcedureArguments } from '../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
@@ -224,13 +225,45 @@ export function designSlices(
 > {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
+  const device = view.devices[axisPosition(view.ranking, AXIS.device, designIndex)]!;
   return ok(
-    AXIS_ORDER.flatMap((axis, at) =>
-      (view.ranking.counts[at] ?? 0) > 1
-        ? [{ axis, values: axisTexts(view, at), ...alongAxis(view, designIndex, at) }]
-        : [],
-    ),
+    AXIS_ORDER.flatMap((axis, place) => {
+      const { timeMs, designIndex: designs, at } = alongAxis(view, designIndex, place);
+      const whole = { from: 0, to: timeMs.length };
+      const own = axis === 'launch' ? launchesOf(view, device.kind) : whole;
+      // A design may have a launch of the other kind of device, and be invalid for that.
+      const { from, to } = at >= own.from && at < own.to ? own : whole;
+      if (to - from < 2) return [];
+      return [
+        {
+          axis,
+          values: axisTexts(view, place).slice(from, to),
+          timeMs: timeMs.slice(from, to),
+          designIndex: designs.slice(from, to),
+          at: at - from,
+        },
+      ];
+    }),
   );
+}
+
+/** Positions of the launches that a kind of device has: those of CPUs are the last of the axis. The whole axis where it has none. */
+function launchesOf(
+  { ranking: { axes } }: RunView,
+  kind: Device['kind'] | null,
+): { readonly from: number; readonly to: number } {
+  const to = axes.launch.length;
+  const cores = axes.launch.findIndex((launch) => launch.kind === 'cores');
+  if (kind === null || cores <= 0) return { from: 0, to };
+  return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
+}
+
+/** The kind of all devices that are looked at: of the one at a position, else of all in the run; null where there are both. */
+function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
+  const kinds = new Set(
+    (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
+  );
+  return kinds.size === 1 ? [...kinds][0]! : null;
 }
 
 export function landscapeAxes(view: RunView): readonly {
@@ -250,16 +283,25 @@ export function landscapeAxes(view: RunView): readonly {
 interface MapFrame {
   readonly x: number;
   readonly y: number;
+  /** Values of each axis, of launches only those that the devices on the map have. */
+  readonly counts: readonly number[];
+  readonly texts: (axis: number) => readonly string[];
   readonly first: number;
   readonly free: readonly CellAxis[];
 }
 
 function mapFrame(
-  { ranking: { counts, strides } }: RunView,
+  view: RunView,
   xName: string,
   yName: string,
   hold: Readonly<Record<string, number>>,
+  kind: Device['kind'] | null,
 ): Result<MapFrame> {
+  const { strides } = view.ranking;
+  const { from, to } = launchesOf(view, kind);
+  const counts = view.ranking.counts.with(AXIS.launch, to - from);
+  const texts = (axis: number) =>
+    axis === AXIS.launch ? axisTexts(view, axis).slice(from, to) : axisTexts(view, axis);
   const find = (name: string): number => AXIS_ORDER.findIndex((axis) => axis === name);
   const x = find(xName);
   const y = find(yName);
@@ -271,33 +313,33 @@ function mapFrame(
   const free: CellAxis[] = [];
   let first = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
-    if (axis === x || axis === y) continue;
-    const held = hold[AXIS_ORDER[axis]!];
-    if (held === undefined) free.push({ stride: strides[axis]!, count: counts[axis]!, cells: null });
-    else if (held >= counts[axis]!)
-      return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${counts[axis]! - 1}`);
-    else first += held * strides[axis]!;
+    const isDrawn = axis === x || axis === y;
+    const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]!];
+    const most = view.ranking.counts[axis]! - 1;
+    if (held !== undefined && held > most)
+      return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${most}`);
+    first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis]!;
+    if (!isDrawn && held === undefined) free.push({ stride: strides[axis]!, count: counts[axis]!, cells: null });
   }
-  return ok({ x, y, first, free });
+  return ok({ x, y, counts, texts, first, free });
 }
 
 /** An axis drawn with as many cells as told, each `size` cells of the map wide: values share one where they are more. */
-function drawnAxis({ counts, strides }: RunView['ranking'], axis: number, cells: number, size: number): CellAxis {
-  const count = counts[axis]!;
+function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
-  return { stride: strides[axis]!, count, cells: place };
+  return { stride, count, cells: place };
 }
 
 /** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
-  const { counts, strides, columns } = ranking;
-  const frame = mapFrame(view, input.x, input.y, input.hold);
+  const { strides, columns } = ranking;
+  const frame = mapFrame(view, input.x, input.y, input.hold, kindShown(view, input.hold.device));
   if (!frame.ok) return frame;
-  const { x, y, first, free } = frame.value;
+  const { x, y, counts, texts, first, free } = frame.value;
   const nx = counts[x]!;
   const ny = counts[y]!;
-  const axes = [drawnAxis(ranking, x, nx, 1), drawnAxis(ranking, y, ny, nx), ...free];
+  const axes = [drawnAxis(strides[x]!, nx, nx, 1), drawnAxis(strides[y]!, ny, ny, nx), ...free];
   const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
   const best = bestCell(cells);
   const { timeMs, designIndex } = cells;
@@ -319,8 +361,8 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   return ok({
     xAxis: input.x,
     yAxis: input.y,
-    xValues: axisTexts(view, x),
-    yValues: axisTexts(view, y),
+    xValues: texts(x),
+    yValues: texts(y),
     timeMs,
     designIndex,
     invalidReason,
@@ -333,27 +375,29 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
 /** One small map for each value of an axis: see the contract's `landscape.facets`. */
 export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
   const { ranking } = view;
-  const { counts, columns } = ranking;
+  const { strides, columns } = ranking;
   const facet = AXIS_ORDER.findIndex((axis) => axis === input.facet);
   if (facet < 0 || input.facet === input.x || input.facet === input.y)
     return fail(
       'bad-input',
       `facet: got "${input.facet}", expected one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}`,
     );
-  const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 });
+  const kind = kindShown(view, input.hold.device);
+  const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 }, kind);
   if (!frame.ok) return frame;
-  const { x, y, first, free } = frame.value;
+  const { x, y, counts, first, free } = frame.value;
+  const many = ranking.counts[facet]!;
   const nx = Math.min(counts[x]!, input.columns);
   const ny = Math.min(counts[y]!, input.rows);
   const size = nx * ny;
   const axes = [
-    drawnAxis(ranking, facet, counts[facet]!, size),
-    drawnAxis(ranking, x, nx, 1),
-    drawnAxis(ranking, y, ny, nx),
+    drawnAxis(strides[facet]!, many, many, size),
+    drawnAxis(strides[x]!, counts[x]!, nx, 1),
+    drawnAxis(strides[y]!, counts[y]!, ny, nx),
     ...free,
   ];
-  const pixels = bestOfCells(columns.timeMs, first, axes, counts[facet]! * size);
-  const facets = Array.from({ length: counts[facet]! }, (_, position) => ({
+  const pixels = bestOfCells(columns.timeMs, first, axes, many * size);
+  const facets = Array.from({ length: many }, (_, position) => ({
     timeMs: Float32Array.from(pixels.timeMs.subarray(position * size, (position + 1) * size)),
     ...bestCell(pixels, position * size, (position + 1) * size),
   }));
@@ -376,10 +420,14 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   }
   const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];
   const columns: Float64Array[] = [];
+  const { deviceId } = input.filter;
+  const device = deviceId === undefined ? -1 : view.devices.findIndex(({ id }) => id === deviceId);
+  const launches = launchesOf(view, kindShown(view, device < 0 ? undefined : device));
   AXIS_ORDER.forEach((id, axis) => {
-    if (ranking.counts[axis]! < 2) return;
-    axes.push({ id, label: AXIS_LABELS[id], categories: axisTexts(view, axis) });
-    columns.push(designs.map((design) => Math.floor(design / ranking.strides[axis]!) % ranking.counts[axis]!));
+    const { from, to } = id === 'launch' ? launches : { from: 0, to: ranking.counts[axis]! };
+    if (to - from < 2) return;
+    axes.push({ id, label: AXIS_LABELS[id], categories: axisTexts(view, axis).slice(from, to) });
+    columns.push(designs.map((design) => axisPosition(ranking, axis, design) - from));
   });
   axes.push({ id: 'occupancyFraction', label: 'Occupancy', categories: null });
   columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]!));

@@ -19,7 +19,7 @@ import {
   tiedCells,
 } from '../../src-renderer/views/landscape/grid.ts';
 import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
-import { axisText, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
+import { axisLabels, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
 
@@ -293,8 +293,16 @@ describe('axes of slices', () => {
   });
 
   it('say values without what the title of their axis says', () => {
-    const texts = ['grid 3584', '16 per SM', '1024', 'none', 'dynamic-fetch'];
-    expect(texts.map(axisText)).toEqual(['3,584', '16', '1,024', 'none', 'dynamic-fetch']);
+    expect(axisLabels('launch', ['grid 3584', 'grid 16'])).toEqual(['3,584', '16']);
+    expect(axisLabels('launch', ['16 per SM', '4 per SM'])).toEqual(['16', '4']);
+    expect(axisLabels('launch', ['1 core', '1024 cores'])).toEqual(['1', '1,024']);
+    expect(axisLabels('registerCap', ['none', '1024'])).toEqual(['none', '1,024']);
+    expect(axisLabels('balancing', ['none', 'dynamic-fetch'])).toEqual(['none', 'dynamic-fetch']);
+    expect(axisLabels('device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100', 'RTX 4090']);
+  });
+  it('say launches with their unit where they count different things, so that no two are alike', () => {
+    const texts = ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'];
+    expect(axisLabels('launch', texts)).toEqual(['4/slot', '4/SM', 'grid 3,584', '1 core', '4 cores']);
   });
 
   it('cut words to their band and no further', () => {

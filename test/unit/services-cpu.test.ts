@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
   DeviceComparisonResult,
+  LandscapeFacets,
   LandscapeGrid,
+  ParallelSample,
   RankPage,
+  RankRow,
   ResolvedWorkload,
   RunDetail,
   RunSummary,
   SpaceSize,
   StudyRecord,
 } from '../../src-main/contract/api.ts';
+import type { ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { deviceRows } from '../../src-main/services/compare.ts';
 import { compareRows } from '../../src-renderer/views/compare/rows.ts';
@@ -122,15 +126,6 @@ describe('a study of CPUs and a GPU', () => {
     expect(texts('multiprocessors')).toEqual(['', '108', '']);
     expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
     expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
-    const grid = await call<LandscapeGrid>('landscape.grid', {
-      runId: run.id,
-      x: 'launch',
-      y: 'balancing',
-      hold: { device: 0 },
-    });
-    expect(grid.xValues[2]).toBe('1 core');
-    expect(Number.isNaN(grid.timeMs[2])).toBe(true);
-    expect(grid.timeMs[22 + 2]).toBeGreaterThan(0);
     for (const format of EXPORT_FORMATS) {
       const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
@@ -151,6 +146,54 @@ describe('a study of CPUs and a GPU', () => {
     expect(
       await engine.call('export.render', { runId: run.id, format: 'cuda', designIndex: cpuBest.designIndex }),
     ).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+  });
+
+  it('maps and lines launches of the kind of device that is looked at, all of them where it is both', async () => {
+    const run = await sweep(mixed());
+    const map = (hold: object) =>
+      call<LandscapeGrid>('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });
+    const both = await map({});
+    expect(both.xValues).toHaveLength(22);
+    expect(both.xValues[2]).toBe('1 core');
+    expect((await map({ device: 1 })).xValues).toEqual(both.xValues.slice(0, 2));
+    const grid = await map({ device: 0 });
+    expect(grid.xValues).toEqual(both.xValues.slice(2));
+    expect(Number.isNaN(grid.timeMs[2])).toBe(true);
+    const three = await call<RankRow>('ranking.design', { runId: run.id, designIndex: grid.designIndex[20 + 2] });
+    expect(three).toMatchObject({ deviceId: DEVICES[0], predictedMs: grid.timeMs[20 + 2] });
+    expect(`${three.design.gridBlocks} cores`).toBe(grid.xValues[2]);
+    const slices = await call<ProcedureOutput<'ranking.slices'>>('ranking.slices', {
+      runId: run.id,
+      designIndex: three.designIndex,
+    });
+    const launches = slices.find(({ axis }) => axis === 'launch')!;
+    expect(launches.values).toEqual(grid.xValues);
+    expect(launches.designIndex[launches.at]).toBe(three.designIndex);
+    expect(launches.timeMs[launches.at]).toBe(three.predictedMs);
+    const sample = await call<ParallelSample>('landscape.parallel', {
+      runId: run.id,
+      filter: { deviceId: three.deviceId },
+    });
+    const at = sample.axes.findIndex(({ id }) => id === 'launch');
+    expect(sample.axes[at]!.categories).toEqual(grid.xValues);
+    const first = await call<RankRow>('ranking.design', { runId: run.id, designIndex: sample.designIndex[0] });
+    expect(sample.axes[at]!.categories![sample.columns[at]![0]!]).toMatch(
+      new RegExp(`^${first.design.gridBlocks} core`),
+    );
+    const facets = await call<LandscapeFacets>('landscape.facets', {
+      runId: run.id,
+      x: 'launch',
+      y: 'blockThreads',
+      facet: 'balancing',
+      hold: { device: 0 },
+    });
+    expect(facets.columns).toBe(20);
+    expect(facets.facets.map(({ best }) => best)).toEqual(
+      Array.from({ length: facets.facets.length }, (_, y) => {
+        const times = grid.timeMs.slice(20 * y, 20 * y + 20).filter(Number.isFinite);
+        return times.length > 0 ? Math.min(...times) : NaN;
+      }),
+    );
   });
 
   it('is predicted on the rows of an uploaded matrix in their order, and resumes with them', async () => {

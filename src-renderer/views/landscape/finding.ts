@@ -1,11 +1,11 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 import { NBSP, count, counted, fixed, percent } from '../../format/numbers.ts';
 import { tiedCells } from './grid.ts';
-import { axisText } from './slices.ts';
+import { axisLabels } from './slices.ts';
 
 /** What a map shows, for who does not see it: the best cell, how many are as good, the slowest, and which cannot run. */
 export function mapFinding(grid: LandscapeGrid, decimals: number): string {
-  const { timeMs, xValues, yValues, best, bestDesign, designIndex, tieFraction } = grid;
+  const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, tieFraction } = grid;
   const at = designIndex.indexOf(bestDesign);
   let slowest = best;
   let invalid = 0;
@@ -13,7 +13,7 @@ export function mapFinding(grid: LandscapeGrid, decimals: number): string {
     if (Number.isNaN(time)) invalid += 1;
     else if (time > slowest) slowest = time;
   }
-  const place = `${axisText(xValues[at % xValues.length]!)} × ${axisText(yValues[Math.floor(at / xValues.length)]!)}`;
+  const place = `${axisLabels(xAxis, xValues)[at % xValues.length]!} × ${axisLabels(yAxis, yValues)[Math.floor(at / xValues.length)]!}`;
   const ties = tiedCells(grid).length;
   return [
     `best ${fixed(best, decimals)}${NBSP}ms at ${place}`,

@@ -1,6 +1,7 @@
 import type { ParallelSample } from '../../../src-main/contract/api.ts';
 import { isLabelled, labelStride } from '../../components/slice-scale.ts';
 import type { Narrowing } from '../ranking/address.ts';
+import { axisLabels } from './slices.ts';
 
 /** An axis of the parallel coordinates: where each line crosses it (0 bottom … 1 top), its ticks, and what a brush on it means. */
 export interface ParallelAxis {
@@ -44,12 +45,9 @@ const shortText = (text: string) => (text === 'dynamic-fetch' ? 'fetch' : text);
 function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
   const last = Math.max(1, categories.length - 1);
   // Numbers ascend; other words keep their order.
-  const numbers = categories.map((text) =>
-    id === 'launch'
-      ? Number(text.replace(/^grid | per .*/, ''))
-      : text === 'none' && id === 'registerCap'
-        ? Infinity
-        : Number(text),
+  const labels = axisLabels(id, categories);
+  const numbers = labels.map((text) =>
+    text === 'none' && id === 'registerCap' ? Infinity : Number(text.replaceAll(',', '')),
   );
   const numeric = numbers.every((value) => !Number.isNaN(value));
   const order = categories.map((_, i) => i).sort((a, b) => (numeric ? numbers[a]! - numbers[b]! : a - b));
@@ -71,7 +69,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
     text: (at) => shortText(categories[order[Math.round(at * last)]!] ?? ''),
     ticks: order.flatMap((category, i) =>
       isLabelled(i, order.length, labelStride(order.length, 100, 15))
-        ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(categories[category]!) }]
+        ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(labels[category]!) }]
         : [],
     ),
     narrow: (low, high) => {

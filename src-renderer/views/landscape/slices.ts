@@ -12,35 +12,50 @@ export interface Slice {
   readonly at: number;
 }
 
-/** Without what the title of the axis says: `16 per SM` → `16`, `grid 3584` → `3584`. */
-const bareText = (text: string) => text.replace(/ per .*$/, '').replace(/^grid /, '');
+/** What a value of the launch axis counts; '' for values of other axes. */
+export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' {
+  if (text.endsWith(' per SM')) return 'SM';
+  if (text.endsWith(' per slot')) return 'slot';
+  if (text.startsWith('grid ')) return 'grid';
+  return / cores?$/.test(text) ? 'cores' : '';
+}
 
-/** A value of an axis as its label says it: `grid 3584` → `3,584`. */
-export function axisText(text: string): string {
-  const bare = bareText(text);
-  const value = Number(bare);
-  return Number.isFinite(value) ? count(value) : bare;
+/**
+ * Values of an axis as its labels say them: `16`, `3,584`, `A100`. The title says a unit that all share; where they differ
+ * each has its own: `16/SM`, `4/slot`, `grid 3,584`, `72 cores`.
+ */
+export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
+  if (axis === 'device') return shortNames(texts);
+  const isMixed = new Set(texts.map(launchUnit)).size > 1;
+  return texts.map((text) => {
+    const unit = launchUnit(text);
+    const number = unit === '' || unit === 'grid' ? text.replace('grid ', '') : text.replace(/ .*/, '');
+    const value = Number(number);
+    const bare = Number.isFinite(value) ? count(value) : number;
+    if (!isMixed || unit === '') return bare;
+    return unit === 'grid' ? `grid ${bare}` : unit === 'cores' ? text : `${bare}/${unit}`;
+  });
 }
 
 /** Brings slices into the order asked for, ascending where their values are numbers, with short texts. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],
-  title: (axis: string) => string,
+  title: (axis: string, values: readonly string[]) => string,
 ): readonly Slice[] {
   const place = (axis: string) => (order.includes(axis) ? order.indexOf(axis) : order.length);
   return [...slices]
     .sort((a, b) => place(a.axis) - place(b.axis))
     .map(({ axis, values, timeMs, designIndex, at }) => {
-      const texts = axis === 'device' ? shortNames(values) : values.map(bareText);
-      const numbers = texts.map((text) => (text === 'none' ? Infinity : Number(text)));
+      const texts = axisLabels(axis, values);
+      const numbers = values.map((text) => (text === 'none' ? Infinity : Number(text)));
       const ascending = axis !== 'launch' && numbers.every((value) => !Number.isNaN(value));
       const by = values.map((_, i) => i);
       if (ascending) by.sort((a, b) => numbers[a]! - numbers[b]!);
       return {
         axis,
-        title: title(axis),
-        values: by.map((i) => axisText(texts[i]!)),
+        title: title(axis, values),
+        values: by.map((i) => texts[i]!),
         timeMs: Float64Array.from(by, (i) => timeMs[i]!),
         designIndex: Float64Array.from(by, (i) => designIndex[i]!),
         at: by.indexOf(at),
