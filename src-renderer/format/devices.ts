@@ -23,7 +23,8 @@ export function computeName(device: GpuDevice): string {
 
 /** Marketing families that say nothing of the device. Radeon stays where the rest alone would not be known: `Radeon VII`. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
-const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe)(?=\s|$)|,.*$| \(.*\)$/g;
+const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \(.*\)$/g;
+const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;
 const MEMORY = /\s+\d+ GB$/;
 
 /** The name without its marketing family: `RTX 4090`, `MI250X, one GCD`. */
@@ -39,6 +40,11 @@ export function shortNames(names: readonly string[]): readonly string[] {
 /** Names for tables and sentences: without family and memory, where that leaves them different. */
 export function headNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, MEMORY);
+}
+
+/** Short names for cells of a matrix: without their series, where that leaves them different: `4090`, `8360Y`. */
+export function cellNames(short: readonly string[]): readonly string[] {
+  return namesWithout(short, SERIES);
 }
 
 function namesWithout(names: readonly string[], part: RegExp): readonly string[] {

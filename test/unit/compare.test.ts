@@ -4,7 +4,7 @@ import { comparisonReasons } from '../../src-main/services/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
+import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
 import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
@@ -187,6 +187,21 @@ describe('names and marks', () => {
     ).toEqual(['RX 580', 'R9 Fury X', 'Radeon VII', 'Radeon Pro V520', 'MI25', 'P4000']);
     expect(shortNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
     expect(headNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
+  });
+  it('are model numbers in the cells of a matrix, where these differ', () => {
+    expect(shortNames(['Xeon Platinum 8360Y', 'Epyc 7302P (Rome)', 'Grace GH200'])).toEqual([
+      'Xeon 8360Y',
+      'Epyc 7302P',
+      'Grace GH200',
+    ]);
+    expect(cellNames(['Xeon 8360Y', 'Epyc 7302P', 'RTX 4090', 'RX 7900 XTX', 'A100'])).toEqual([
+      '8360Y',
+      '7302P',
+      '4090',
+      '7900 XTX',
+      'A100',
+    ]);
+    expect(cellNames(['Grace GH200', 'GH200'])).toEqual(['Grace GH200', 'GH200']);
   });
   it('are the same in sentences as in tables, also where one begins another', () => {
     const full = ['GeForce RTX 3080', 'GeForce RTX 3080 12 GB', 'A100 SXM4 40 GB'];
