@@ -22,7 +22,8 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await form.getByRole('button', { name: 'Save and add to the study' }).click();
   await expect(form.getByText('got 1024, expected at most the 32 threads that a multiprocessor holds')).toBeVisible();
   const cache = form.getByRole('spinbutton', { name: 'Last-level cache' });
-  await expect(cache).toHaveValue('6\u00a0MiB');
+  await expect(cache).toHaveValue('6');
+  await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');
   await cache.fill('lots');
   await expect(form.getByText('“lots” is not a size; expected such as 64 KiB')).toBeVisible();
   await cache.fill('50 MB');
