@@ -302,7 +302,7 @@ describe('axes of slices', () => {
   });
   it('say launches with their unit where they count different things, so that no two are alike', () => {
     const texts = ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'];
-    expect(axisLabels('launch', texts)).toEqual(['4/slot', '4/SM', 'grid 3,584', '1 core', '4 cores']);
+    expect(axisLabels('launch', texts)).toEqual(['4/slot', '4/SM', '3,584', '1 core', '4 cores']);
   });
 
   it('cut words to their band and no further', () => {

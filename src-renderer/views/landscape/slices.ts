@@ -22,7 +22,7 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
 
 /**
  * Values of an axis as its labels say them: `16`, `3,584`, `A100`. The title says a unit that all share; where they differ
- * each has its own: `16/SM`, `4/slot`, `grid 3,584`, `72 cores`.
+ * each but a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);
@@ -33,7 +33,7 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
     const value = Number(number);
     const bare = Number.isFinite(value) ? count(value) : number;
     if (!isMixed || unit === '') return bare;
-    return unit === 'grid' ? `grid ${bare}` : unit === 'cores' ? text : `${bare}/${unit}`;
+    return unit === 'grid' ? bare : unit === 'cores' ? text : `${bare}/${unit}`;
   });
 }
 
