@@ -16,7 +16,7 @@ const MOST_FOLLOWED = 12;
 /** Rounds of a sample whose windows are looked up one by one; of more, sums have a mean and a deviation. */
 const FEW_ROUNDS = 12;
 /** Slots that a sample aims at: where there are more, rounds make up for one another. */
-const AIMED_SLOTS = 16;
+const AIMED_SLOTS = 64;
 /**
  * Its multiples are spread evenly over the places of a window. Not over blocks: in a grid of 8 · 377 of them, 377 a Fibonacci
  * number, they keep in step, and may miss every block that gets long units.
@@ -136,7 +136,8 @@ function calibrate(weights: Float64Array, values: Float64Array, known: number): 
 
 /**
  * An even sample of the slots of a ring, denser towards those that get a window's longest units, and of the windows. The
- * ring is of a window's places, or where a window takes several rounds, of all slots.
+ * ring is of a window's places, or of as many as are left once slots that pass through the same places are one; where a
+ * window takes several rounds, it is of all slots.
  * @returns blocks, and one over how likely each was to be drawn
  */
 function sampledBlocks(
@@ -147,38 +148,61 @@ function sampledBlocks(
 ): { readonly block: Int32Array; readonly weights: Float64Array } {
   const { slotsPerBlock, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
-  const span = Math.min(window, slots);
+  const few = rounds <= FEW_ROUNDS;
+  const common = greatestCommonDivisor(window, slots);
+  const ring = slots >= window && rounds * common >= window ? common : window;
+  const span = Math.min(ring, slots);
   const windows = Math.ceil(slots / span);
-  const ends = longestSlots(dealing, window);
+  const ends = longestSlots(dealing, ring);
+  if (!few) ends.sort((a, b) => a - b);
+  // Slots from one end to the next. Of few rounds all around the ring: a block has the longest units of one of them only.
+  const gaps = ends.map((end, e) => (few ? span : e > 0 ? end - ends[e - 1] : end - ends[ends.length - 1] + span));
+  // Of the sample: half to all ends alike, half by the slots before them.
+  const around = gaps.reduce((sum, gap) => sum + gap, 0);
+  const shares = gaps.map((gap) => (1 / ends.length + gap / around) / 2);
   const block = new Int32Array(count);
   const weights = new Float64Array(count).fill(1);
   // Where a slot has had many places, or a block all of them, there is nothing to aim at.
   const all = count === G;
-  const aimed = !all && slotsPerBlock < span && (rounds <= FEW_ROUNDS || ends.length < AIMED_SLOTS);
+  const aimed = !all && slotsPerBlock < span && (few || ends.length < AIMED_SLOTS);
   for (let i = 0; i < count; i++) {
     if (all) {
       block[i] = i;
       continue;
     }
     const part = ((i + 0.5) * GOLDEN_RATIO) % 1;
-    const at = aimed ? ends[i % ends.length] - part * part * span : part * span;
+    const e = few ? i % ends.length : cellAt(shares, ((i + 0.5) * Math.SQRT2) % 1);
+    const at = aimed ? ends[e] - part * part * gaps[e] : part * span;
     let slot = Math.floor(((i + 0.5) / count) * windows) * span + (at < 0 ? at + span : at);
     if (slot >= slots) slot -= span;
     const b = Math.floor(slot / slotsPerBlock);
     block[i] = b;
     if (!aimed) continue;
     let likeliness = 0;
-    for (const end of ends) {
-      // From the block's first slot to the end, and slots of the block beyond it: the next window's.
-      const first = ((((end - b * slotsPerBlock) % span) + span) % span) + 1;
+    for (let k = 0; k < ends.length; k++) {
+      // From the block's first slot to the end, and slots of the block beyond it: a ring away.
+      const first = ((((ends[k] - b * slotsPerBlock) % span) + span) % span) + 1;
       const beyond = slotsPerBlock - first;
-      likeliness += Math.sqrt(first / span);
-      if (beyond > 0) likeliness += 1 - Math.sqrt(1 - beyond / span);
-      else likeliness -= Math.sqrt(-beyond / span);
+      const gap = gaps[k];
+      let within = nearer(first, gap) - nearer(Math.max(0, -beyond), gap);
+      if (beyond > 0) within += 1 - nearer(span - beyond, gap);
+      likeliness += shares[k] * within;
     }
     weights[i] = 1 / likeliness;
   }
   return { block, weights };
+}
+
+/** Which of shares that add up to 1 a number from 0 to 1 falls into. */
+function cellAt(shares: readonly number[], at: number): number {
+  let cell = 0;
+  for (let left = at; cell < shares.length - 1 && left >= shares[cell]; cell++) left -= shares[cell];
+  return cell;
+}
+
+/** Of the slots that are aimed at an end, the part that is nearer to it than this: few slots of a large gap are enough. */
+function nearer(distance: number, gap: number): number {
+  return distance < gap ? Math.sqrt(distance / gap) : 1;
 }
 
 /** Slots that get the longest units of a window, in one round or another: each once, and so many at most. */

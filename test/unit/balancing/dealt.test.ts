@@ -243,13 +243,24 @@ describe('depths of dealt units', () => {
     },
   );
 
-  it.each([712, 1864, 3016])('of a sample have the long units that few of %i blocks get', (gridBlocks) => {
+  it.each([
     // Eight times a Fibonacci number: multiples of the golden ratio fall in step with the eight places a block can have.
+    { gridBlocks: 712, slotsPerBlock: 32, units: 2_000_000 },
+    { gridBlocks: 1864, slotsPerBlock: 32, units: 2_000_000 },
+    { gridBlocks: 3016, slotsPerBlock: 32, units: 2_000_000 },
+    // Slots come back to their place after 16 rounds, and one block in 32 passes through the longest.
+    { gridBlocks: 2592, slotsPerBlock: 8, units: 500_000 },
+    // A new place in each of 19 rounds.
+    { gridBlocks: 3348, slotsPerBlock: 24, units: 1_500_000 },
+    // Places in step through a window, and all near one end of it.
+    { gridBlocks: 2376, slotsPerBlock: 26, units: 1_668_000 },
+    { gridBlocks: 3132, slotsPerBlock: 34, units: 2_000_000 },
+  ])('of a sample have the long units that few of $gridBlocks blocks get', ({ gridBlocks, slotsPerBlock, units }) => {
     const dealing: Dealing = {
-      units: 2_000_000,
-      unitsPerGroup: 32,
+      units,
+      unitsPerGroup: slotsPerBlock,
       groupsPerBlock: 1,
-      slotsPerBlock: 32,
+      slotsPerBlock,
       gridBlocks,
       loop: 'nested',
       setupIterations: 0,
