@@ -61,6 +61,34 @@ describe('a report', () => {
     expect(text).not.toMatch(/NaN|undefined|\[object/);
   });
 
+  it.each(['markdown', 'html', 'cuda', 'wgsl'] as const)(
+    'says in %s how units are laid out for the prediction to hold',
+    async (format) => {
+      const run = await bench.run(
+        smallStudy({
+          kernel: { name: 'k', registersPerThread: 32, instructionsPerIteration: 40, lengthsKnownBeforeLaunch: true },
+          axes: {
+            balancing: ['none', 'window-sort(256)', 'full-sort', 'best-buckets(4)', 'dynamic-fetch'],
+            blockThreads: [64],
+          },
+        }),
+      );
+      const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 })) as RankPage;
+      const layouts: Readonly<Record<string, RegExp>> = {
+        none: /Units in the order they come\.\W+In round j, slot s takes/,
+        'window-sort(256)': /Every 256 units in a row sorted by length, the shortest first\.\W+In round j/,
+        'full-sort':
+          /All units sorted by length, the shortest first; blocks take their places in that order at random\./,
+        'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,
+        'dynamic-fetch': /a slot that is done with one takes the next from a common counter\./,
+      };
+      for (const [balancing, layout] of Object.entries(layouts)) {
+        const { designIndex } = page.rows.find((row) => row.design.balancing === balancing)!;
+        expect((await bench.render(run, format, { designIndex })).text).toMatch(layout);
+      }
+    },
+  );
+
   it('explains the design that was chosen, not only the best', async () => {
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 })) as RankPage;
     const { designIndex, rank } = page.rows[0]!;

@@ -1,5 +1,5 @@
 import type { RankRow } from '../../contract/api.ts';
-import { designText } from '../design-text.ts';
+import { designText, layoutSentences } from '../design-text.ts';
 import type { RunView } from '../run-view.ts';
 import { APP_VERSION } from '../version.ts';
 import { comment, identifier, ms } from './text.ts';
@@ -54,6 +54,7 @@ export function cudaHeader(view: RunView, row: RankRow): string {
     '/// Units that one block covers.',
     `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`,
     `/// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
+    ...layoutSentences(design).map((line) => `/// ${line}`),
     `constexpr bool flattened_loop = ${design.loop === 'flattened'};`,
     '',
     'static_assert(block_threads % threads_per_unit == 0u, "a block holds whole slots");',
@@ -90,6 +91,7 @@ export function wgslConstants(view: RunView, row: RankRow): string {
   return [
     ...head(view, row),
     `// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
+    ...layoutSentences(design).map((line) => `// ${line}`),
     '',
     '// Invocations that share one unit of work.',
     `const THREADS_PER_UNIT: u32 = ${design.threadsPerUnit}u;`,

@@ -9,6 +9,7 @@ import { explainDesign } from '../../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../compare.ts';
+import { layoutSentences } from '../design-text.ts';
 import { rankHistogram } from '../rankings.ts';
 import { ALL_VALID, TIE_FRACTION, alongAxis, deviceFilter, type RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
@@ -21,6 +22,8 @@ export interface ReportFacts {
   readonly chosen: RankRow;
   /** The design in words. */
   readonly recommendation: string;
+  /** How units are laid out, in sentences; empty on a CPU. */
+  readonly layout: readonly string[];
   /** Why it is this design, in sentences. */
   readonly reasons: readonly string[];
   /** Why the fastest device wins; empty for a run on one device. */
@@ -62,6 +65,7 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
     description: study.study.description,
     chosen,
     recommendation: cpu ? coresSentence(chosen, cpu, run.validCount) : designSentence(chosen, run.validCount),
+    layout: layoutSentences(chosen.design),
     reasons: cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown),
     deviceReasons: compared.value.reasons,
     breakdown,

@@ -23,6 +23,7 @@ export function markdownReport(facts: ReportFacts): string {
     '## Recommendation',
     `**${markdown(facts.recommendation)}**`,
     `\`${designText(chosen.design)}\``,
+    sentences(facts.layout),
     '## Why',
     sentences(facts.reasons),
     table(
@@ -53,11 +54,12 @@ export function markdownReport(facts: ReportFacts): string {
     '## Near-ties',
     markdown(facts.tieSentence),
     table(
-      ['Device', 'Balancing', 'Rank', 'Threads/unit', 'Units/thread', 'Block', 'Grid', 'Cap', 'ms', 'To best'],
-      2,
+      ['Device', 'Balancing', 'Loop', 'Rank', 'Threads/unit', 'Units/thread', 'Block', 'Grid', 'Cap', 'ms', 'To best'],
+      3,
       rows.map((row) => [
         markdown(row.device),
         markdown(row.design.balancing),
+        row.design.loop,
         row.rank,
         row.design.threadsPerUnit,
         row.design.unitsPerThread,

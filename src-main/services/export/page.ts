@@ -77,6 +77,7 @@ export function htmlReport(facts: ReportFacts): string {
     facts.description ? `<p class="lead">${html(facts.description)}</p>` : '',
     `<p class="recommendation">${html(facts.recommendation)}</p>`,
     `<p><code>${html(designText(chosen.design))}</code></p>`,
+    paragraph(facts.layout),
     '<h2>Why</h2>',
     paragraph(facts.reasons),
     table(
@@ -118,6 +119,7 @@ export function htmlReport(facts: ReportFacts): string {
         { head: 'Threads/unit', cell: (row) => row.design.threadsPerUnit },
         { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
         { head: 'Balancing', word: true, cell: (row) => row.design.balancing },
+        { head: 'Loop', word: true, cell: (row) => row.design.loop },
         { head: 'Block', cell: (row) => row.design.blockThreads },
         { head: 'Grid', cell: (row) => whole(row.design.gridBlocks) },
         { head: 'Cap', cell: (row) => row.design.registerCap ?? '–' },
