@@ -8,11 +8,12 @@ import {
   allocateProfile,
   BLOCK,
   CELL_FIELDS,
+  completeCells,
   GROUP,
+  PAIR,
   resizeProfile,
   VARIANCE,
   WIDTH,
-  writeCell,
   type ActivityProfile,
 } from './profile.ts';
 
@@ -398,30 +399,27 @@ function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64
   return edges;
 }
 
-/** Integrals at the edges of the cells of a block of some age: scratch, valid until the next call. */
-export function integralsFrom(law: BlockLaw, age: number): Float64Array {
-  const { edges } = law;
-  if (integrals.length < 3 * edges.length) integrals = new Float64Array(6 * edges.length);
-  integralsInto(integrals, law, age, edges, edges.length);
+/** Integrals at the first `count` edges of the cells of a block of some age: scratch, valid until the next call. */
+export function integralsFrom(law: BlockLaw, age: number, count: number): Float64Array {
+  if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
+  integralsInto(integrals, law, age, law.edges, count);
   return integrals;
 }
 
 function freshProfile(law: BlockLaw): ActivityProfile {
   const { edges, groupsPerBlock: W } = law;
-  const lived = integralsFrom(law, 0);
+  const lived = integralsFrom(law, 0, edges.length);
   const profile = allocateProfile(law.arena, edges.length - 1, take(law.arena, edges.length - 1));
+  const { data } = profile;
   for (let c = 0, i = 0; c < profile.cells; c++, i += 3) {
+    const at = c * CELL_FIELDS;
     const width = edges[c + 1] - edges[c];
-    writeCell(
-      profile.data,
-      c * CELL_FIELDS,
-      W,
-      width,
-      (lived[i + 3] - lived[i]) / width,
-      (lived[i + 4] - lived[i + 1]) / width,
-      (lived[i + 5] - lived[i + 2]) / width,
-    );
+    data[at + WIDTH] = width;
+    data[at + BLOCK] = (lived[i + 3] - lived[i]) / width;
+    data[at + GROUP] = (lived[i + 4] - lived[i + 1]) / width;
+    data[at + PAIR] = (lived[i + 5] - lived[i + 2]) / width;
   }
+  completeCells(profile, W);
   spreadOf(profile);
   return profile;
 }
@@ -525,15 +523,11 @@ function writeAged(profile: ActivityProfile, law: BlockLaw, age: number): Activi
   integralsInto(later, law, age, middles, cells + 1);
   const scale = 1 / later[0];
   for (let c = 0, at = 0, i = 3; c < cells; c++, at += CELL_FIELDS, i += 3) {
-    writeCell(
-      data,
-      at,
-      W,
-      edges[c + 1] - edges[c],
-      (later[i] - now[i]) * scale,
-      (later[i + 1] - now[i + 1]) * scale,
-      (later[i + 2] - now[i + 2]) * scale,
-    );
+    data[at + WIDTH] = edges[c + 1] - edges[c];
+    data[at + BLOCK] = (later[i] - now[i]) * scale;
+    data[at + GROUP] = (later[i + 1] - now[i + 1]) * scale;
+    data[at + PAIR] = (later[i + 2] - now[i + 2]) * scale;
   }
+  completeCells(profile, W);
   return profile;
 }

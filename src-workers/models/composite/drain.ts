@@ -44,13 +44,93 @@ export function drainCycles(
   cap: number,
 ): number {
   const { cycles } = rate;
-  const { data, spread } = profile;
-  const end = profile.cells * CELL_FIELDS;
+  const meanTime = meanDrain(profile, slots, multiprocessors, cycles, cap);
+  drainParts.meanCycles = meanTime;
+  const top = normalMaximum(multiprocessors);
+  slowestInto(slowest, profile, slots, multiprocessors, top, cycles, cap);
+  const variance = slowest[VARIANCE_OF_TIME];
+  drainParts.variance = variance;
+  drainParts.longestCycles = slowest[LONGEST_TIME];
+  if (multiprocessors <= 1) return meanTime;
+  const topTime = slowest[TOP_TIME];
+  const aligned = slowest[ALIGNED];
+  const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
+  const skewed =
+    aligned > 0 ? Math.min(MOST_SKEWED * top, top + SKEWNESS_LEFT * (slowest[ALIGNED_SHIFT] / aligned - top)) : top;
+  const most = skewed * Math.sqrt(variance);
+  const apart = Math.sqrt(longest * longest + most * most);
+  // No multiprocessor is later than one that had the most active groups at every time. Where the ranking never changes
+  // (a few giants) one is exactly that late.
+  const bound = topTime - meanTime;
+  if (apart >= bound) return topTime;
+  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(variance) / aligned) : 0;
+  const squared = alignment * alignment;
+  const fourth = squared * squared;
+  // Sharply: the bound fades as the ranking of the multiprocessors changes over time.
+  return meanTime + apart + (bound - apart) * fourth * fourth;
+}
+
+/** Expected time of one multiprocessor, cycles. The loops are two: one of both is too long to be compiled without calls. */
+function meanDrain(
+  { cells, data }: ActivityProfile,
+  slots: number,
+  multiprocessors: number,
+  cycles: Float64Array,
+  cap: number,
+): number {
+  const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
   const rootSlots = Math.sqrt(slots);
-  const top = normalMaximum(multiprocessors);
-  const skewing = Math.max(0, top * top - 1) / 6;
   let meanTime = 0;
+  for (let c = 0; c < end; c += CELL_FIELDS) {
+    const b = data[c + BLOCK];
+    if (b < 1e-13) continue;
+    const h = data[c + WIDTH];
+    const logIdle = data[c + LOG_IDLE];
+    if (deviceSlots * logIdle > -NOWHERE) {
+      meanTime += h * slots * b * rateAt(cycles, data[c + OWN], cap);
+      continue;
+    }
+    // Mean and deviation of the active groups of all slots, and where it is not certain that there are any, given that.
+    let mean = slots * data[c + ACTIVE];
+    let deviation = rootSlots * data[c + DEVIATION];
+    let alive = 1;
+    const logIdleHere = slots * logIdle;
+    if (logIdleHere >= -SURE) {
+      alive = slots === 1 ? b : anyOf(logIdleHere);
+      const square = (deviation * deviation + mean * mean) / alive;
+      mean /= alive;
+      deviation = Math.sqrt(Math.max(0, square - mean * mean));
+    }
+    meanTime += h * alive * meanRate(cycles, mean, deviation, cap);
+  }
+  return meanTime;
+}
+
+/** Of the slowest multiprocessor, in this order: */
+const slowest = new Float64Array(5);
+/** Time in which any block of the device is active, and time with the most active groups at every time, cycles. */
+const LONGEST_TIME = 0;
+const TOP_TIME = 1;
+/** Variance of the time of one multiprocessor, cycles², and its deviation if all times were aligned, cycles. */
+const VARIANCE_OF_TIME = 2;
+const ALIGNED = 3;
+/** The same with the shift of the most active groups in the place of one deviation. */
+const ALIGNED_SHIFT = 4;
+
+function slowestInto(
+  out: Float64Array,
+  { cells, data, spread }: ActivityProfile,
+  slots: number,
+  multiprocessors: number,
+  top: number,
+  cycles: Float64Array,
+  cap: number,
+): void {
+  const end = cells * CELL_FIELDS;
+  const deviceSlots = slots * multiprocessors;
+  const rootSlots = Math.sqrt(slots);
+  const skewing = Math.max(0, top * top - 1) / 6;
   let longestTime = 0;
   let inner = 0;
   let variance = 0;
@@ -58,36 +138,20 @@ export function drainCycles(
   let alignedShift = 0;
   let aligned = 0;
   for (let c = 0; c < end; c += CELL_FIELDS) {
-    const b = data[c + BLOCK];
-    if (b < 1e-13) continue;
+    if (data[c + BLOCK] < 1e-13) continue;
     const h = data[c + WIDTH];
-    const logIdle = data[c + LOG_IDLE];
-    const logNowhere = deviceSlots * logIdle;
+    const logNowhere = deviceSlots * data[c + LOG_IDLE];
     const own = data[c + OWN];
     if (logNowhere > -NOWHERE) {
       // At most one block is active anywhere, and hardly ever: that one alone.
       const t = rateAt(cycles, own, cap);
-      meanTime += h * slots * b * t;
       longestTime -= h * logNowhere * t;
       topTime -= h * logNowhere * t;
       continue;
     }
-    // Mean and variance of the active groups of a slot, then of all of them.
     const active = data[c + ACTIVE];
     const slotVariance = data[c + VARIANCE];
     const all = slots * active;
-    const deviation = rootSlots * data[c + DEVIATION];
-
-    const logIdleHere = slots * logIdle;
-    if (logIdleHere < -SURE) {
-      meanTime += h * meanRate(cycles, all, deviation, cap);
-    } else {
-      const alive = slots === 1 ? b : anyOf(logIdleHere);
-      const mean = all / alive;
-      const square = (deviation * deviation + all * all) / alive;
-      meanTime += h * alive * meanRate(cycles, mean, Math.sqrt(Math.max(0, square - mean * mean)), cap);
-    }
-
     // The slot with the longest block is active for certain.
     const meanSlow = own + (all - active);
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
@@ -107,6 +171,7 @@ export function drainCycles(
       // is that of a count of clumps.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - group) * clump;
+      const deviation = rootSlots * data[c + DEVIATION];
       const shift = Math.min(cap - all, top * deviation + Math.max(0, skewed));
       // The slope up to there, where the slowest is: a rate may be flat around the mean. At least half a group or a deviation
       // wide, so that the difference is a slope.
@@ -123,23 +188,11 @@ export function drainCycles(
       alignedShift += slope * shift * (deviation > 0 ? deviationSlow / deviation : 1);
     } else topTime += h * t;
   }
-  drainParts.meanCycles = meanTime;
-  drainParts.variance = variance;
-  drainParts.longestCycles = longestTime;
-  if (multiprocessors <= 1) return meanTime;
-  const longest = Math.max(0, longestTime - meanTime);
-  const skewed = aligned > 0 ? Math.min(MOST_SKEWED * top, top + SKEWNESS_LEFT * (alignedShift / aligned - top)) : top;
-  const most = skewed * Math.sqrt(variance);
-  const apart = Math.sqrt(longest * longest + most * most);
-  // No multiprocessor is later than one that had the most active groups at every time. Where the ranking never changes
-  // (a few giants) one is exactly that late.
-  const bound = topTime - meanTime;
-  if (apart >= bound) return topTime;
-  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(variance) / aligned) : 0;
-  const squared = alignment * alignment;
-  const fourth = squared * squared;
-  // Sharply: the bound fades as the ranking of the multiprocessors changes over time.
-  return meanTime + apart + (bound - apart) * fourth * fourth;
+  out[LONGEST_TIME] = longestTime;
+  out[TOP_TIME] = topTime;
+  out[VARIANCE_OF_TIME] = variance;
+  out[ALIGNED] = aligned;
+  out[ALIGNED_SHIFT] = alignedShift;
 }
 
 /**

@@ -47,35 +47,26 @@ export function resizeProfile(profile: ActivityProfile, { cells, spread }: Activ
   profile.spread = spread;
 }
 
-/** Writes a cell, offset `at` in `data`, of slots of blocks of W groups. */
-export function writeCell(
-  data: Float64Array,
-  at: number,
-  W: number,
-  width: number,
-  block: number,
-  group: number,
-  pair: number,
-): void {
-  const active = W * group;
-  const square = active + W * (W - 1) * pair;
-  const variance = Math.max(0, square - active * active);
-  data[at + WIDTH] = width;
-  data[at + BLOCK] = block;
-  data[at + GROUP] = group;
-  data[at + PAIR] = pair;
-  data[at + ACTIVE] = active;
-  data[at + VARIANCE] = variance;
-  data[at + DEVIATION] = Math.sqrt(variance);
-  // Two terms of the series leave less than 1e-8 of it where it is used.
-  data[at + LOG_IDLE] =
-    block < 1e-4 ? -block * (1 + 0.5 * block) : block < 1 ? Math.max(LOG_CERTAIN, Math.log(1 - block)) : LOG_CERTAIN;
-  if (block > 0) {
-    const own = active / block;
-    data[at + OWN] = own;
-    data[at + OWN_VARIANCE] = Math.max(0, square / block - own * own);
-  } else {
-    data[at + OWN] = 0;
-    data[at + OWN_VARIANCE] = 0;
+/** Works out what follows from the first four numbers of every cell, of slots of blocks of W groups. */
+export function completeCells({ cells, data }: ActivityProfile, W: number): void {
+  for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
+    const block = data[at + BLOCK];
+    const active = W * data[at + GROUP];
+    const square = active + W * (W - 1) * data[at + PAIR];
+    const variance = Math.max(0, square - active * active);
+    data[at + ACTIVE] = active;
+    data[at + VARIANCE] = variance;
+    data[at + DEVIATION] = Math.sqrt(variance);
+    // Two terms of the series leave less than 1e-8 of it where it is used.
+    data[at + LOG_IDLE] =
+      block < 1e-4 ? -block * (1 + 0.5 * block) : block < 1 ? Math.max(LOG_CERTAIN, Math.log(1 - block)) : LOG_CERTAIN;
+    if (block > 0) {
+      const own = active / block;
+      data[at + OWN] = own;
+      data[at + OWN_VARIANCE] = Math.max(0, square / block - own * own);
+    } else {
+      data[at + OWN] = 0;
+      data[at + OWN_VARIANCE] = 0;
+    }
   }
 }

@@ -1,6 +1,15 @@
 import type { BlockLaw } from './law.ts';
 import { drainCycles } from './drain.ts';
-import { BLOCK, CELL_FIELDS, GROUP, PAIR, resizeProfile, WIDTH, writeCell, type ActivityProfile } from './profile.ts';
+import {
+  BLOCK,
+  CELL_FIELDS,
+  completeCells,
+  GROUP,
+  PAIR,
+  resizeProfile,
+  WIDTH,
+  type ActivityProfile,
+} from './profile.ts';
 import type { SmoothedRate } from './rate.ts';
 
 /**
@@ -57,10 +66,9 @@ export function refilledDrain(
 ): number {
   const R = residentBlocks;
   const W = law.groupsPerBlock;
-  const { cells, data } = profile;
   resizeProfile(scratch, profile);
   const middle = cellAt(law, MIDDLE * law.meanBlock) * CELL_FIELDS;
-  const share = data[middle + BLOCK];
+  const share = profile.data[middle + BLOCK];
 
   // Beta-binomial counts: binomial where slots are refilled independently, all or none where they are alike.
   const alpha = share * (1 / likeness - 1);
@@ -81,7 +89,8 @@ export function refilledDrain(
     weight += reached - weightAbove;
     if (weight > NEGLIGIBLE) {
       const alikes = Math.max(1, Math.min(multiprocessors, (multiprocessors * probability) / reached));
-      sum += weight * drainOf(k, Math.round(alikes));
+      refill(law, profile, middle, R, k);
+      sum += weight * drainCycles(scratch, k, Math.round(alikes), rate, R * W);
       total += weight;
       weight = 0;
     }
@@ -89,25 +98,30 @@ export function refilledDrain(
     probability *= (k / (R - k + 1)) * ((beta + R - k) / (alpha + k - 1));
   }
   return sum / total;
+}
 
-  function drainOf(k: number, alikes: number): number {
-    const out = scratch.data;
-    const fresh = law.fresh.data;
-    for (let c = 0; c < cells * CELL_FIELDS; c += CELL_FIELDS) {
-      if (c < middle) {
-        // Refilled slots as fresh ones, and what is left of the others beside them.
-        const own = fresh[c + GROUP];
-        const others = share < 1 ? Math.max(0, data[c + GROUP] - share * own) / (1 - share) : 0;
-        const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
-        writeCell(out, c, W, data[c + WIDTH], 1, active, active * active);
-      } else {
-        const block = Math.min(1, data[c + BLOCK] / share);
-        const group = Math.min(1, data[c + GROUP] / share);
-        writeCell(out, c, W, data[c + WIDTH], block, group, Math.min(1, data[c + PAIR] / share));
-      }
+/** Writes the profile of k refilled slots of R to `scratch`; `middle` is the offset of the cell that tells them from the others. */
+function refill(law: BlockLaw, { cells, data }: ActivityProfile, middle: number, R: number, k: number): void {
+  const { data: out } = scratch;
+  const share = data[middle + BLOCK];
+  const fresh = law.fresh.data;
+  for (let c = 0; c < cells * CELL_FIELDS; c += CELL_FIELDS) {
+    out[c + WIDTH] = data[c + WIDTH];
+    if (c < middle) {
+      // Refilled slots as fresh ones, and what is left of the others beside them.
+      const own = fresh[c + GROUP];
+      const others = share < 1 ? Math.max(0, data[c + GROUP] - share * own) / (1 - share) : 0;
+      const active = Math.min(1, own) + ((R - k) / k) * Math.min(1, others);
+      out[c + BLOCK] = 1;
+      out[c + GROUP] = active;
+      out[c + PAIR] = active * active;
+    } else {
+      out[c + BLOCK] = Math.min(1, data[c + BLOCK] / share);
+      out[c + GROUP] = Math.min(1, data[c + GROUP] / share);
+      out[c + PAIR] = Math.min(1, data[c + PAIR] / share);
     }
-    return drainCycles(scratch, k, alikes, rate, R * W);
   }
+  completeCells(scratch, law.groupsPerBlock);
 }
 
 /** The profile of one number of refilled slots: scratch. */

@@ -1,7 +1,7 @@
 import { take, type Arena } from './arena.ts';
 import { blockSurvivalInto, integralsFrom, integralsInto, ROW_FIELDS } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
-import { allocateProfile, BLOCK, CELL_FIELDS, GROUP, PAIR, writeCell } from './profile.ts';
+import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, GROUP, PAIR, WIDTH } from './profile.ts';
 
 /** Iterations; mean and variance of the active groups of a slot; variance of a slot's active share between ages. */
 export const PHASE_FIELDS = 4;
@@ -258,9 +258,12 @@ function leftAfter(renewal: Renewal, k: number): Float64Array {
 
 /** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
 function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
-  const { edges } = law;
-  const lived = integralsFrom(law, age);
-  for (let c = 1, i = 0; c < edges.length; c++, i += 3) {
+  const { edges, longest } = law;
+  // Nobody lives on beyond the longest life.
+  let count = edges.length;
+  while (count > 2 && age + edges[count - 2] >= longest) count--;
+  const lived = integralsFrom(law, age, count);
+  for (let c = 1, i = 0; c < count; c++, i += 3) {
     const block = lived[i + 3] - lived[i];
     if (block <= 0) break;
     const scale = share / (edges[c] - edges[c - 1]);
@@ -286,13 +289,18 @@ export function dispatchAt(renewal: Renewal, k: number, startedThere: number): D
   if (dispatch.startedThere === startedThere) return dispatch;
   dispatch.startedThere = startedThere;
   const { left, profile } = dispatch;
+  const { data } = profile;
   const { data: fresh } = law.fresh;
   for (let at = 0, i = 0; i < left.length; at += CELL_FIELDS, i += 3) {
     // The grid of starts is only so fine: a slot never holds more than one block.
     const block = Math.min(1, left[i] + startedThere * fresh[at + BLOCK]);
     const group = Math.min(block, left[i + 1] + startedThere * fresh[at + GROUP]);
     const pair = Math.min(group, left[i + 2] + startedThere * fresh[at + PAIR]);
-    writeCell(profile.data, at, law.groupsPerBlock, fresh[at], block, group, pair);
+    data[at + WIDTH] = fresh[at + WIDTH];
+    data[at + BLOCK] = block;
+    data[at + GROUP] = group;
+    data[at + PAIR] = pair;
   }
+  completeCells(profile, law.groupsPerBlock);
   return dispatch;
 }
