@@ -121,6 +121,10 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
+  /** Whether a design is of a CPU, which has cores, and neither blocks nor thread groups. */
+  isCpu({ deviceId }: RankRow): boolean {
+    return this.app.library.devices.find(({ id }) => id === deviceId)?.kind === 'cpu';
+  }
   select(design: number | null): void {
     this.app.location.set(explorationAddress, { design });
   }
