@@ -21,6 +21,20 @@ test('a CSV of lengths becomes the workload, and undo takes it back', async ({ p
   expect(complaints).toEqual([]);
 });
 
+test('a panel that waits for a file takes the one that comes, of either kind', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await page.getByRole('radio', { name: 'Matrix' }).click();
+  await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
+  await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
+  await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
+  await expect(editor(page).getByText('rows.csv', { exact: true })).toBeVisible();
+  await page.getByRole('radio', { name: 'Matrix' }).click();
+  await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
+  await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
+  await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
 test('a matrix becomes the workload: its rows are the units', async ({ page, own, complaints }) => {
   await open(page, own);
   const matrix = readFileSync(join(ROOT, 'test/data/matrices/1138_bus.mtx'), 'utf8');
