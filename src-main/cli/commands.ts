@@ -1,3 +1,4 @@
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { fail } from '../../src-workers/domain/result.ts';
 import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
@@ -6,7 +7,7 @@ import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { writeFor } from '../services/files.ts';
 import { reproduction } from '../services/reproduction.ts';
-import { ALL_VALID, bestRows, deviceFilter } from '../services/run-view.ts';
+import { ALL_VALID, bestRows, deviceFilter, type RunView } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
@@ -36,8 +37,9 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     'occ. %',
     'limited by',
   ];
+  const ties = rows.filter((row) => row.tied).length;
   const cells = rows.map((row) => [
-    row.rank,
+    row.tied && ties > 1 ? `=${row.rank}` : row.rank,
     row.device,
     ...designCells(row.design),
     row.design.registerCap ?? '–',
@@ -49,6 +51,17 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     row.limitedBy.join(' '),
   ]);
   printTable(terminal, head, cells);
+  if (ties > 1) say(terminal, 'Ranks with = cannot be told from the first.');
+}
+
+/** Designs of a run that are invalid, by reason: the most first. */
+function invalidText({ ranking: { columns } }: RunView): string {
+  const counts = new Map<number, number>();
+  for (const code of columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([code, count]) => `${count.toLocaleString('en')} ${INVALID_REASONS[code]!.text}`)
+    .join('; ');
 }
 
 /** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
@@ -78,7 +91,8 @@ async function reportSweep(
     terminal,
     `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
-  printDesigns(terminal, best);
+  if (invalidCount > 0) say(terminal, `Not valid: ${invalidText(view.value)}.`);
+  if (best.length > 0) printDesigns(terminal, best);
   return EXIT_OK;
 }
 

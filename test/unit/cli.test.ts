@@ -110,11 +110,29 @@ describe('sweep', () => {
   it('prints a table without --json, and a progress bar only on a terminal', async () => {
     const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
     expect(piped).toMatchObject({ status: 0, err: '' });
-    expect(piped.out.trimEnd().split('\n').length).toBe(5);
+    // The run, what is not valid, the head, three designs, and what = says.
+    expect(piped.out.trimEnd().split('\n').length).toBe(7);
+    expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
+    expect(piped.out).toMatch(/^=1 /m);
+    expect(piped.out).toMatch(/\nRanks with = cannot be told from the first\.\n$/);
     const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     expect(watched.out).not.toContain('█');
+  });
+
+  it('says why no design is valid', async () => {
+    const file = at('too-much.json');
+    const kernel = {
+      name: 'k',
+      registersPerThread: 32,
+      sharedMemoryBytesPerBlock: 1_000_000,
+      instructionsPerIteration: 40,
+    };
+    writeFileSync(file, JSON.stringify(smallStudy({ kernel })));
+    const { status, out } = await run(['sweep', file, '--db', at('none.db')]);
+    expect(status).toBe(0);
+    expect(out).toMatch(/ 0 valid, .*\nNot valid: .*[\d,]+ shared memory of one block exceeds the device.*\.\n$/);
   });
 
   it('says what is wrong with a study, where', async () => {
