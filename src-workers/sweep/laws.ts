@@ -13,11 +13,11 @@ import type { TabulatedUnits } from './units.ts';
 
 /** What a worker keeps at once, so that a large space cannot fill the memory: depth laws, of some ten kilobytes each. */
 const MAX_DEPTHS = 384;
-/** And pieces of 256 KiB of block laws, of some ten kilobytes each. */
+/** And pieces of 256 KiB of block laws, of some ten kilobytes each: about what stays in a core's cache. */
 const SLAB_LENGTH = 1 << 15;
-const MAX_SLABS = 24;
+const MAX_SLABS = 8;
 /** And so many numbers of launches. */
-const MAX_PLACED_NUMBERS = 2 ** 19;
+const MAX_PLACED_NUMBERS = 2 ** 20;
 
 export function createLaws(): Laws {
   return {
