@@ -1,6 +1,11 @@
 import type { Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { categoricalLaw, empiricalLaw, MAX_SUPPORT_POINTS } from '../models/workload/laws.ts';
+import {
+  categoricalLaw,
+  empiricalLaw,
+  MAX_SUPPORT_POINTS,
+  PROBABILITY_SUM_TOLERANCE,
+} from '../models/workload/laws.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
@@ -15,13 +20,15 @@ export interface LengthsCsv {
   readonly units: number | null;
 }
 
-const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth'];
+const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 'degree', 'work'];
 const PROBABILITY_NAMES = ['p', 'probability'];
 const COUNT_NAMES = ['count', 'counts', 'weight', 'frequency', 'units'];
 
-/** Which field of a record is the length, and which its weight. */
+/** Which field of a record is the length, and which its weight; others are passed by. */
 interface Columns {
   readonly form: LengthsCsv['form'];
+  /** Fields of every record. */
+  readonly width: number;
   readonly length: number;
   readonly weight: number;
 }
@@ -30,9 +37,9 @@ interface Columns {
  * Reads unit lengths from CSV (RFC 4180; also `;` and tab; a byte-order mark, CRLF, blank lines and `#` comments are
  * fine), as a stream: memory grows with the distinct lengths only.
  *
- * One column: the length of one unit per line, its header optional and of any name. Two columns: a header names them
- * (`n`, `length`, … and `p`, `probability` or `count`, `weight`, …), in any order; without a header they are (n, p).
- * Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
+ * One column: the length of one unit per line, its header optional and of any name. Of more, a header names the one of
+ * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order; others
+ * are passed by. Two columns without a header are (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
  *
  * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
  * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.
@@ -41,21 +48,23 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
   return caught<LengthsCsv>(async () => {
     const weightOf = new Map<number, number>();
     let columns: Columns | undefined;
+    let headed = false;
     let units = 0;
 
     const takeRecord = (record: readonly string[], line: number): void => {
       if (record.length === 1 && record[0] === '') return;
       if (!columns) {
         columns = columnsOf(record, label, line);
-        if (isHeader(record)) return;
+        headed = isHeader(record);
+        if (headed) return;
       }
-      const { form } = columns;
-      const width = form === 'lengths' ? 1 : 2;
+      const { form, width } = columns;
       if (record.length !== width) {
+        const fields = record.length === 1 ? 'field' : 'fields';
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `${record.length} fields; expected ${width}`,
+          `${record.length} ${fields}; expected ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
         );
       }
       const length = readNumber(record[columns.length], label, line, columns.length, 'a length: an integer ≥ 0');
@@ -69,6 +78,15 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
         if (weight < 0) {
           const got = shown(record[columns.weight]);
           refuse(label, { line, column: columns.weight + 1 }, `${form} value ${got}; expected a number ≥ 0`);
+        }
+        if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE) {
+          const got = shown(record[columns.weight]);
+          const hint = headed ? '' : `. ${HEADLESS}`;
+          refuse(
+            label,
+            { line, column: columns.weight + 1 },
+            `probability ${got}; expected a number from 0 to 1${hint}`,
+          );
         }
       }
       units += weight;
@@ -105,6 +123,8 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
             label,
           )
         : empiricalLaw(weightOf, label);
+    if (!law.ok && form === 'probabilities' && !headed)
+      return { ok: false, error: { ...law.error, message: `${law.error.message}. ${HEADLESS}` } };
     if (!law.ok) return law;
     const whole = form !== 'probabilities' && Number.isSafeInteger(units);
     return { ok: true, value: { law: law.value, form, units: whole ? units : null } };
@@ -125,25 +145,34 @@ function isHeader(record: readonly string[]): boolean {
   );
 }
 
+const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';
+const HEADLESS =
+  'Two columns without a header are a length and its probability: a first line such as "length,count" or "vertex,length" says otherwise';
+
 function columnsOf(record: readonly string[], label: string, line: number): Columns {
-  if (record.length === 1) return { form: 'lengths', length: 0, weight: -1 };
-  if (record.length !== 2) {
-    refuse(
+  const width = record.length;
+  if (width === 1) return { form: 'lengths', width, length: 0, weight: -1 };
+  if (!isHeader(record)) {
+    if (width === 2) return { form: 'probabilities', width, length: 0, weight: 1 };
+    return refuse(
       label,
       { line, column: 3 },
-      `${record.length} columns; expected one of lengths, or two of lengths and p or count`,
+      `${width} columns; expected one of lengths, or two of lengths and p or count, or a header that names the one of lengths ` +
+        `(${LENGTH_NAMES.join(', ')}), ${SEPARATORS}`,
     );
   }
-  if (!isHeader(record)) return { form: 'probabilities', length: 0, weight: 1 };
-  const names = record.map((name) => name.toLowerCase());
-  const length = names.findIndex((name) => LENGTH_NAMES.includes(name));
-  const weight = 1 - length;
-  if (length >= 0 && PROBABILITY_NAMES.includes(names[weight])) return { form: 'probabilities', length, weight };
-  if (length >= 0 && COUNT_NAMES.includes(names[weight])) return { form: 'counts', length, weight };
-  return refuse(
-    label,
-    { line },
-    `header ${shown(record.join(','))}; expected a length (${LENGTH_NAMES.join(', ')}) and a probability ` +
-      `(${PROBABILITY_NAMES.join(', ')}) or a count (${COUNT_NAMES.join(', ')})`,
-  );
+  const named = (names: readonly string[]): number[] =>
+    record.flatMap((name, at) => (names.includes(name.toLowerCase()) ? [at] : []));
+  const [length, ...furtherLengths] = named(LENGTH_NAMES);
+  const probabilities = named(PROBABILITY_NAMES);
+  const [weight, ...furtherWeights] = [...probabilities, ...named(COUNT_NAMES)];
+  if (length === undefined || furtherLengths.length > 0 || furtherWeights.length > 0)
+    return refuse(
+      label,
+      { line },
+      `header ${shown(record.join(','))}; expected one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
+        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')})`,
+    );
+  if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
+  return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };
 }

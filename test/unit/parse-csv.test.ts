@@ -53,6 +53,20 @@ describe('pairs', () => {
     expect(await read('n\tp\n3\t0.25\n12\t0.75\n')).toEqual(expected);
   });
 
+  it('takes the column that its header names, beside any others', async () => {
+    const expected = ['lengths', 3, { 3: 1 / 3, 12: 2 / 3 }];
+    expect(await read('vertex,length\n0,12\n1,3\n2,12\n')).toEqual(expected);
+    expect(await read('Degree;vertex;x\n12;0;0.5\n3;a;\n12;2;1\n')).toEqual(expected);
+    expect(await read('row,length,count\na,12,2\nb,3,1\n')).toEqual(['counts', ...expected.slice(1)]);
+  });
+
+  it('without a header: what two columns are taken for is said where they do not fit', async () => {
+    expect((await failureOf('0,0\n1,0\n2,1\n3,1\n')).message).toMatch(
+      /sum to 2; expected 1 .*Two columns without a header/,
+    );
+    expect((await failureOf('n,p\n2,1\n3,1\n')).message).not.toContain('without a header');
+  });
+
   it('probabilities that are rounded are renormalised; others are refused', async () => {
     expect((await read('1,0.333\n2,0.333\n3,0.333\n'))[2][1]).toBe(0.333 / (0.333 * 3));
     expect((await failureOf('1,0.3\n2,0.3\n3,0.3\n')).message).toContain('expected 1 (within 0.001)');
@@ -75,12 +89,20 @@ describe('failures name line and column, what was got and what was expected', ()
     ['1\n0x10\n', 2, 1, '"0x10"; expected a length'],
     ['1\nabc\n', 2, 1, '"abc"; expected a length'],
     ['n,p\n1,\n', 2, 2, 'the field is empty; expected a number ≥ 0'],
-    ['n,p\n1\n', 2, 1, '1 fields; expected 2'],
+    ['n,p\n1\n', 2, 1, '1 field; expected 2'],
     ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'length 1 is given again; expected each length once'],
     ['n,count\n1,-5\n', 2, 2, 'counts value "-5"; expected a number ≥ 0'],
     ['1\n2,3\n', 2, 2, '2 fields; expected 1'],
     ['1,2,3\n', 1, 3, '3 columns; expected one of lengths'],
-    ['speed,price\n1,2\n', 1, undefined, 'header "speed,price"; expected a length (n, length'],
+    ['speed,price\n1,2\n', 1, undefined, 'header "speed,price"; expected one column of lengths (n, length'],
+    ['n,length\n1,2\n', 1, undefined, 'header "n,length"; expected one column of lengths'],
+    ['length,p,count\n1,1,2\n', 1, undefined, 'and at most one of probabilities (p, probability) or counts'],
+    ['vertex,length\n0,7,1\n', 2, 3, '3 fields; expected 2, separated by comma, semicolon or tab'],
+    ['0,0.5\n1,3\n', 2, 2, 'probability "3"; expected a number from 0 to 1. Two columns without a header'],
+    ['n,p\n1,3\n', 2, 2, 'probability "3"; expected a number from 0 to 1'],
+    ['12,5\n3,5\n', 1, 2, 'a first line such as "length,count"'],
+    ['n;p\n3;0,25\n', 2, 3, '3 fields; expected 2, separated by comma, semicolon or tab; decimals have a point'],
+    ['3;0,25\n', 1, 3, '3 columns; expected one of lengths, or two'],
     ['', 1, undefined, 'ends without a length'],
     ['n\n', 2, undefined, 'ends without a length'],
     ['1\n"2\n', 2, undefined, 'Quote Not Closed'],
