@@ -73,14 +73,38 @@ async function importStudy(engine: Engine, file: string): Promise<Result<Saved>>
 async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Promise<Result<Saved>> {
   const saved = await saveDevice(engine, new TextDecoder().decode(bytes), file);
   if (!saved.ok) return saved;
-  const { id, name } = saved.value;
-  return ok({ json: { kind: 'device', deviceId: id, name }, text: `Device ${id}: ${name}.` });
+  const { device, replaced } = saved.value;
+  const { id, name } = device;
+  const before = replaced === null ? '' : `, in place of ${replaced}`;
+  return ok({
+    json: { kind: 'device', deviceId: id, name, replaced: replaced !== null },
+    text: `Device ${id}: ${name}${before}.`,
+  });
+}
+
+/** `devices show` says of a device whether it is the person's own, which no file does. */
+function withoutOwn(device: unknown): unknown {
+  if (typeof device !== 'object' || device === null || !('own' in device)) return device;
+  const { own: _own, ...rest } = device;
+  return rest;
+}
+
+interface SavedDevice {
+  readonly device: Device;
+  /** Which device had its id before, in words; null where none had. */
+  readonly replaced: string | null;
 }
 
 /** Takes a device into the person's catalogue, from the text of its file. */
-export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<Device>> {
+export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
   const json = parseJson(text, file);
   if (!json.ok) return json;
-  const saved = await engine.context.catalogue.save(json.value);
-  return saved.ok ? saved : fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
+  const { catalogue } = engine.context;
+  const known = await catalogue.list();
+  if (!known.ok) return known;
+  const saved = await catalogue.save(withoutOwn(json.value));
+  if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
+  const before = known.value.find(({ id }) => id === saved.value.id);
+  const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';
+  return ok({ device: saved.value, replaced: before ? `${whose} that had this id` : null });
 }

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
@@ -50,16 +50,13 @@ export async function main(args: readonly string[], terminal: Terminal = process
   let status = EXIT_OK;
   const places = programPlaces();
 
-  const whole = (text: string): number => {
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
-      throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 0.`);
+  const wholeFrom = (least: number, text: string): number => {
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < least)
+      throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ ${least}.`);
     return Number(text);
   };
-  const positive = (text: string): number => {
-    const value = whole(text);
-    if (value < 1) throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ 1.`);
-    return value;
-  };
+  const whole = (text: string): number => wholeFrom(0, text);
+  const positive = (text: string): number => wholeFrom(1, text);
   const portNumber = (text: string): number => {
     const value = whole(text);
     if (value > 65_535) throw new InvalidArgumentError(`got "${text}", expected 0 to 65535.`);
@@ -194,7 +191,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
                 row.registersPerThread,
                 row.sharedMemoryBytes,
                 row.blocksPerSm,
-                row.limitedBy.join(' '),
+                row.refused ?? row.limitedBy.join(' '),
               ]),
             ),
           );
@@ -222,7 +219,9 @@ export async function main(args: readonly string[], terminal: Terminal = process
           show(result, options, (value) =>
             say(
               terminal,
-              `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
+              value.refused !== null
+                ? `No such block can run: ${value.refused}.`
+                : `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
             ),
           );
         if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
@@ -238,6 +237,13 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((study: string, options: GlobalOptions & { top: number }) =>
       withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+A study is JSON: lengths of the units, kernel, devices and axes. Its schema, with what every field means, and examples:
+  ${join(places.root, 'db', 'study.schema.json')}
+  ${join(places.root, 'db', 'examples')}`,
     );
 
   command(program, 'rank <run>', 'the best designs of a run')
@@ -355,16 +361,25 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
     withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),
   );
-  command(devices, 'add <file>', 'add your own device from a JSON file').action(
-    (file: string, options: GlobalOptions) =>
+  command(devices, 'add <file>', 'add your own device from a JSON file')
+    .action((file: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
         const text = await readText(file);
-        show(text.ok ? await saveDevice(engine, text.value, file) : text, options, (device) =>
-          say(terminal, `Saved ${device.id}.`),
+        const saved = text.ok ? await saveDevice(engine, text.value, file) : text;
+        show(saved.ok ? { ok: true, value: saved.value.device } : saved, options, ({ id }) =>
+          say(terminal, saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
         );
         return status;
       }),
-  );
+    )
+    .addHelpText(
+      'after',
+      `
+FILE is one device as devices show prints it: begin with that of one like yours, give it another id and name, and change what
+differs. A GPU has kind "gpu", id, name, vendor, architecture, occupancy (the family of its allocation rules),
+multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and its bandwidths. What each field means:
+  ${join(places.root, 'db', 'devices', 'README.md')}`,
+    );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
       const removed = await engine.context.catalogue.remove(id);
@@ -378,6 +393,18 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     .option('--device <name>', 'device that measured, where the file does not say')
     .action((file: string, options: GlobalOptions & { device?: string }) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+FILE is told by what it holds, and may be compressed (.gz):
+  results.jsonl of a bundle    JSON lines: the plan first, then a record per line
+  Kernel Tuner                 a cache, or results in the T4 format (JSON)
+  measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
+  mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
+  a study                      JSON (lockstep sweep --help says where its schema is); kept among your studies
+  a device                     JSON (lockstep devices add --help); kept among your devices
+Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names them, as file:FILE or mtx:FILE.`,
     );
 
   command(program, 'export <run>', 'a run as a document')

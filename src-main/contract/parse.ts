@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from './json.ts';
 import { editDistance } from './nearest.ts';
-import { studySchema, type Study } from './study.ts';
+import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.ts';
 
 const STUDY_EXPECTED =
   'expected a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
@@ -83,10 +83,19 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
 /** Longest misspelling that is still taken for a field. */
 const MAX_MISSPELLING = 3;
 
+/** What people call an iteration's measured cycles where they look for them among a kernel's fields. */
+const MEASURED_CYCLES = /cycles|latency/i;
+const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
+
 function unknownField(schema: unknown, issue: Issue): string {
   const path: readonly { readonly key: unknown }[] = issue.path ?? [];
   const owner = schemaAt(schema, path.slice(0, -1));
   const wrong = String(path.at(-1)?.key ?? '');
+  if (
+    owner?.entries === kernelSchema.entries &&
+    (MEASURED_CYCLES.test(wrong) || Object.hasOwn(pipelineSchema.entries, wrong))
+  )
+    return `${fieldPath(issue)}: unknown field; measured cycles stand in "pipeline", by device: ${PIPELINE_FORM}`;
   const nearest = Object.keys(owner?.entries ?? {})
     .map((name) => ({ name, distance: editDistance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance)[0];

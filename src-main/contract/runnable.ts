@@ -20,13 +20,13 @@ export interface RunnableDesigns {
 /** `up to 4 threads per unit`. @param terms the words of a programming model */
 export function limitText(
   { quantity, atMost }: TargetLimit,
-  terms: { readonly threads: string; readonly block: string },
+  terms: { readonly thread: string; readonly threads: string; readonly block: string },
 ): string {
   switch (quantity) {
     case 'cores':
       return `up to ${coresText(atMost!)}`;
     case 'threadsPerUnit':
-      return `up to ${atMost} ${terms.threads} per unit`;
+      return atMost === 1 ? `one ${terms.thread} per unit` : `up to ${atMost} ${terms.threads} per unit`;
     case 'blockThreads':
       return `${terms.block}s of up to ${atMost}`;
     case 'registerCap':
@@ -41,7 +41,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
     case 'cores':
       return `more than ${coresText(atMost!)}`;
     case 'threadsPerUnit':
-      return `more than ${atMost} threads per unit`;
+      return `more than ${atMost === 1 ? 'one thread' : `${atMost} threads`} per unit`;
     case 'blockThreads':
       return `blocks of more than ${atMost} threads`;
     case 'registerCap':

@@ -79,7 +79,9 @@ export async function chosenDesigns(
   const { list, found } = among.value;
   if (found.designs === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
   if (found.runnable === 0) {
-    const limits = found.limits.map((limit) => limitText(limit, { threads: 'threads', block: 'block' })).join(', ');
+    const limits = found.limits
+      .map((limit) => limitText(limit, { thread: 'thread', threads: 'threads', block: 'block' }))
+      .join(', ');
     return fail(
       'unsupported',
       `got ${found.designs} designs of run ${runId} on ${deviceId}, and a target that runs ${limits}, which is none of them; expected at least one: choose another target, or predict a space that it can run`,

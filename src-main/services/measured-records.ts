@@ -2,6 +2,7 @@ import type { MeasurementRecord, RunRecord } from '../../db/records.ts';
 import type { CaseResult } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { MeasuringRequest } from '../contract/measuring.ts';
+import { RUN_KIND_TEXT } from './runs.ts';
 
 /**
  * How a measured run stands in the database, whoever measured: a `bench` run of this machine or an `import` of a file. One
@@ -57,7 +58,10 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       : null;
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
-    return fail('bad-input', `run ${run.id} is a ${run.kind}, not a measurement; expected a run that measured`);
+    return fail(
+      'bad-input',
+      `run ${run.id} is ${RUN_KIND_TEXT[run.kind]}, not a measurement; expected a run that measured`,
+    );
   if (!request || !Array.isArray(warnings))
     return fail('storage', `run ${run.id}: not a measurement this version can read`);
   return ok({ request, warnings });

@@ -1,6 +1,7 @@
 import { limitingFactors, type LimitingFactor } from '../../src-workers/domain/design.ts';
+import type { DeviceLimits } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
+import { nvidiaOccupancyRules, nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 import { residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
 import { checkUsage, type BlockUsage, type Residency } from '../../src-workers/models/occupancy/usage.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -12,9 +13,22 @@ export interface OccupancyReport {
   readonly limitedBy: readonly LimitingFactor[];
   /** Blocks each resource alone would allow; null where the launch puts no limit on it. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
+  /** Why such a block cannot be launched at all; null where it can, or where only all that it asks for together is too much. */
+  readonly refused: string | null;
 }
 
-function report(residency: Residency): OccupancyReport {
+/** What one block or thread asks for beyond the hard limits of the device. */
+function refusal(usage: BlockUsage, limits: DeviceLimits): string | null {
+  const beyond = [
+    [usage.blockThreads, limits.maxThreadsPerBlock, 'threads per block'],
+    [usage.registersPerThread, limits.maxRegistersPerThread, 'registers per thread'],
+    [usage.sharedMemoryBytesPerBlock, limits.maxSharedMemoryBytesPerBlock, 'bytes of shared memory per block'],
+  ] as const;
+  const found = beyond.find(([got, most]) => got > most);
+  return found ? `${found[0]} ${found[2]}, more than the ${found[1]} that the device allows` : null;
+}
+
+function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): OccupancyReport {
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
   return {
     blocksPerSm: residency.blocksPerMultiprocessor,
@@ -27,12 +41,15 @@ function report(residency: Residency): OccupancyReport {
       sharedMemory: finite(residency.limits.sharedMemory),
       blocks: finite(residency.limits.blocks),
     },
+    refused: refusal(usage, limits),
   };
 }
 
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
-  return residency.ok ? ok(report(residency.value)) : residency;
+  if (!residency.ok) return residency;
+  const rules = nvidiaOccupancyRules(computeCapability);
+  return rules.ok ? ok(report(residency.value, usage, rules.value.limits)) : rules;
 }
 
 export async function deviceOccupancy(
@@ -44,7 +61,8 @@ export async function deviceOccupancy(
   if (!device.ok) return device;
   const checked = checkUsage(usage);
   if (!checked.ok) return checked;
-  return ok(report(residentBlocks(device.value[0]!, checked.value)));
+  const [found] = device.value;
+  return ok(report(residentBlocks(found!, checked.value), checked.value, found!.limits));
 }
 
 const BATCH_COLUMNS = [

@@ -28,6 +28,7 @@ import {
 } from './fidelity.ts';
 import { studyAxes, sweepPlan } from './plan.ts';
 import { locatedStudy } from './studies.ts';
+import { RUN_KIND_TEXT } from './runs.ts';
 import type { RunStudy } from './sweeps.ts';
 import { planLengths, sharedLaw, unpackLengths } from './workloads.ts';
 
@@ -151,10 +152,7 @@ async function loadPredictions(context: Context, runId: number): Promise<Result<
   const run = await context.store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep')
-    return fail(
-      'unsupported',
-      `run ${runId} is ${run.value.kind === 'import' ? 'an' : 'a'} ${run.value.kind}; expected a sweep`,
-    );
+    return fail('unsupported', `run ${runId} is ${RUN_KIND_TEXT[run.value.kind]}; expected a sweep`);
   const planned = await runPlan(context, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;

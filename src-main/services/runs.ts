@@ -1,5 +1,13 @@
 import type { RunRecord, RunSummary as StoredRun } from '../../db/records.ts';
-import type { RunSummary } from '../contract/api.ts';
+import type { RunKind, RunSummary } from '../contract/api.ts';
+
+/** What a run is, in a sentence. */
+export const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
+  sweep: 'a sweep',
+  simulate: 'a simulation',
+  bench: 'a measurement',
+  import: 'an import',
+};
 
 /** A run as lists show it. `bytes`: its share of the database. */
 export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {

@@ -106,8 +106,22 @@ export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<
   return catalogue.devices([...new Set(devices)]);
 }
 
+/** Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open. */
+function wrongFraction({ constraints }: Study): Result<never> | null {
+  for (const [at, { quantity, ...bounds }] of constraints.entries())
+    for (const name of ['atLeast', 'atMost'] as const) {
+      const bound = bounds[name];
+      if (quantity !== 'occupancyFraction' || bound === undefined || (bound >= 0 && bound <= 1)) continue;
+      const field = `constraints[${at}].${name}`;
+      return fail('bad-input', `${field}: got ${bound}, expected a fraction from 0 to 1 (50 % is 0.5)`, { field });
+    }
+  return null;
+}
+
 export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
   const { study } = located;
+  const wrong = wrongFraction(study);
+  if (wrong) return wrong;
   const devices = await studyDevices(context.catalogue, study);
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);

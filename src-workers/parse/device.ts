@@ -108,7 +108,10 @@ function describe(issue: v.BaseIssue<unknown>): string {
           ? 'an object'
           : 'this field to be present';
   // A check of a text's length would report the length; people look for the text.
-  const got = typeof issue.input === 'string' ? JSON.stringify(issue.input.slice(0, 80)) : issue.received;
+  const got =
+    typeof issue.input === 'string'
+      ? JSON.stringify(issue.input.slice(0, 80))
+      : issue.received.replace(/^undefined$/, 'nothing');
   return `${path ?? 'device'}: got ${got}, expected ${expected}`;
 }
 

@@ -135,6 +135,17 @@ describe('sweep', () => {
     expect(out).toMatch(/ 0 valid, .*\nNot valid: .*[\d,]+ shared memory of one block exceeds the device.*\.\n$/);
   });
 
+  it('says of a bound on occupancy that is no fraction what it should be', async () => {
+    const file = at('fraction.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ ...smallStudy(), constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }),
+    );
+    expect(await failure(1, 'sweep', file, '--db', db)).toMatch(
+      /constraints\[0\]\.atLeast: got 50, expected a fraction from 0 to 1 \(50 % is 0\.5\)/,
+    );
+  });
+
   it('says what is wrong with a study, where', async () => {
     const wrong = at('wrong.json');
     writeFileSync(wrong, JSON.stringify(smallStudy({ devices: ['nvidia-a100'] })));
@@ -201,7 +212,28 @@ describe('loss', () => {
 describe('occupancy', () => {
   it('of one launch', async () => {
     const one = await json('occupancy', '--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0');
-    expect(one).toMatchObject({ blocksPerSm: 6, warpsPerSm: 48, occupancyFraction: 0.75, limitedBy: ['registers'] });
+    expect(one).toMatchObject({
+      blocksPerSm: 6,
+      warpsPerSm: 48,
+      occupancyFraction: 0.75,
+      limitedBy: ['registers'],
+      refused: null,
+    });
+  });
+  it('of one that cannot run says what the device allows', async () => {
+    const cc = ['occupancy', '--cc', '9.0'];
+    const words = async (...args: readonly string[]) => (await run([...cc, ...args])).out;
+    expect(await words('--block', '2000')).toBe(
+      'No such block can run: 2000 threads per block, more than the 1024 that the device allows.\n',
+    );
+    expect(await words('--block', '32', '--registers', '300')).toMatch(
+      /300 registers per thread, more than the 25\d that/,
+    );
+    expect(await json(...cc, '--block', '2000')).toMatchObject({
+      blocksPerSm: 0,
+      limitedBy: ['warps'],
+      refused: '2000 threads per block, more than the 1024 that the device allows',
+    });
   });
   it('of the golden file, and of 40,000 rows at once', async () => {
     const golden = join(ROOT, 'test/data/occupancy/nvidia-blocks-per-sm.csv');
@@ -299,16 +331,14 @@ describe('devices', () => {
     expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/did you mean .*nvidia-h100/);
   });
   it('add and delete ones of your own', async () => {
-    const { own: _own, ...a100 } = await json<Record<string, unknown>>(
-      'devices',
-      'show',
-      'nvidia-a100-sxm4-40gb',
-      '--db',
-      db,
-    );
+    const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
     writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', name: 'Mine' }));
     expect(await json('devices', 'add', at('mine.json'), '--db', db)).toMatchObject({ id: 'mine' });
     expect(await json('devices', 'show', 'mine', '--db', db)).toMatchObject({ own: true });
+    expect((await run(['devices', 'add', at('mine.json'), '--db', db])).out).toBe(
+      'Replaced mine, a device of your own that had this id.\n',
+    );
+    expect(await json('import', at('mine.json'), '--db', db)).toMatchObject({ deviceId: 'mine', replaced: true });
     expect(await json('devices', 'delete', 'mine', '--db', db)).toEqual({ deviceId: 'mine', deleted: true });
     expect(await failure(1, 'devices', 'delete', 'mine', '--db', db)).toMatch(/mine/);
     expect(await failure(1, 'devices', 'delete', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/comes with Lockstep/);
@@ -348,6 +378,7 @@ describe('usage', () => {
   it('says where to read what is expected', async () => {
     expect(await failure(2, 'swep')).toMatch(/unknown command 'swep' \(Did you mean sweep\?\); lockstep --help/);
     expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/got --cc, expected --block and/);
+    expect(await failure(2, 'rank', '1', '--top', '-3', '--db', db)).toMatch(/got "-3", expected a whole number ≥ 1/);
     expect(await failure(2, 'loss', '--workload', 'constant(1)', '--truncation', '1e-300')).toMatch(
       /got "1e-300", expected a number from 1e-15 to 0\.01/,
     );
@@ -355,6 +386,12 @@ describe('usage', () => {
       /run 1 is a sweep, not a measurement; expected a run that measured/,
     );
     expect(await failure(2, 'simulate', '1', '--top', '1001', '--db', db)).toMatch(/got 1001, expected at most 1000/);
+  });
+  it('describes in its help the files that it takes', async () => {
+    const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
+    expect(await help('sweep')).toMatch(/db.study\.schema\.json$/m);
+    expect(await help('import')).toMatch(/Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/);
+    expect(await help('devices', 'add')).toMatch(/one device as devices show prints it[^]*db.devices.README\.md$/m);
   });
   it('exits 2 on what is not a command or an option, 0 on help and version', async () => {
     expect(await failure(2, 'swep')).toMatch(/swep/);

@@ -31,6 +31,17 @@ describe('a wrong study says which field, what it got and what it expected', () 
       's.json: lockstep: got nothing, expected 1, the version of the study format this Lockstep reads',
     ],
     ['an unknown field', (s) => void (s.kernal = {}), 's.json: kernal: unknown field; did you mean "kernel"?'],
+    [
+      'cycles among the fields of a kernel',
+      (s) => void (s.kernel.cyclesPerIteration = 40),
+      's.json: kernel.cyclesPerIteration: unknown field; measured cycles stand in "pipeline", by device: ' +
+        '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}',
+    ],
+    [
+      'a misspelt field of a kernel',
+      (s) => void (s.kernel.bytesPerIterations = 40),
+      's.json: kernel.bytesPerIterations: unknown field; did you mean "bytesPerIteration"?',
+    ],
     ['an unknown field like no other', (s) => void (s.zzzzzzzz = {}), 's.json: zzzzzzzz: unknown field'],
     [
       'a misspelt axis',

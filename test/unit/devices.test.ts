@@ -249,7 +249,7 @@ describe('validateDevice', () => {
     ['null', null, 'device: got null, expected a device of kind gpu or cpu'],
     ['a list', [a100], 'expected a device of kind gpu or cpu'],
     ['another kind', { ...a100, kind: 'fpga' }, 'kind: got "fpga"'],
-    ['a missing field', clockless, 'clockMhz: got undefined, expected this field to be present'],
+    ['a missing field', clockless, 'clockMhz: got nothing, expected this field to be present'],
     ['an unknown field', { ...a100, warpSize: 32 }, 'warpSize: got "warpSize", expected no such field'],
     ['text for a number', { ...a100, clockMhz: '1410' }, 'clockMhz: got "1410", expected a number above 0'],
     ['NaN', { ...a100, clockMhz: NaN }, 'clockMhz: got NaN'],

@@ -446,9 +446,10 @@ describe('what the page knows of its GPU', () => {
   });
 
   it('is said in the words of a programming model', () => {
-    const terms = { threads: 'work-items', block: 'work-group' };
+    const terms = { thread: 'work-item', threads: 'work-items', block: 'work-group' };
     const texts = [
       { quantity: 'threadsPerUnit', atMost: 4 },
+      { quantity: 'threadsPerUnit', atMost: 1 },
       { quantity: 'blockThreads', atMost: 256 },
       { quantity: 'registerCap', atMost: null },
       { quantity: 'bestBuckets', atMost: null },
@@ -456,6 +457,7 @@ describe('what the page knows of its GPU', () => {
     ] as const;
     expect(texts.map((limit) => limitText(limit, terms))).toEqual([
       'up to 4 work-items per unit',
+      'one work-item per unit',
       'work-groups of up to 256',
       'no register cap',
       'no best buckets',

@@ -273,7 +273,7 @@ describe('simulating the best of a sweep', () => {
     for (const input of [{ top: 0 }, { halfWidth: 0 }, { maxReplications: 4 }, { designs: [] }])
       expect(await message(input)).toMatch(/^bad-input/);
     const simulation = await simulate(engine, { runId, top: 1 });
-    expect(await message({ runId: simulation.id })).toMatch(/^unsupported: .*is a simulate/);
+    expect(await message({ runId: simulation.id })).toMatch(/^unsupported: run \d+ is a simulation; expected a sweep$/);
     expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({
       ok: false,
       error: { code: 'conflict' },
