@@ -183,12 +183,17 @@ export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Arr
 export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
-  for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    const value = j >= b.length || (i < a.length && a[i] <= b[j]) ? a[i] : b[j];
-    if (i < a.length && a[i] === value) i++;
-    if (j < b.length && b[j] === value) j++;
-    merged[count++] = value;
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const x = a[i];
+    const y = b[j];
+    merged[count++] = x <= y ? x : y;
+    if (x <= y) i++;
+    if (y <= x) j++;
   }
+  while (i < a.length) merged[count++] = a[i++];
+  while (j < b.length) merged[count++] = b[j++];
   return merged.slice(0, count);
 }
 
