@@ -6,11 +6,13 @@ import type { Engine } from '../services/engine.ts';
 import { fileKind, readImportFile } from '../services/imports.ts';
 import { readStudyFile, saveStudy } from '../services/studies.ts';
 import { called } from './call.ts';
+import { runId } from './follow.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
 interface ImportOptions {
   readonly json?: boolean;
   readonly device?: string;
+  readonly run?: string;
 }
 
 /**
@@ -26,7 +28,14 @@ export async function importCommand(
   const bytes = await readImportFile(file);
   if (!bytes.ok) return reportFailure(terminal, bytes.error);
   const { kind } = fileKind(bytes.value);
+  const of = options.run === undefined ? ok(undefined) : runId(options.run);
+  if (!of.ok) return reportFailure(terminal, of.error, true);
   if (kind === 'study' || kind === 'device') {
+    if (of.value !== undefined)
+      return reportFailure(terminal, {
+        code: 'bad-input',
+        message: `${basename(file)}: a ${kind} has no measured designs of run ${of.value}; expected it without --run`,
+      });
     const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
     if (!saved.ok) return reportFailure(terminal, saved.error);
     if (options.json) printJson(terminal, saved.value.json);
@@ -38,20 +47,29 @@ export async function importCommand(
     fileName: basename(file),
     bytes: bytes.value,
     ...(options.device === undefined ? {} : { deviceName: options.device }),
+    ...(of.value === undefined ? {} : { runId: of.value }),
   });
   if (!imported.ok) return reportFailure(terminal, imported.error);
   if (options.json) {
     printJson(terminal, imported.value);
     return EXIT_OK;
   }
-  const { runId, cases, failed, warnings } = imported.value;
+  const { cases, failed, linked, warnings } = imported.value;
   const seconds = ((performance.now() - start) / 1000).toFixed(2);
   const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
-  say(terminal, `Run ${runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
-  const run = await engine.context.store.getRun(runId);
+  say(
+    terminal,
+    `Run ${imported.value.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`,
+  );
+  const run = await engine.context.store.getRun(imported.value.runId);
   if (run.ok && run.value.best) {
     say(terminal, `Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}`);
   }
+  if (linked)
+    say(
+      terminal,
+      `Designs of run ${linked.runId} on ${linked.deviceId}: ${linked.designs.toLocaleString('en')}. bench --compare ${imported.value.runId} sets them beside their predictions.`,
+    );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;
 }

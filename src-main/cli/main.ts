@@ -391,7 +391,11 @@ multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and 
 
   command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
     .option('--device <name>', 'device that measured, where the file does not say')
-    .action((file: string, options: GlobalOptions & { device?: string }) =>
+    .option(
+      '--run <run>',
+      'sweep whose designs were measured: configurations are found by the names that exports give them',
+    )
+    .action((file: string, options: GlobalOptions & { device?: string; run?: string }) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
     )
     .addHelpText(

@@ -201,5 +201,7 @@ export interface ImportedFile {
   readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'smite' | 'loops';
   readonly cases: number;
   readonly failed: number;
+  /** The sweep whose designs were found among a file's configurations, and how many cases are one. */
+  readonly linked?: { readonly runId: number; readonly deviceId: string; readonly designs: number };
   readonly warnings: readonly string[];
 }

@@ -271,9 +271,19 @@ export const procedures = {
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
   /** Of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
-  /** Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, or measured loops, as a run of kind `import`. */
+  /**
+   * Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, or measured loops, as a run of kind `import`.
+   * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
+   * person looks at, whose designs they may be where the file says nothing.
+   */
   'import.file': procedure(
-    v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array), deviceName: v.optional(shortText) }),
+    v.strictObject({
+      fileName: shortText,
+      bytes: v.instance(Uint8Array),
+      deviceName: v.optional(shortText),
+      runId: v.optional(id),
+      openRunId: v.optional(id),
+    }),
   ).returns<ImportedFile>(),
 
   /** Fits a device's parameters to a measured run; nothing is saved. */

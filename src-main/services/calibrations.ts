@@ -1,6 +1,6 @@
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../db/records.ts';
 import type { MeasuredDesign } from '../../src-workers/bench/calibrate.ts';
-import type { BenchBackend, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import {
@@ -42,7 +42,10 @@ export async function openMeasuredSweep(
   const { sourceRunId, deviceId } = study.value.request;
   const measuring = run.value.measuringDevice as MeasuringDevice | null;
   if (sourceRunId === null || deviceId === null)
-    return fail('unsupported', `run ${runId} measured no designs of a sweep; expected one that did`);
+    return fail(
+      'unsupported',
+      `run ${runId} measured no designs of a sweep; expected one that did${run.value.kind === 'import' ? ', or a file imported for the sweep that its designs are of' : ''}`,
+    );
   if (!measuring) return fail('conflict', `run ${runId} has measured nothing yet; expected some results`);
   const view = await openRun(sourceRunId);
   if (!view.ok) return view;
@@ -77,8 +80,6 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
 /** Fits in a worker: it takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
-  if (measuring.backend === 'external')
-    return fail('unsupported', `run ${run.id} was measured by another program, whose kernel is not the study's`);
   const divergence = await divergenceOf(context, measuring.fingerprint);
   if (!divergence.ok) return divergence;
   const fitted = await context.pool.run('calibrate', {
@@ -88,7 +89,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
     options: {
       deviceName: measuring.name,
       fingerprint: measuring.fingerprint,
-      backend: measuring.backend satisfies BenchBackend,
+      backend: measuring.backend,
       sourceRunIds: [run.id, ...(divergence.value ? [divergence.value.runId] : [])],
       divergence: divergence.value?.fit ?? null,
     },

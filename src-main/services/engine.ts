@@ -498,7 +498,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
     },
     ...measuringHandlers(context, targets, benchmarks, { openRun, measure, saveStudy: saved }),
     'import.file': async (input) => {
-      const imported = await importFile(context, input);
+      const imported = await importFile(context, openRun, input);
       if (imported.ok) views.dropFindings();
       changed('runs');
       return imported;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MeasurementRecord, RunDraft } from '../../db/records.ts';
+import type { MeasurementRecord, RunDraft, RunRecord } from '../../db/records.ts';
 import type {
   BenchmarkId,
   CaseResult,
@@ -10,7 +10,7 @@ import type {
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
-import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
+import { parseKernelTuner, type FileSweep } from '../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { shown } from '../../src-workers/parse/source.ts';
@@ -21,10 +21,11 @@ import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import type { ImportedFile, MeasuringRequest } from '../contract/measuring.ts';
 import type { Context } from './context.ts';
 import { readBytes } from './files.ts';
+import { linkDesigns, tellsDesigns } from './import-designs.ts';
 import { caseLabel } from './measured.ts';
 import { isSameDevice } from './measured-device.ts';
 import { measurementRecord, type MeasuredRunStudy } from './measured-records.ts';
-import { runPlan } from './run-view.ts';
+import { runPlan, type RunView } from './run-view.ts';
 import type { RunStudy } from './sweeps.ts';
 import { APP_VERSION } from './version.ts';
 
@@ -111,12 +112,37 @@ interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
   /** Per case, where the file is of several devices; otherwise `device` is the one. */
-  readonly deviceOf: (position: number) => string | null;
+  readonly devices: readonly string[] | null;
+  /** Who measured, where the file tells all of it. */
   readonly device: MeasuringDevice | null;
+  /** The name of the device alone: as the person or the file says, and as the name of the file may say. */
+  readonly deviceName: string | null;
+  readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;
+  /** The sweep whose designs the configurations are, where the file says it. */
+  readonly sweep: FileSweep | null;
+  /** Whether the cases without a time are predictions of Lockstep. */
+  readonly predicted: boolean;
   /** What the file says of itself besides. Any JSON value. */
   readonly head: unknown;
   readonly warnings: readonly string[];
+}
+
+interface ImportInput {
+  readonly fileName: string;
+  readonly bytes: Uint8Array;
+  readonly deviceName?: string | undefined;
+  readonly runId?: number | undefined;
+  readonly openRunId?: number | undefined;
+}
+
+/** A file's cases beside the sweep that they are designs of, where there is one. */
+interface Linked extends LinkedSource {
+  readonly cases: readonly CaseResult[];
+  readonly devices: readonly (string | null)[] | null;
+  readonly device: MeasuringDevice | null;
+  /** Configurations of another program that are designs of the sweep. */
+  readonly linked: ImportedFile['linked'] | null;
 }
 
 /**
@@ -125,30 +151,32 @@ interface Imported {
  */
 export async function importFile(
   context: Context,
-  input: { readonly fileName: string; readonly bytes: Uint8Array; readonly deviceName?: string | undefined },
+  openRun: (runId: number) => Promise<Result<RunView>>,
+  input: ImportInput,
 ): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
   const content = await unpacked(input.bytes, fileName);
   if (!content.ok) return content;
-  const deviceName = input.deviceName?.trim() || null;
-  const read = await parsedFile(fileName, content.value, deviceName);
+  const read = await parsedFile(fileName, content.value, input.deviceName?.trim() || null);
   if (!read.ok) return read;
-  const { cases, plan } = read.value;
-  if (cases.length === 0)
+  const { plan } = read.value;
+  if (read.value.cases.length === 0)
     return fail(
       'bad-input',
       `${fileName}: ${[...read.value.warnings, 'No case has a result; expected at least one.'].join(' ')}`,
     );
 
-  const linked = await sourceOf(context, plan);
-  if (!linked.ok) return linked;
-  const { source, study } = linked.value;
-  const warnings = [...read.value.warnings, ...linked.value.warnings];
+  const found = plan
+    ? await linkedPlan(context, read.value, input)
+    : await linkedFile(context, openRun, read.value, input);
+  if (!found.ok) return fail(found.error.code, `${fileName}: ${found.error.message}`, found.error.context);
+  const { cases, devices, device, source, study, linked } = found.value;
+  const warnings = [...read.value.warnings, ...found.value.warnings];
   const request: MeasuringRequest = {
     target: fileName,
-    backend: read.value.device?.backend ?? plan?.plan.backend ?? 'external',
-    suite: suiteOf(cases),
+    backend: device?.backend ?? plan?.plan.backend ?? 'external',
+    suite: linked ? 'designs' : suiteOf(cases),
     sourceRunId: source?.runId ?? null,
     deviceId: source?.deviceId ?? null,
     repeats: plan?.plan.repeats ?? cases.reduce((most, one) => Math.max(most, one.timesMs.length), 0),
@@ -170,7 +198,7 @@ export async function importFile(
     appVersion: APP_VERSION,
     modelVersions: {},
     seed: plan?.plan.seed ?? null,
-    machine: machineOf(read.value.device),
+    machine: machineOf(device),
     sourceRunId: request.sourceRunId,
     enumeratedCount: cases.length,
     devices: study?.devices ?? [],
@@ -181,13 +209,12 @@ export async function importFile(
   const runId = run.value.id;
 
   const catalogue = await context.catalogue.list();
-  const { device } = read.value;
   const ownId =
     device && catalogue.ok ? (catalogue.value.find((one) => isSameDevice(one, device))?.id ?? device.name) : '';
   const records = {
     backend: request.backend,
     sourceRunId: source?.runId ?? null,
-    deviceId: (position: number) => source?.deviceId ?? read.value.deviceOf(position) ?? ownId,
+    deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
   const best = saved.ok ? await saveCases(context, runId, cases, records) : saved;
@@ -199,7 +226,7 @@ export async function importFile(
   if (!best.ok) return best;
   if (!ended.ok) return ended;
   const failed = cases.reduce((count, one) => count + Number(one.failure !== null), 0);
-  return ok({ runId, kind: read.value.kind, cases: cases.length, failed, warnings });
+  return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
 const MAX_NAME = 200;
@@ -254,10 +281,10 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
           : [];
       return ok({
         kind: 'results',
+        ...NOTHING_SAID,
         cases,
         device,
         plan,
-        deviceOf: () => null,
         head: { source: plan.source, lengthsDigest: plan.lengthsDigest, workload: plan.plan.workload },
         warnings: [...warnings, ...ignored],
       });
@@ -266,16 +293,18 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
       const guess = nameParts(fileName);
       const file = await parseKernelTuner(bytes, fileName, guess.kernel);
       if (!file.ok) return file;
-      const { format, cases, devices, head, warnings } = file.value;
-      const named = devices ? NO_DEVICE : namedDevice(deviceName ?? file.value.deviceName, guess.device);
+      const { format, cases, devices, sweep, head, warnings } = file.value;
       return ok({
+        ...NOTHING_SAID,
         kind: format === 'cache' ? 'kernel-tuner-cache' : 'kernel-tuner-t4',
         cases,
-        deviceOf: (position) => devices?.[position] ?? null,
-        device: named.device,
-        plan: null,
+        devices,
+        deviceName: deviceName ?? file.value.deviceName,
+        deviceGuess: devices ? null : guess.device,
+        sweep,
+        predicted: devices !== null,
         head,
-        warnings: [...warnings, ...named.warnings],
+        warnings,
       });
     }
     case 'loops':
@@ -286,16 +315,7 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
       const parse = found.kind === 'loops' ? parseLoopTimes : parseSmiteMeans;
       const cases = await parse(source(), fileName);
       if (!cases.ok) return cases;
-      const named = namedDevice(deviceName, null);
-      return ok({
-        kind: found.kind,
-        cases: cases.value,
-        deviceOf: () => null,
-        device: named.device,
-        plan: null,
-        head: null,
-        warnings: named.device ? [] : ['The file does not say which device measured.'],
-      });
+      return ok({ ...NOTHING_SAID, kind: found.kind, cases: cases.value, deviceName });
     }
     case 'study':
       return fail(
@@ -309,20 +329,26 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
   }
 }
 
-const NO_DEVICE = { device: null, warnings: [] } as const;
+/** A file that says nothing of itself. */
+const NOTHING_SAID = {
+  devices: null,
+  device: null,
+  deviceName: null,
+  deviceGuess: null,
+  plan: null,
+  sweep: null,
+  predicted: false,
+  head: null,
+  warnings: [],
+} as const;
 
-/** A device known by its name alone. @param guess from the file's name, where the file itself says nothing */
-function namedDevice(
-  name: string | null,
-  guess: string | null,
-): { readonly device: MeasuringDevice | null; readonly warnings: readonly string[] } {
-  const known = name ?? guess;
-  if (known === null) return NO_DEVICE;
-  const device: MeasuringDevice = {
+/** A device known by its name alone. */
+function namedDevice(name: string): MeasuringDevice {
+  return {
     type: 'device',
     backend: 'external',
-    name: known,
-    fingerprint: known,
+    name,
+    fingerprint: name,
     driver: '',
     versions: {},
     threadGroupWidth: null,
@@ -330,10 +356,6 @@ function namedDevice(
     clockMhz: null,
     timer: null,
     properties: {},
-  };
-  return {
-    device,
-    warnings: name === null ? [`The file names no device; ${shown(known)} is from the file's name.`] : [],
   };
 }
 
@@ -364,9 +386,9 @@ function suiteOf(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
   return suites[cases[0]!.case.benchmark];
 }
 
-/** The sweep that a plan's designs were taken from, where this database has it. */
+/** The sweep that designs were taken from, where this database has it. */
 interface LinkedSource {
-  readonly source: PlanSource | null;
+  readonly source: Pick<PlanSource, 'runId' | 'deviceId'> | null;
   readonly study: {
     readonly studyId: number | null;
     readonly study: RunStudy;
@@ -375,37 +397,155 @@ interface LinkedSource {
   readonly warnings: readonly string[];
 }
 
+/** A bundle's results beside the sweep of its plan. */
+async function linkedPlan(
+  context: Context,
+  { cases, device, plan }: Imported,
+  { runId }: ImportInput,
+): Promise<Result<Linked>> {
+  const told = plan?.source ?? null;
+  if (runId !== undefined && !told)
+    return fail('bad-input', `its cases are no designs of a sweep; expected it without run ${runId}`);
+  const line = plan && told && runId !== undefined ? { ...plan, source: { ...told, runId } } : plan;
+  const linked = await sourceOf(context, line);
+  if (!linked.ok) return linked;
+  if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
+  return ok({ ...linked.value, cases, devices: null, device, linked: null });
+}
+
 /**
  * Looks for a plan's sweep. Another database has other runs under the same numbers, so study, seed, device and every design
  * must be the same; where they are not, the measurements stand alone.
  */
 async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
-  const alone = (why: string): Result<LinkedSource> =>
-    ok({ source: null, study: null, warnings: [`${why}: the measurements stand alone.`] });
   const source = line?.source ?? null;
   if (!line || !source) return ok({ source: null, study: null, warnings: [] });
-  const run = await context.store.getRun(source.runId);
-  if (!run.ok && run.error.code !== 'not-found') return run;
-  if (!run.ok || run.value.kind !== 'sweep' || run.value.deletedAt !== null) {
-    return alone(`The designs are of run ${source.runId} of "${source.study}", which is not in this database`);
-  }
-  const another = `Run ${source.runId} of this database is not the one that the designs are of`;
-  if (run.value.seed !== source.seed) return alone(another);
+  const run = await toldRun(context, source);
+  if (!run.ok) return run;
+  if (typeof run.value === 'string') return ok(alone(run.value));
   const planned = await runPlan(context, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;
-  if (study.study.name !== source.study) return alone(another);
+  const another = ok(alone(anotherRun(source.runId)));
+  if (study.study.name !== source.study) return another;
   const predictor = createPredictor(plan);
   const size = spaceSize(plan.axes);
   for (const one of line.plan.cases) {
     if (one.benchmark !== 'unit-loop' || one.parameters.designIndex === null) continue;
     const { design, designIndex } = one.parameters;
-    if (designIndex >= size) return alone(another);
+    if (designIndex >= size) return another;
     const described = describeDesign(predictor, designIndex);
     if (described.device.id !== source.deviceId || !isDeepStrictEqual({ ...described.design }, { ...design })) {
-      return alone(another);
+      return another;
     }
   }
   const { studyId, devices } = run.value;
   return ok({ source, study: { studyId, study, devices }, warnings: [] });
 }
+
+const alone = (why: string): LinkedSource => ({
+  source: null,
+  study: null,
+  warnings: [`${why}: the measurements stand alone.`],
+});
+const anotherRun = (runId: number): string => `Run ${runId} of this database is not the one that the designs are of`;
+
+/** The run that a file says its designs are of, or why it is not here. */
+async function toldRun(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
+  const run = await context.store.getRun(runId);
+  if (!run.ok && run.error.code !== 'not-found') return run;
+  if (!run.ok || run.value.kind !== 'sweep' || run.value.deletedAt !== null)
+    return ok(`The designs are of run ${runId} of "${study}", which is not in this database`);
+  return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
+}
+
+/** Configurations of another program beside the sweep that they are designs of: the one named, told by the file, or open. */
+async function linkedFile(
+  context: Context,
+  openRun: (runId: number) => Promise<Result<RunView>>,
+  read: Imported,
+  { runId, openRunId }: ImportInput,
+): Promise<Result<Linked>> {
+  const isMeasured = ({ timesMs, failure, values }: CaseResult): boolean =>
+    timesMs.length > 0 || failure !== null || Object.keys(values).length > 0;
+  const unlinked = ({ warnings }: Pick<LinkedSource, 'warnings'>): Result<Linked> => {
+    const measured = read.cases.flatMap((one, at) => (isMeasured(one) ? [at] : []));
+    const isAllPredicted = read.predicted && measured.length === 0;
+    const places = read.predicted && !isAllPredicted ? measured : [...read.cases.keys()];
+    const name = read.deviceName ?? read.deviceGuess;
+    const left = read.cases.length - places.length;
+    return ok({
+      source: null,
+      study: null,
+      cases: places.map((at) => read.cases[at]!),
+      devices: read.devices && places.map((at) => read.devices![at]!),
+      device: name === null || isAllPredicted ? null : namedDevice(name),
+      linked: null,
+      warnings: [
+        ...(isAllPredicted ? ['A file of Lockstep: its times are predictions, nothing in it was measured.'] : warnings),
+        ...(left > 0 ? [leftOutText(left)] : []),
+        ...(read.deviceName === null && read.deviceGuess !== null
+          ? [`The file names no device; ${shown(read.deviceGuess)} is from the file's name.`]
+          : []),
+        ...(name === null && !read.predicted ? ['The file does not say which device measured.'] : []),
+      ],
+    });
+  };
+
+  const isAsked = runId !== undefined;
+  let target = runId ?? read.sweep?.runId ?? null;
+  let exported = read.sweep !== null && read.sweep.runId === target;
+  if (read.sweep && exported) {
+    const told = await toldRun(context, read.sweep);
+    if (!told.ok) return told;
+    if (typeof told.value === 'string') {
+      if (!isAsked) return unlinked(alone(told.value));
+      exported = false;
+    }
+  }
+  if (target === null && openRunId !== undefined && tellsDesigns(read.cases)) target = openRunId;
+  if (target === null) return unlinked({ warnings: [] });
+
+  const view = await openRun(target);
+  if (!view.ok) return view;
+  if (view.value.run.deletedAt !== null)
+    return fail('not-found', `run ${target} is in the bin; expected one that is not`);
+  if (exported && view.value.study.study.name !== read.sweep!.study) {
+    if (!isAsked) return unlinked(alone(anotherRun(target)));
+    exported = false;
+  }
+  // A prediction of another run is none of this one, and cannot be told from what someone wrote over it.
+  const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]!));
+  const left = read.cases.length - places.length;
+  if (places.length === 0) return fail('conflict', `${leftOutText(left)} Expected some that were measured.`);
+  const found = await linkDesigns(
+    view.value,
+    places.map((at) => read.cases[at]!),
+    read.devices && places.map((at) => read.devices![at]!),
+    read.deviceName,
+    exported,
+  );
+  if (!found.ok) return isAsked ? found : unlinked(alone(sentence(found.error.message)));
+  const { cases, device, designs, warnings } = found.value;
+  const isOwnName = read.deviceName === null || read.deviceName === device.id;
+  const { studyId, devices } = view.value.run;
+  return ok({
+    source: { runId: target, deviceId: device.id },
+    study: { studyId, study: view.value.study, devices },
+    cases,
+    devices: null,
+    device: namedDevice(isOwnName ? device.name : read.deviceName!),
+    linked: { runId: target, deviceId: device.id, designs },
+    warnings: [
+      ...warnings,
+      ...(left > 0 ? [leftOutText(left)] : []),
+      ...(read.deviceName === null
+        ? [`The file does not say which device measured; taken as ${device.name}, which its designs are of.`]
+        : []),
+    ],
+  });
+}
+
+const leftOutText = (count: number): string =>
+  `${count.toLocaleString('en')} configurations of this file of Lockstep have no run times, only predictions: left out.`;
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

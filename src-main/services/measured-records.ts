@@ -33,14 +33,15 @@ export interface MeasuredOrigin {
 export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin): MeasurementRecord {
   const { timesMs, correct, failure, ...detail } = measured;
   const { benchmark, parameters } = measured.case;
-  const ofSweep = benchmark === 'unit-loop';
+  const ofSweep =
+    benchmark === 'unit-loop' ? parameters : benchmark === 'external' ? (parameters.linked ?? null) : null;
   return {
-    sourceRunId: ofSweep ? origin.sourceRunId : null,
+    sourceRunId: ofSweep && origin.sourceRunId,
     // An index means something only beside the sweep that it counts in.
-    designIndex: ofSweep && origin.sourceRunId !== null ? parameters.designIndex : null,
-    predictedMs: ofSweep ? parameters.predictedMs : null,
+    designIndex: ofSweep && origin.sourceRunId !== null ? ofSweep.designIndex : null,
+    predictedMs: ofSweep && ofSweep.predictedMs,
     deviceId: origin.deviceId,
-    design: ofSweep ? parameters.design : benchmark === 'external' ? parameters.configuration : parameters,
+    design: ofSweep ? ofSweep.design : benchmark === 'external' ? parameters.configuration : parameters,
     backend: origin.backend,
     timesMs,
     correct,

@@ -129,8 +129,10 @@ export function caseLabel(measured: BenchCase): string {
     case 'imbalanced-stream':
       return `imbalanced triad on ${coresText(measured.parameters.cores)}`;
     case 'external': {
-      const settings = Object.entries(measured.parameters.configuration).map(([name, value]) => `${name}=${value}`);
-      return [measured.parameters.kernel, ...settings].join(' ');
+      const { kernel, configuration, linked } = measured.parameters;
+      if (linked) return designText(linked.design);
+      const settings = Object.entries(configuration).map(([name, value]) => `${name}=${value}`);
+      return [kernel, ...settings].join(' ');
     }
   }
 }
@@ -138,7 +140,9 @@ export function caseLabel(measured: BenchCase): string {
 /** @param ofSweep whether the run's designs come from a sweep, so that device ids are of its devices */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
-  const design = detail.case.benchmark === 'unit-loop' ? (record.design as Design) : null;
+  const { benchmark, parameters } = detail.case;
+  const isDesign = benchmark === 'unit-loop' || (benchmark === 'external' && parameters.linked !== undefined);
+  const design = isDesign ? (record.design as Design) : null;
   return {
     position,
     case: detail.case,

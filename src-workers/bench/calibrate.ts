@@ -1,4 +1,4 @@
-import type { BenchBackend } from '../domain/benchmark.ts';
+import type { MeasuringDevice } from '../domain/benchmark.ts';
 import {
   CALIBRATION_PARAMETERS,
   type CalibratedParameters,
@@ -46,7 +46,7 @@ export interface MeasuredDesign {
 export interface CalibrationOptions {
   readonly deviceName: string;
   readonly fingerprint: string;
-  readonly backend: BenchBackend;
+  readonly backend: MeasuringDevice['backend'];
   readonly sourceRunIds: readonly number[];
   /** Deals designs into folds. */
   readonly uniform: UniformSource;

@@ -99,6 +99,8 @@ export interface BenchParameters {
   readonly external: {
     readonly kernel: string;
     readonly configuration: Readonly<Record<string, number | string | boolean>>;
+    /** The design of a sweep that the configuration is, where it was found to be one. */
+    readonly linked?: { readonly design: Design; readonly designIndex: number; readonly predictedMs: number };
   };
 }
 export type BenchmarkId = keyof BenchParameters;

@@ -1,4 +1,4 @@
-import type { BenchBackend } from './benchmark.ts';
+import type { MeasuringDevice } from './benchmark.ts';
 
 /** What a calibration can find, in this order. Each belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
@@ -66,7 +66,7 @@ export interface CalibrationProfile {
   readonly deviceName: string;
   /** Of the device that measured; see `MeasuringDevice`. */
   readonly fingerprint: string;
-  readonly backend: BenchBackend;
+  readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   /** On the designs that were fitted. */

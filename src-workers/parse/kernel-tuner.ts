@@ -17,7 +17,17 @@ export interface KernelTunerFile {
   readonly cases: readonly CaseResult[];
   /** Device of each case by its id in the catalogue, as files of Lockstep say; `null` for all others. */
   readonly devices: readonly string[] | null;
+  /** The sweep whose designs the configurations are, where the file says it. */
+  readonly sweep: FileSweep | null;
   readonly warnings: readonly string[];
+}
+
+/** A sweep as an exported file names it, well enough to find it in the database that it came from. */
+export interface FileSweep {
+  readonly runId: number;
+  readonly study: string;
+  /** Of the study; `null` where the file does not say. */
+  readonly seed: number | null;
 }
 
 /** Twenty times the largest published search spaces of one kernel. */
@@ -90,8 +100,8 @@ function got(value: unknown): string {
  * an error class in place of the time or under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing
  * else is said; a configuration that gives one time and no repeats has that one.
  *
- * A T4 file of Lockstep holds predictions: its configurations come back as designs of the unit loop with a predicted time and
- * none measured.
+ * A T4 file of Lockstep holds predictions: a configuration without run times comes back as a design of the unit loop with a
+ * predicted time and none measured. One that was given run times, or a reason to have none, was measured since.
  *
  * Fails, with the line, on what is neither, a value of another kind than the format has, or more than `MAX_CONFIGURATIONS`.
  *
@@ -153,14 +163,15 @@ export function parseKernelTuner(
     const devices: string[] = [];
     for (const entry of raw) {
       const position = cases.length;
-      if (predicted) {
-        const { device, result } = lockstepCase(entry, position, label);
-        devices.push(device);
-        cases.push(result);
-      } else cases.push(measuredCase(entry, position, kernel ?? kernelName, fileUnitMs));
+      const design = predicted ? lockstepCase(entry, position, label) : null;
+      if (design) devices.push(design.device);
+      cases.push(
+        design && !entry.ran && entry.failure === null
+          ? design.result
+          : measuredCase(entry, position, kernel ?? kernelName, fileUnitMs),
+      );
       if (position % CASES_PER_TURN === 0) await nextTurn();
     }
-    if (predicted) warnings.push('A file of Lockstep: its times are predictions, nothing in it was measured.');
     const single = cases.filter((one) => one.timesMs.length === 1).length;
     if (single > 0) warnings.push(`${single} configurations give one time and no repeats.`);
     const repeated = cases.length - seen.size;
@@ -172,6 +183,7 @@ export function parseKernelTuner(
       head: plainHead(head),
       cases,
       devices: predicted ? devices : null,
+      sweep: sweepOf(metadata),
       warnings,
     });
   });
@@ -181,6 +193,8 @@ export function parseKernelTuner(
 interface RawCase {
   readonly configuration: Configuration;
   readonly times: readonly number[];
+  /** Whether the times are repeats, not the one time that stands as the result. */
+  readonly ran: boolean;
   /** Milliseconds of the unit of `times`, where the entry itself says it. */
   readonly unitMs: number | null;
   readonly failure: string | null;
@@ -250,6 +264,14 @@ function lockstepCase(
   };
 }
 
+/** What the metadata of an exported file say of its sweep. */
+function sweepOf(metadata: Fields): FileSweep | null {
+  const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
+  const study = text(field(metadata, 'study'));
+  if (study === null || typeof runId !== 'number' || !Number.isSafeInteger(runId) || runId < 1) return null;
+  return { runId, study, seed: typeof seed === 'number' ? seed : null };
+}
+
 /** Names of the tuned parameters, which stand before the entries of a cache. */
 function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
@@ -278,8 +300,8 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   }
   const time = field(value, 'time');
   const error = errorIn(value) ?? errorIn(time) ?? (typeof time === 'string' ? time : null);
-  const { times, failure } = timesOf(field(value, 'times'), time, error, label, place);
-  return { configuration, times, failure, unitMs: null, correct: null, values: Object.fromEntries(values) };
+  const { times, failure, ran } = timesOf(field(value, 'times'), time, error, label, place);
+  return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
 function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
@@ -320,11 +342,12 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
   const named = typeof time === 'string' ? time : errorIn(time);
   const wrong = invalidity === 'correct' ? null : (INVALIDITY.get(invalidity) ?? invalidity);
   const error = wrong === null ? named : named === null ? wrong : `${named}: ${wrong}`;
-  const { times, failure } = timesOf(timings && field(timings, 'runtimes'), time, error, label, place);
+  const { times, failure, ran } = timesOf(timings && field(timings, 'runtimes'), time, error, label, place);
   return {
     configuration,
     times,
     failure,
+    ran,
     unitMs: scale,
     // Kernel Tuner writes 1 for every result it has a time of, checked or not.
     correct: invalidity === 'correctness' ? false : null,
@@ -339,8 +362,8 @@ function timesOf(
   error: string | null,
   label: string,
   place: Place,
-): { readonly times: readonly number[]; readonly failure: string | null } {
-  const failed = (failure: string) => ({ times: [], failure: failure.slice(0, MAX_TEXT) });
+): Pick<RawCase, 'times' | 'failure' | 'ran'> {
+  const failed = (failure: string) => ({ times: [], failure: failure.slice(0, MAX_TEXT), ran: false });
   if (error !== null) {
     const words = ERRORS.get(error);
     return failed(words ? `${error}: ${words}` : error);
@@ -349,11 +372,12 @@ function timesOf(
   if (repeats !== undefined && repeats !== null && !Array.isArray(repeats)) {
     return refuse(label, place, `repeats ${got(repeats)}; expected a list of times`);
   }
-  const list: readonly unknown[] = repeats && repeats.length > 0 ? repeats : time === undefined ? [] : [time];
+  const ran = repeats ? repeats.length > 0 : false;
+  const list: readonly unknown[] = ran ? (repeats as readonly unknown[]) : time === undefined ? [] : [time];
   if (list.length === 0) return failed('the file gives no time for it');
   const wrong = list.find((item) => !isTime(item));
   if (wrong !== undefined) return failed(`a time of ${got(wrong)}; expected a number ≥ 0`);
-  return { times: list as readonly number[], failure: null };
+  return { times: list as readonly number[], failure: null, ran };
 }
 
 /** `{"__error__": "RuntimeFailedConfig"}`, as newer versions write an error. */

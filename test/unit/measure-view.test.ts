@@ -428,6 +428,7 @@ describe('calibration', () => {
 it('says what an import made', () => {
   expect(importedText('a.json', { runId: 3, kind: 'kernel-tuner-cache', cases: 20, failed: 2, warnings: ['no units'] })).toBe('a.json: Kernel Tuner cache, 20 cases; 2 failed; no units'); // prettier-ignore
   expect(importedText('r.jsonl', { runId: 3, kind: 'results', cases: 1, failed: 0, warnings: [] })).toBe('r.jsonl: results of a bundle, 1 case'); // prettier-ignore
+  expect(importedText('k.json', { runId: 3, kind: 'kernel-tuner-t4', cases: 9, failed: 0, linked: { runId: 2, deviceId: 'x', designs: 8 }, warnings: [] })).toBe('k.json: Kernel Tuner T4 file, 9 cases; 8 designs of run 2'); // prettier-ignore
 });
 
 describe('what the page knows of its GPU', () => {

@@ -143,6 +143,7 @@ export function t4Json(view: RunView, rows: readonly RankRow[]): string {
     source: `Lockstep ${APP_VERSION}, model ${model}: predicted times, nothing was measured`,
     study: view.study.study.name,
     run: view.run.id,
+    seed: view.run.seed,
   };
   return json({ schema_version: '1.0.0', metadata, results });
 }

@@ -15,9 +15,10 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
 };
 
 /** What an import made, in one line. */
-export function importedText(fileName: string, { kind, cases, failed, warnings }: ImportedFile): string {
+export function importedText(fileName: string, { kind, cases, failed, linked, warnings }: ImportedFile): string {
   return [
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
+    ...(linked ? [`${counted(linked.designs, 'design')} of run ${linked.runId}`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(warnings.length > 0 ? [warnings[0]!] : []),
   ].join('; ');
@@ -27,9 +28,11 @@ export function importedText(fileName: string, { kind, cases, failed, warnings }
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile>> {
   if (file.size > MAX_IMPORT_BYTES)
     return fail('bad-input', `${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} are read`);
+  const { run: open } = app;
   const result = await app.engine.call('import.file', {
     fileName: file.name,
     bytes: new Uint8Array(await file.arrayBuffer()),
+    ...(open?.kind === 'sweep' && open.state !== 'running' ? { openRunId: open.id } : {}),
   });
   if (!result.ok) return result;
   await app.library.load('runs');

@@ -1,0 +1,341 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import type { RankRow } from '../../src-main/contract/api.ts';
+import type { ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
+
+const DEVICE = 'nvidia-rtx-4090';
+const OTHER = 'nvidia-a100-sxm4-40gb';
+
+interface Row {
+  readonly device: string;
+  readonly design: Design;
+  readonly predictedMs: number;
+  readonly designIndex: number;
+}
+
+let bench: Bench;
+let sweepId: number;
+/** All designs of the sweep, the best first. */
+let rows: readonly Row[];
+beforeAll(async () => {
+  bench = await openBench();
+  sweepId = await bench.run(smallStudy());
+  rows = (JSON.parse((await bench.render(sweepId, 'json', { limit: 1000 })).text) as { rows: Row[] }).rows;
+});
+afterAll(() => bench.close());
+
+async function call<T>(name: string, input: unknown): Promise<T> {
+  return unwrap((await bench.engine.call(name, input)) as Result<T>);
+}
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const importText = (fileName: string, text: string, more: object = {}) =>
+  call<ImportedFile>('import.file', { fileName, bytes: bytesOf(text), ...more });
+async function refusal(text: string, more: object = {}, fileName = 'own.json'): Promise<string> {
+  const result = await bench.engine.call('import.file', { fileName, bytes: bytesOf(text), ...more });
+  return result.ok ? 'ok' : result.error.message;
+}
+const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
+const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
+const ofDevice = (device: string, count: number): readonly Row[] => {
+  const all = rows.filter((row) => row.device === device);
+  return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]!);
+};
+
+/** Parameters of a design under the names of a T4 export. */
+const parametersOf = ({ device, design }: Row): Record<string, string | number> => ({
+  device,
+  threads_per_unit: design.threadsPerUnit,
+  units_per_thread: design.unitsPerThread,
+  loop: design.loop,
+  balancing: design.balancing,
+  block_size_x: design.blockThreads,
+  grid_size_x: design.gridBlocks,
+  register_cap: design.registerCap ?? 0,
+});
+
+/** A cache of Kernel Tuner with a time of three repeats per configuration. */
+function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, number])[], head: object = {}): string {
+  return JSON.stringify({
+    kernel_name: 'walk',
+    ...head,
+    tune_params_keys: [...new Set(entries.flatMap(([parameters]) => Object.keys(parameters)))],
+    cache: Object.fromEntries(
+      entries.map(([parameters, time], at) => [
+        `e${at}`,
+        { ...parameters, time, times: [time, time * 1.01, time * 0.99] },
+      ]),
+    ),
+  });
+}
+
+/** Slower than predicted, and not by the same factor everywhere. */
+const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
+
+interface T4Result {
+  invalidity: string;
+  times: { runtimes: number[] };
+  measurements: { value: number }[];
+}
+interface T4 {
+  metadata: Record<string, unknown>;
+  results: T4Result[];
+}
+const exported = async (limit: number): Promise<T4> =>
+  JSON.parse((await bench.render(sweepId, 't4', { limit })).text) as T4;
+
+describe('configurations of a kernel of one’s own', () => {
+  it('are the designs of the sweep that is named: compared, calibrated with, and shown in its ranking', async () => {
+    const chosen = ofDevice(DEVICE, 20);
+    const text = cache(
+      chosen.map((row) => [parametersOf(row), measuredMs(row)]),
+      { device_name: 'NVIDIA GeForce RTX 4090' },
+    );
+    const imported = await importText('own.json', text, { runId: sweepId });
+    expect(imported).toEqual({
+      runId: imported.runId,
+      kind: 'kernel-tuner-cache',
+      cases: 20,
+      failed: 0,
+      linked: { runId: sweepId, deviceId: DEVICE, designs: 20 },
+      warnings: [],
+    });
+    const records = await measurementsOf(imported.runId);
+    expect(records.map(({ designIndex, design, predictedMs }) => ({ designIndex, design, predictedMs }))).toEqual(
+      chosen.map(({ designIndex, design, predictedMs }) => ({ designIndex, design, predictedMs })),
+    );
+    expect(
+      new Set(records.map(({ deviceId, sourceRunId, backend }) => `${deviceId} ${sourceRunId} ${backend}`)),
+    ).toEqual(new Set([`${DEVICE} ${sweepId} external`]));
+
+    const detail = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+    expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
+    // The configuration as it was in the file is kept beside the design.
+    expect(detail.cases[7]!.case).toMatchObject({
+      benchmark: 'external',
+      parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]!) },
+    });
+    expect(detail.cases.map((one) => one.design)).toEqual(chosen.map((row) => row.design));
+    expect(detail.cases[0]!.label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
+
+    const compared = await call<MeasuringComparison>('bench.compare', { id: imported.runId });
+    expect(compared.designs).toHaveLength(20);
+    expect(compared).toMatchObject({ sourceRunId: sweepId, deviceId: DEVICE, measuredOn: 'NVIDIA GeForce RTX 4090' });
+    expect(compared.scale).toBeGreaterThan(1.2);
+    expect(compared.scale).toBeLessThan(1.4);
+
+    const profile = await call<CalibrationProfile>('calibration.fit', { id: imported.runId });
+    expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [imported.runId] });
+    expect(profile.fit.medianError).toBeLessThan(profile.before.medianError);
+
+    const { designIndex } = chosen[3]!;
+    const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
+    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: measuredMs(chosen[3]!), repeats: 3 });
+  });
+
+  it('that are no design of it stand alone and are counted, with the first and why', async () => {
+    const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
+    const text = cache([
+      [parametersOf(first), 5],
+      [{ ...parametersOf(second), threads_per_unit: 3 }, 6],
+      [parametersOf(third), 7],
+      [{ ...parametersOf(third), grid_size_x: 999_983 }, 8],
+      [parametersOf(ofDevice(OTHER, 1)[0]!), 9],
+    ]);
+    const imported = await importText('own.json', text, { runId: sweepId });
+    expect(imported).toMatchObject({ cases: 5, linked: { designs: 2 } });
+    const [unknown, elsewhere, device, ...more] = imported.warnings;
+    expect(unknown).toMatch(
+      new RegExp(
+        `^2 configurations of 5 are no design of run ${sweepId} and stand alone; of device=${DEVICE} threads_per_unit=3 .*: threads_per_unit=3 is none of 1, 2, 4, 8, 16, 32\\.$`,
+      ),
+    );
+    expect(elsewhere).toMatch(
+      new RegExp(`^1 configuration is of another device than ${DEVICE}, as .* of ${OTHER}: import the file again`),
+    );
+    expect(device).toBe(
+      'The file does not say which device measured; taken as GeForce RTX 4090, which its designs are of.',
+    );
+    expect(more).toEqual([]);
+    const records = await measurementsOf(imported.runId);
+    expect(records.map(({ designIndex, timesMs }) => [designIndex, timesMs[0]])).toEqual([
+      [first.designIndex, 5],
+      [null, 6],
+      [third.designIndex, 7],
+      [null, 8],
+      [null, 9],
+    ]);
+    // The other device's, when it is asked for.
+    const again = await importText('own.json', text, { runId: sweepId, deviceName: OTHER });
+    expect(again.linked).toEqual({ runId: sweepId, deviceId: OTHER, designs: 1 });
+    expect((await call<MeasuringDetail>('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
+  });
+
+  it('may leave out the axes that have one value, and name none that fits several designs', async () => {
+    const study = smallStudy({
+      name: 'Blocks',
+      devices: [DEVICE],
+      axes: { threadsPerUnit: [4], blockThreads: [128, 256], blocksPerMultiprocessor: [2], balancing: ['none'] },
+    });
+    const blocks = await bench.run(study);
+    const text = cache([
+      [{ block_size_x: 128, unroll: 2 }, 3],
+      [{ block_size_x: 128, unroll: 4 }, 2],
+      [{ block_size_x: 256, unroll: 2 }, 1],
+    ]);
+    const imported = await importText('own.json', text, { runId: blocks });
+    expect(imported.linked).toEqual({ runId: blocks, deviceId: DEVICE, designs: 2 });
+    expect(imported.warnings).toContain(
+      '1 configuration is of a design that a faster one is of as well, and stands alone.',
+    );
+    expect((await measurementsOf(imported.runId)).map(({ designIndex }) => designIndex)).toEqual([null, 0, 1]);
+
+    expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
+      new RegExp(
+        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}; expected also some of threads_per_unit, units_per_thread,`,
+      ),
+    );
+  });
+
+  it('are refused, with the reason, where none of them is a design; and nothing is left behind', async () => {
+    const before = await runCount();
+    const row = parametersOf(ofDevice(DEVICE, 1)[0]!);
+    const reasons = async (parameters: object, more: object = { runId: sweepId }) =>
+      refusal(cache([[{ ...parameters }, 1]]), more);
+    expect(await reasons({ tile: 4 })).toMatch(
+      /: it has none of the parameters of a design, such as threads_per_unit$/,
+    );
+    expect(await reasons({ ...row, loop: 'rolled' })).toMatch(/: loop=rolled is none of nested$/);
+    expect(await reasons({ ...row, device: 'mine' })).toMatch(/: device=mine is none of nvidia-/);
+    expect(await reasons({ design: 1e9 })).toMatch(/: design 1000000000 is not in run \d+; expected 0 to \d+$/);
+    expect(await reasons({ ...row, units_per_thread: 77_777 })).toMatch(/: no launch of run \d+ has block_size_x=/);
+    expect(await reasons(row, { runId: 4711 })).toMatch(/4711/);
+    const measured = (await importText('own.json', cache([[row, 1]]))).runId;
+    expect(await reasons(row, { runId: measured })).toMatch(/is an import; expected a sweep/);
+    expect(await runCount()).toBe(before + 1);
+  });
+
+  it('that nobody links stand alone, unless the open sweep has the parameters that only designs have', async () => {
+    const row = ofDevice(DEVICE, 1)[0]!;
+    const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
+    const single = await importText('own.json', text);
+    expect(single.linked).toBeUndefined();
+    expect((await call<MeasuringDetail>('bench.detail', { id: single.runId })).request.suite).toBe('external');
+    expect((await importText('own.json', text, { openRunId: sweepId })).linked).toMatchObject({ designs: 1 });
+    const foreign = cache([[{ block_size_x: 128, block_size_y: 2 }, 1]], { device_name: 'X' });
+    expect(await importText('own.json', foreign, { openRunId: sweepId })).toMatchObject({ cases: 1, warnings: [] });
+  });
+});
+
+describe('an exported T4 file', () => {
+  it('is of the run that it names: what was measured is taken, what is still predicted is left out', async () => {
+    const file = await exported(1000);
+    const of = (row: Row) => file.results[rows.indexOf(row)]!;
+    const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
+    of(first).times.runtimes = [1.5, 1.7, 1.6];
+    of(second).measurements[0]!.value = 2.5;
+    of(third).invalidity = 'runtime';
+    const imported = await importText('filled.json', JSON.stringify(file));
+    expect(imported).toMatchObject({
+      kind: 'kernel-tuner-t4',
+      cases: 3,
+      failed: 1,
+      linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
+    });
+    expect(imported.warnings).toEqual([
+      `${rows.length - 3} configurations have the time that run ${sweepId} predicted, unchanged: left out, as not measured.`,
+      'The file does not say which device measured; taken as GeForce RTX 4090, which its designs are of.',
+    ]);
+    const records = await measurementsOf(imported.runId);
+    expect(records.map(({ designIndex, timesMs, failure }) => ({ designIndex, timesMs, failure }))).toEqual([
+      { designIndex: first.designIndex, timesMs: [1.5, 1.7, 1.6], failure: null },
+      { designIndex: second.designIndex, timesMs: [2.5], failure: null },
+      { designIndex: third.designIndex, timesMs: [], failure: 'failed when it ran' },
+    ]);
+    expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
+  });
+
+  it('that was not changed is no measurement, whoever names its run', async () => {
+    const text = JSON.stringify(await exported(20));
+    const imported = await importText('same.json', text);
+    expect(imported.linked).toBeUndefined();
+    expect(imported.warnings).toEqual(['A file of Lockstep: its times are predictions, nothing in it was measured.']);
+    expect(await refusal(text, { runId: sweepId })).toBe(
+      `own.json: all times are the ones that run ${sweepId} predicted, unchanged; expected some that were measured`,
+    );
+  });
+
+  it('of another run gives its run times alone: its other times may be that run’s predictions', async () => {
+    const another = await bench.run(
+      smallStudy({ name: 'Other kernel', workload: { lengths: 'constant(7)', units: 100_000 } }),
+    );
+    const file = await exported(10);
+    file.results[0]!.times.runtimes = [3, 4, 5];
+    file.results[1]!.measurements[0]!.value *= 2;
+    const text = JSON.stringify(file);
+    const imported = await importText('filled.json', text, { runId: another });
+    expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
+    expect(imported.warnings[0]).toBe(
+      '9 configurations of this file of Lockstep have no run times, only predictions: left out.',
+    );
+    for (const change of [{ study: 'Not this' }, { seed: 77 }]) {
+      const moved = JSON.stringify({ ...file, metadata: { ...file.metadata, ...change } });
+      const single = await importText('filled.json', moved);
+      expect(single.linked).toBeUndefined();
+      expect(single).toMatchObject({ cases: 1, failed: 0 });
+      expect(single.warnings).toEqual([
+        `Run ${sweepId} of this database is not the one that the designs are of: the measurements stand alone.`,
+        '9 configurations of this file of Lockstep have no run times, only predictions: left out.',
+      ]);
+      // The device is the one that the file names beside the configuration.
+      expect((await measurementsOf(single.runId))[0]).toMatchObject({
+        deviceId: rows[0]!.device,
+        sourceRunId: null,
+        timesMs: [3, 4, 5],
+      });
+    }
+  });
+});
+
+describe('the command line', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-designs-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const run = async (...args: readonly string[]): Promise<{ status: number; out: string; err: string }> => {
+    let [out, err] = ['', ''];
+    const status = await main([...args, '--db', join(folder, 'test.db')], {
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      interactive: false,
+      columns: 100,
+    });
+    return { status, out, err };
+  };
+  const fileOf = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('imports for a run, and says what to do next', async () => {
+    const study = fileOf('study.json', JSON.stringify(smallStudy({ devices: [DEVICE] })));
+    expect((await run('sweep', study)).status).toBe(0);
+    const text = cache(ofDevice(DEVICE, 5).map((row) => [parametersOf(row), measuredMs(row)]));
+    const own = fileOf('own.json', text);
+    const { status, out, err } = await run('import', own, '--run', '1');
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toContain(`Designs of run 1 on ${DEVICE}: 5. bench --compare 2 sets them beside their predictions.\n`);
+    expect((await run('bench', '--compare', '2')).out).toMatch(/^Run 2: 5 designs of run 1, predicted for /);
+
+    expect(await run('import', own, '--run', 'x')).toMatchObject({ status: 2 });
+    const refused = await run('import', study, '--run', '1');
+    expect(refused).toMatchObject({ status: 1, out: '' });
+    expect(refused.err).toBe(
+      'lockstep: study.json: a study has no measured designs of run 1; expected it without --run\n',
+    );
+  });
+});
