@@ -7,7 +7,8 @@ import { binomialWindow } from './window.ts';
 
 /**
  * Lengths of the units of sorted windows, by rank. Windows differ; `strata` windows stand for all of them, the s-th with
- * every rank at the (s + ½)/strata quantile of its own law: ranks that one group holds rise and fall together.
+ * every rank at the (s + ½)/strata quantile of its own law, or where there are no more windows at the mean s-th of so many:
+ * ranks that one group holds rise and fall together.
  */
 export interface RankTable {
   /** M, units of a window. */
@@ -84,16 +85,19 @@ export function rankTable(law: DiscreteLaw, whole: DiscreteLaw, units: number, w
   const ranks = Math.min(units, TABLE_ENTRIES);
   const strata = Math.max(1, Math.min(windows, MOST_STRATA, Math.floor(TABLE_ENTRIES / ranks)));
   const lengths = new Float64Array(strata * ranks);
+  // Where every window has a stratum, these are the windows in order, and the last one of them the longest of so many.
+  const ordered = strata === windows;
   const nodes = rankNodes(ranks);
   for (let s = 0; s < strata; s++) {
     const row = s * ranks;
-    const outer = s === 0 || s === strata - 1;
+    const outer = ordered || s === 0 || s === strata - 1;
     const quantiles = Math.max(outer ? TAIL_QUANTILES : 1, Math.ceil(LEAST_QUANTILES / strata));
     let before = 0;
     for (const r of nodes) {
       let length = 0;
       for (let q = 0; q < quantiles; q++) {
-        const probability = (s + (q + 0.5) / quantiles) / strata;
+        const part = (q + 0.5) / quantiles;
+        const probability = ordered ? betaQuantile(s + 1, strata - s, part) : (s + part) / strata;
         length += lengthAbove(law, betaQuantile(ranks - r, r + 1, 1 - probability)) / quantiles;
       }
       lengths[row + r] = length;
