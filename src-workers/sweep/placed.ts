@@ -2,23 +2,32 @@ import type { LockstepBalancing } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { DealtDepths, Dealing } from '../models/balancing/dealt.ts';
 import { sortedLaunch } from '../models/balancing/depth.ts';
-import type { Arena } from '../models/composite/arena.ts';
+import { createArena, type Arena } from '../models/composite/arena.ts';
 import { sampledBlockLaw } from '../models/composite/block-law.ts';
 import type { BlockLaw } from '../models/composite/law.ts';
 import { placedBlocks, placedCycles, type PlacedBlocks } from '../models/composite/placed.ts';
 import { predictCycles, prepareResidency } from '../models/composite/predict.ts';
 import type { SmoothedRate } from '../models/composite/rate.ts';
+import { blockSequence, sequenceCycles, type BlockSequence } from '../models/composite/sequence.ts';
 import { arbitraryOrder } from '../numeric/random.ts';
 
 /** A launch of sorted units: the depths of its blocks, whatever the device. */
 export interface PlacedLaunch {
   /** Depths of its blocks, or of a sample of them. */
   readonly sample: DealtDepths;
+  readonly dealing: Dealing;
+  /** Units of a window. */
+  readonly window: number;
   readonly groupsPerBlock: number;
+  readonly gridBlocks: number;
   /** Law of a block's life, once asked for: see `placedBlockLaw`. */
   block: BlockLaw | null;
   /** Equally likely versions of the whole launch, block by block; none of a launch too large for that. */
   readonly versions: readonly PlacedBlocks[];
+  /** Depths of every block of such a version, where their order tells more than their law and they are few enough; else `null`. */
+  readonly depthsOf: ((draw: number) => Float64Array) | null;
+  /** Such versions of more than one wave, of the number of slots asked for last. */
+  sequences: { readonly slots: number; readonly versions: readonly BlockSequence[] } | null;
   /** Whether blocks start in random order. */
   readonly shuffled: boolean;
   /** Numbers it keeps. */
@@ -37,13 +46,41 @@ const MOST_VERSIONS = 4;
 const LEAST_ORDERS = 2;
 const VERSION_GROUPS = 2 ** 13;
 const ORDER_GROUPS = 2 ** 12;
+/** Most groups, lookups and waves of a launch whose blocks are followed one after another, and most windows of a wave. */
+const SEQUENCE_GROUPS = 2 ** 13;
+const SEQUENCE_LOOKUPS = 2 ** 15;
+const SEQUENCE_WAVES = 8;
+const SEQUENCE_WINDOWS = 8;
+/** Numbers kept of a sequence, and of the memory that its law is cut from. */
+const SEQUENCE_NUMBERS = 2 ** 12;
 
 export function placeLaunch(lengths: LengthLaw, balancing: SortedBalancing, dealing: Dealing): PlacedLaunch {
-  const { units, unitsPerGroup, groupsPerBlock: W, gridBlocks } = dealing;
-  const window = windowUnits(balancing, units);
+  const { groupsPerBlock: W, gridBlocks } = dealing;
+  const window = windowUnits(balancing, dealing.units);
   const sample = sortedLaunch(lengths, window, dealing, 0);
   const shuffled = balancing.kind === 'full-sort';
-  const launch = { sample, groupsPerBlock: W, block: null, shuffled };
+  const lookups = lookupsOf(dealing);
+  const launch = {
+    sample,
+    dealing,
+    window,
+    groupsPerBlock: W,
+    gridBlocks,
+    block: null,
+    shuffled,
+    depthsOf: null,
+    sequences: null,
+  };
+  if (!dealing.everyBlock && !shuffled && gridBlocks * W <= SEQUENCE_GROUPS && lookups <= SEQUENCE_LOOKUPS) {
+    const all = { ...dealing, everyBlock: true };
+    const depthsOf = (draw: number): Float64Array => sortedLaunch(lengths, window, all, draw).depths;
+    return {
+      ...launch,
+      versions: [],
+      depthsOf,
+      size: 2 * sample.depths.length + versionCount(lookups) * SEQUENCE_NUMBERS,
+    };
+  }
   if (sample.weights) return { ...launch, versions: [], size: 2 * sample.depths.length };
   const versions: PlacedBlocks[] = [];
   if (shuffled) {
@@ -54,8 +91,7 @@ export function placeLaunch(lengths: LengthLaw, balancing: SortedBalancing, deal
       versions.push(placedBlocks(sample.depths, W, v % 2 === 1 ? order.reverse() : order));
     }
   } else {
-    const lookups = Math.max(gridBlocks * W, units / unitsPerGroup);
-    const count = Math.min(MOST_VERSIONS, Math.max(1, Math.round(VERSION_GROUPS / lookups)));
+    const count = versionCount(lookups);
     for (let v = 0; v < count; v++) {
       const { depths } = v === 0 ? sample : sortedLaunch(lengths, window, dealing, v);
       versions.push(placedBlocks(depths, W, null));
@@ -64,14 +100,37 @@ export function placeLaunch(lengths: LengthLaw, balancing: SortedBalancing, deal
   return { ...launch, versions, size: versions.length * gridBlocks * (W + 2) };
 }
 
+function lookupsOf({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): number {
+  return Math.max(gridBlocks * groupsPerBlock, units / unitsPerGroup);
+}
+
+function versionCount(lookups: number): number {
+  return Math.min(MOST_VERSIONS, Math.max(1, Math.round(VERSION_GROUPS / lookups)));
+}
+
 /** @param arena where the law lives; with it `block` is to be forgotten */
 export function placedBlockLaw(launch: PlacedLaunch, arena: Arena): BlockLaw {
-  return (launch.block ??= sampledBlockLaw(launch.sample, launch.groupsPerBlock, arena));
+  return (launch.block ??= sampledBlockLaw(launch.sample, launch.groupsPerBlock, arena, launch.gridBlocks));
+}
+
+/** The blocks of a launch one after another; `null` where it is too large, or its order tells hardly more than their law. */
+function sequencesOf(launch: PlacedLaunch, slots: number): readonly BlockSequence[] | null {
+  const { depthsOf, dealing, window, gridBlocks, groupsPerBlock: W } = launch;
+  if (depthsOf === null || gridBlocks <= slots || gridBlocks > SEQUENCE_WAVES * slots) return null;
+  if (slots * dealing.slotsPerBlock > SEQUENCE_WINDOWS * window) return null;
+  if (launch.sequences?.slots !== slots) {
+    const count = versionCount(lookupsOf(dealing));
+    const versions = Array.from({ length: count }, (_, draw) =>
+      blockSequence(depthsOf(draw), W, slots, createArena(SEQUENCE_NUMBERS)),
+    );
+    launch.sequences = { slots, versions };
+  }
+  return launch.sequences.versions;
 }
 
 /**
- * Expected time of a launch, cycles: of one wave block by block, where it is small enough; of more by the law of its blocks,
- * since which block follows which on a multiprocessor is a matter of chance.
+ * Expected time of a launch, cycles. Of one wave block by block, and of a few waves of windows one block after another, where it
+ * is small enough; else by the law of its blocks, since which follows which on a multiprocessor is a matter of chance.
  * @param arena as for `placedBlockLaw`
  */
 export function placedLaunchCycles(
@@ -83,6 +142,12 @@ export function placedLaunchCycles(
   arena: Arena,
 ): number {
   const { versions } = launch;
+  const sequences = sequencesOf(launch, residentBlocks * multiprocessors);
+  if (sequences !== null) {
+    let sum = 0;
+    for (const sequence of sequences) sum += sequenceCycles(sequence, residentBlocks, multiprocessors, rate);
+    return sum / sequences.length;
+  }
   if (versions.length === 0 || gridBlocks > residentBlocks * multiprocessors) {
     const block = placedBlockLaw(launch, arena);
     return predictCycles(prepareResidency(block, residentBlocks, rate), gridBlocks, multiprocessors);

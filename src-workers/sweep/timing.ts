@@ -2,6 +2,7 @@ import type { LockstepBalancing } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
 import { mixedMeans, type DepthMeans } from '../models/balancing/mixed.ts';
+import { fewBlocksLaw, hasFewBlocks } from '../models/composite/kinds.ts';
 import { predictCycles, type Residency } from '../models/composite/predict.ts';
 import { unevenCycles } from '../models/composite/uneven.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
@@ -15,7 +16,7 @@ import { lawsOf, makeRoom, placedOf, residencyOf } from './laws.ts';
 import { placedLaunchCycles, type PlacedLaunch, type SortedBalancing } from './placed.ts';
 import type { SweepPlan } from './plan.ts';
 import { pipelineOf } from './predictor.ts';
-import type { Capless, Predictor } from './tables.ts';
+import type { Capless, DepthLaws, Predictor } from './tables.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits } from './units.ts';
 
 interface Timed {
@@ -69,6 +70,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
       laws.blocks,
     );
   } else {
+    if (isBucketed(balancing)) placeBuckets(predictor, candidate, depths);
     const residency = residencyOf(predictor, candidate, depths);
     out.life = residency;
     const { multiprocessors } = device;
@@ -126,6 +128,27 @@ function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
+function isBucketed({ kind }: LockstepBalancing): boolean {
+  return kind === 'quantile-buckets' || kind === 'best-buckets';
+}
+
+/** Units per slot beyond which one more from a bucket tells hardly anything. */
+const MOST_PLACED_ROUNDS = 8;
+
+/** Sees to it that the block law of a launch with few blocks of some bucket is that of this launch. */
+function placeBuckets({ plan, laws }: Predictor, candidate: Candidate, { table, blocks }: DepthLaws): void {
+  const { gridBlocks, meanUnitsPerThread, shape, unitsPerGroup, threadsPerUnit, blockAt } = candidate;
+  const W = shape.groupsPerBlock;
+  const known = blocks[W]?.law;
+  if (meanUnitsPerThread > MOST_PLACED_ROUNDS || !hasFewBlocks(table, gridBlocks)) {
+    if (known?.population) blocks[W] = undefined;
+    return;
+  }
+  const lastFilled = plan.axes.blockThreads[blockAt]! / threadsPerUnit / unitsPerGroup - (W - 1);
+  if (known?.population?.blocks !== gridBlocks || known.lastFilled !== lastFilled)
+    blocks[W] = { law: fewBlocksLaw(table, W, laws.blocks, lastFilled, gridBlocks), residencies: [] };
+}
+
 /** The depth laws that a design shares with others, and what of them is its own. */
 function depthsOf(
   predictor: Predictor,
@@ -146,7 +169,7 @@ function depthsOf(
   const tabulated =
     kind === 'dynamic-fetch'
       ? tabulatedFetches(meanUnits)
-      : kind === 'quantile-buckets' || kind === 'best-buckets'
+      : isBucketed(lockstepBalancing(predictor, candidate))
         ? tabulatedRounds(meanUnits)
         : { units: 1, scale: meanUnits, key: 1 };
   const laws = lawsOf(predictor, candidate, tabulated);

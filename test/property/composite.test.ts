@@ -5,6 +5,7 @@ import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
 import { createArena } from '../../src-workers/models/composite/arena.ts';
 import { blockLawOf, prepareBlockLaw } from '../../src-workers/models/composite/block-law.ts';
 import { depthTable } from '../../src-workers/models/composite/depth-table.ts';
+import { fewBlocksLaw, hasFewBlocks } from '../../src-workers/models/composite/kinds.ts';
 import { predictCycles, prepareResidency, type Residency } from '../../src-workers/models/composite/predict.ts';
 import { smoothRate } from '../../src-workers/models/composite/rate.ts';
 import { unevenCycles } from '../../src-workers/models/composite/uneven.ts';
@@ -260,5 +261,64 @@ describe('the law of blocks whose last group is partly empty', () => {
         },
       ),
     );
+  });
+});
+
+describe('launches that have few blocks of some bucket', () => {
+  const short = 7;
+  const long = 100;
+  const tableOf = (share: number, lanes: number) => {
+    const law = unwrap(
+      categoricalLaw([
+        { length: short, probability: 1 - share },
+        { length: long, probability: share },
+      ]),
+    );
+    return depthTable(groupDepth(law, lanes, { kind: 'best-buckets', k: 2 }, 'nested', 1, { setupIterations: 0 }));
+  };
+
+  it('have as many as there are units, and one in which two buckets meet', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 400 }),
+        fc.integer({ min: 1, max: 16 }),
+        fc.constantFrom(1, 4, 32),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        (gridBlocks, W, lanes, share) => {
+          const law = fewBlocksLaw(tableOf(share, lanes), W, createArena(4096), 1, gridBlocks);
+          const blocks = share * gridBlocks;
+          const part = blocks - Math.floor(blocks);
+          // How many units of a bucket there are in the block that it ends in is Poisson's.
+          const longBlocks = Math.floor(blocks) - Math.expm1(-part * lanes * W);
+          expect(law.meanBlock).toBeCloseTo(short + ((long - short) * longBlocks) / gridBlocks, 4);
+          const { counts, blocks: all } = law.population!;
+          expect(all).toBe(gridBlocks);
+          expect(counts.reduce((sum, count) => sum + count, 0)).toBe(gridBlocks);
+          // No group is long that has no long unit, and with all of its lanes in one bucket each is.
+          expect(law.meanGroup).toBeLessThanOrEqual(law.meanBlock * (1 + 1e-9));
+          expect(law.meanGroup).toBeGreaterThan(short + (long - short) * (Math.floor(blocks) / gridBlocks) - 1e-6);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are as those of the law where there are many', () => {
+    for (const share of [0.2, 0.5, 0.7]) {
+      const table = tableOf(share, 8);
+      expect(hasFewBlocks(table, 30)).toBe(true);
+      expect(hasFewBlocks(table, 1000)).toBe(false);
+      const few = fewBlocksLaw(table, 4, createArena(4096), 1, 1000);
+      const many = blockLawOf(table, 4, createArena(4096));
+      for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const)
+        expect(Math.abs(few[moment] / many[moment] - 1)).toBeLessThan(2e-3);
+    }
+  });
+
+  it('wait for a rare bucket that fills a part of one block', () => {
+    // 15 blocks of 256 units of which 11 are long, all in one block: as draws, every second launch would have none.
+    const law = fewBlocksLaw(tableOf(11 / 3840, 32), 8, createArena(4096), 1, 15);
+    const cycles = predictCycles(prepareResidency(law, 1, smoothRate(new Float64Array(9).fill(1))), 15, 15);
+    expect(Math.abs(cycles - long)).toBeLessThan(0.01);
   });
 });

@@ -23,7 +23,13 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts, fetchedStarts, FOLLOWED_ROUNDS, independentStarts } from './divergent-starts.ts';
+import {
+  divergentStarts,
+  fetchedStarts,
+  FOLLOWED_ROUNDS,
+  independentStarts,
+  orderedStarts,
+} from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { longestLengths, rankTable, type RankTable } from './ranks.ts';
 import { sortedDepths } from './sorted.ts';
@@ -71,7 +77,7 @@ export function groupDepth(
   loop: LoopForm,
   unitsPerThread: number,
   options: { readonly setupIterations: number; readonly poolGroups?: number },
-): GroupDepth {
+): GroupDepth & Pick<DepthModel, 'kinds'> {
   if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
   const fractional =
     balancing.kind === 'dynamic-fetch'
@@ -106,6 +112,7 @@ export function groupDepth(
       return meanLoss;
     },
     survivalInto: model.survivalInto,
+    ...(model.kinds && { kinds: model.kinds }),
   };
 }
 
@@ -127,6 +134,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
+      if (rounds <= MOST_ORDERED_ROUNDS) return bucketStarts(lengthBuckets(prepared, n, balancing), n, rounds);
       const within = lengthBuckets(prepared, n, balancing).reduce(
         (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
         0,
@@ -144,6 +152,31 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
   }
 }
 
+/** Rounds up to which the bucket of each is told apart. */
+const MOST_ORDERED_ROUNDS = 32;
+
+/** Starts in groups of n lanes that take their units from one bucket after another, the shortest first. */
+function bucketStarts(buckets: readonly Bucket[], n: number, rounds: number): number {
+  const lengths = buckets.map(({ law }) => {
+    const { mean, variance } = cumulantsOf(law);
+    return { mean, variance, least: law.values[0], most: law.values[law.values.length - 1] };
+  });
+  let starts = 0;
+  for (const { weight, counts } of roundPatterns(
+    buckets.map(({ share }) => share),
+    rounds,
+  )) {
+    const order = counts.flatMap((count, b) => new Array<number>(count).fill(b)).slice(0, -1);
+    starts +=
+      weight *
+      orderedStarts(
+        order.map((b) => lengths[b]),
+        n,
+      );
+  }
+  return starts;
+}
+
 /** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
 function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
   if (n === 1) return rounds;
@@ -159,10 +192,21 @@ function groupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
 
+/** Consecutive work groups of a launch that share a law; the kinds follow one another. */
+interface DepthKind {
+  /** Share of the groups. */
+  readonly share: number;
+  /** Units side by side in a group. */
+  readonly unitsPerGroup: number;
+  /** As of all of them: `GroupDepth.survivalInto`. */
+  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+}
+
 /** Depths without setup. */
 interface DepthModel {
   readonly values: Float64Array;
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
+  readonly kinds?: readonly DepthKind[];
   /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
 }
@@ -288,7 +332,7 @@ function bucketModel(
   if (rounds === 1) {
     return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
-  if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
+  if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1, n);
   const laneSums = cutForWidth
     ? laneLaws(roundSums(prepared, buckets, key, 1, rounds), [n])
     : laneSumsOf(prepared, buckets, key, rounds);
@@ -349,7 +393,7 @@ function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []):
 const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
 /** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
-function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
+function independentGroups({ parts, values }: LaneLaws, draws: number, unitsPerGroup = draws): DepthModel {
   const points = values.length;
   const model: DepthModel = {
     values,
@@ -370,6 +414,11 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
       lastSurvival.of = model;
       lastSurvival.groups = groupsPerBlock;
     },
+    kinds: parts.map(({ weight, law }) => ({
+      share: weight,
+      unitsPerGroup,
+      survivalInto: (out, groupsPerBlock) => maximumInto(out, law.survival, draws * groupsPerBlock),
+    })),
   };
   return model;
 }

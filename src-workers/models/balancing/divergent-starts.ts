@@ -218,16 +218,45 @@ const OVERLAP = 0.75;
 const MAX_FOLLOWED_ROUNDS = 64;
 
 function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
-  if (rounds <= 1) return rounds;
+  const lengths = { mean, variance: standardDeviation * standardDeviation, least: 0, most: Infinity };
+  return orderedStarts(new Array<RoundLengths>(Math.max(0, rounds - 1)).fill(lengths), lanes);
+}
+
+/** Lengths of the units of a round, iterations. */
+export interface RoundLengths {
+  readonly mean: number;
+  readonly variance: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * The same where lengths differ from round to round, as of lanes that pass through buckets.
+ * @param rounds all but the last, in order
+ */
+export function orderedStarts(rounds: readonly RoundLengths[], lanes: number): number {
+  if (rounds.length === 0 || lanes === 1) return rounds.length + 1;
+  let last = 0;
+  let all = 0;
+  for (const { mean, variance } of rounds) {
+    last += mean;
+    all += variance;
+  }
   // Wide spreads are summed on coarser steps: the sum is an integral by then.
-  const step = Math.max(1, standardDeviation / 8);
-  const last = (rounds - 1) * mean + 5 * standardDeviation * Math.sqrt(rounds - 1);
-  const none = new Float64Array(Math.ceil(last / step) + 1);
-  for (let round = 1; round < rounds; round += 1) {
-    const centre = round * mean;
-    const deviation = standardDeviation * Math.sqrt(round);
-    const from = Math.max(0, Math.floor((centre - 5 * deviation) / step));
-    const to = Math.min(none.length - 1, Math.ceil((centre + 5 * deviation) / step));
+  const step = Math.max(1, Math.sqrt(all / rounds.length) / 8);
+  const none = new Float64Array(Math.ceil((last + 5 * Math.sqrt(all)) / step) + 2);
+  let centre = 0;
+  let sum = 0;
+  let least = 0;
+  let most = 0;
+  for (const round of rounds) {
+    centre += round.mean;
+    sum += round.variance;
+    least += round.least;
+    most += round.most;
+    const deviation = Math.max(IN_STEP_DEVIATION, Math.sqrt(sum));
+    const from = Math.max(Math.floor(least / step), Math.floor((centre - 5 * deviation) / step));
+    const to = Math.min(none.length - 1, Math.ceil(most / step), Math.ceil((centre + 5 * deviation) / step));
     let mass = 0;
     for (let t = from; t <= to; t += 1) mass += Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2);
     for (let t = from; t <= to; t += 1) {
@@ -235,5 +264,5 @@ function normalStarts(mean: number, standardDeviation: number, lanes: number, ro
       none[t]! += lanes * Math.log1p(-Math.min(p, 1 - 1e-9));
     }
   }
-  return none.reduce((sum, log) => sum - step * Math.expm1(log), 1);
+  return none.reduce((starts, log) => starts - step * Math.expm1(log), 1);
 }

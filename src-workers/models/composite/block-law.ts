@@ -3,6 +3,7 @@ import { cellOf } from '../../numeric/search.ts';
 import { createArena, take, type Arena } from './arena.ts';
 import { depthTable, doubling, rowSurvival, type DepthTable } from './depth-table.ts';
 import type { BlockLaw } from './law.ts';
+import { nowhereInto, sampledPopulation, type Population, type SampledBlocks } from './population.ts';
 import {
   ACTIVE,
   allocateProfile,
@@ -146,8 +147,9 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
 /**
  * The law with these steps and, from each to the next, these probabilities: a block is active, a group is, one or the other
  * of two groups is.
+ * @param population of the launch that the law is of; `null` where its blocks are draws from it
  */
-function tabulated(
+export function tabulated(
   steps: Float64Array,
   block: Float64Array,
   group: Float64Array,
@@ -156,6 +158,7 @@ function tabulated(
   lastFilled: number,
   lattice: boolean,
   arena: Arena,
+  population: Population | null = null,
 ): BlockLaw {
   const n = steps.length;
   // Row i holds the probabilities on [step[i−1], step[i]); the first starts at 0, the last has no end.
@@ -222,10 +225,16 @@ function tabulated(
     top: steps[top],
     topShare: top > 0 ? group[top - 1] : 1,
     lattice,
+    population,
     stationary: null,
     renewal: null,
   };
   const fresh = freshProfile(law);
+  if (population !== null) {
+    fresh.slots = population.blocks;
+    fresh.nowhere = take(arena, fresh.cells);
+    nowhereInto(fresh.nowhere, population, fresh, allAtOnce);
+  }
   return Object.assign(law, { fresh, ages: agesOf(arena, fresh, meanBlock) });
 }
 
@@ -233,16 +242,6 @@ function tabulated(
 const GROUP_EDGES = 24;
 const BLOCK_EDGES = 64;
 const EDGE_POOL = 128;
-
-/** Blocks of a launch, each with its depths. */
-interface SampledBlocks {
-  /** Rows of a depth for each of `counts`, iterations, one of every block, shortest first. */
-  readonly depths: Float64Array;
-  /** Groups of a block that each depth of a row stands for; the last, the longest, for itself. */
-  readonly counts: Int32Array;
-  /** Of the blocks, in any unit; `null` where all are alike. */
-  readonly weights: Float64Array | null;
-}
 
 const MOST_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 
@@ -261,7 +260,12 @@ const steps = {
  * @param groupsPerBlock W_b, integer ≥ 1
  * @param arena where the law lives; it is void once that is cleared
  */
-export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, arena: Arena): BlockLaw {
+export function sampledBlockLaw(
+  sample: SampledBlocks,
+  groupsPerBlock: number,
+  arena: Arena,
+  gridBlocks = sample.depths.length / sample.counts.length,
+): BlockLaw {
   const W = groupsPerBlock;
   const { depths, counts, weights } = sample;
   const V = counts.length;
@@ -317,7 +321,7 @@ export function sampledBlockLaw(sample: SampledBlocks, groupsPerBlock: number, a
     pair[row] = 2 * group[row] - pair[row] / total;
   }
   const lattice = edges.every((edge) => Number.isInteger(edge));
-  return tabulated(edges, block, group, pair, W, 1, lattice, arena);
+  return tabulated(edges, block, group, pair, W, 1, lattice, arena, sampledPopulation(sample, gridBlocks));
 }
 
 /**
@@ -364,7 +368,16 @@ function sampledEdges({ depths, counts }: SampledBlocks): number {
   return count;
 }
 
-const NO_PROFILE: ActivityProfile = { cells: 0, data: new Float64Array(0), spread: new Float64Array(0) };
+/** Share of the blocks of one wave that start in the time before a drain, however short. */
+const allAtOnce = (): number => 1;
+
+const NO_PROFILE: ActivityProfile = {
+  cells: 0,
+  data: new Float64Array(0),
+  spread: new Float64Array(0),
+  nowhere: null,
+  slots: 0,
+};
 const NO_AGES = new Float64Array(0);
 
 /** A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each. */
@@ -491,20 +504,36 @@ function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: numbe
 let middles = new Float64Array(128);
 let later = new Float64Array(3 * 128);
 
+/** The longest life as a part of the time up to which the blocks that are left are as good as draws. */
+export const SELDOM = 0.25;
+
 /**
  * The activity from now on of a slot that has been refilled for `time` iterations, with all ages up to that alike, if its
  * block is not replaced. What is older than the run cannot be there yet: with heavy tails that matters for long.
  * Valid until the next call.
+ * @param slots of the device
  */
-export function agedProfile(law: BlockLaw, time: number): ActivityProfile {
-  const { edges } = law;
+export function agedProfile(law: BlockLaw, time: number, slots: number): ActivityProfile {
+  const { edges, population } = law;
   const cells = edges.length - 1;
   // Beyond the longest life nothing changes any more.
-  if (time >= edges[cells])
-    return (law.stationary ??= writeAged(allocateProfile(law.arena, cells, law.fresh.spread), law, edges[cells]));
-  resizeProfile(aged, law.fresh);
-  return writeAged(aged, law, time);
+  let profile: ActivityProfile;
+  if (time >= edges[cells]) {
+    profile = law.stationary ??= writeAged(allocateProfile(law.arena, cells, law.fresh.spread), law, edges[cells]);
+  } else {
+    resizeProfile(aged, law.fresh);
+    profile = writeAged(aged, law, time);
+  }
+  if (population !== null && law.longest > SELDOM * time) {
+    if (nowhere.length < cells) nowhere = new Float64Array(2 * cells);
+    profile.nowhere = nowhere;
+    profile.slots = slots;
+    nowhereInto(nowhere, population, profile, (iterations) => Math.min(1, iterations / time));
+  } else profile.nowhere = null;
+  return profile;
 }
+
+let nowhere = new Float64Array(128);
 
 const aged = { ...NO_PROFILE };
 

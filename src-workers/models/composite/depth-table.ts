@@ -16,10 +16,30 @@ export interface DepthTable {
   /** Every edge is a whole number of iterations. */
   readonly lattice: boolean;
   readonly source: TableSource;
+  /** Tables of the kinds of group, on the same edges, on demand: see `kindTables`. */
+  kinds: readonly KindTable[] | null;
+  /** Blocks of a launch below which it has few of some kind; Infinity until asked for: see `hasFewBlocks`. */
+  fewBelow: number;
+}
+
+export interface KindTable {
+  readonly share: number;
+  readonly unitsPerGroup: number;
+  readonly table: DepthTable;
 }
 
 /** A law of groups on as many steps as it has. */
-type TableSource = Pick<GroupDepth, 'values' | 'survivalInto'>;
+type TableSource = Pick<GroupDepth, 'values' | 'survivalInto'> & { readonly kinds?: readonly DepthKind[] };
+
+/** Consecutive work groups of a launch that share a law; the kinds follow one another. */
+export interface DepthKind {
+  /** Share of the groups. */
+  readonly share: number;
+  /** Units side by side in a group. */
+  readonly unitsPerGroup: number;
+  /** As of all of them: `GroupDepth.survivalInto`. */
+  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+}
 
 /** A law of no more rows than this is kept as it is. */
 const MOST_ROWS = 48;
@@ -55,7 +75,17 @@ function makeTable(source: TableSource): DepthTable {
     if (edges[i] !== Math.floor(edges[i])) lattice = false;
   }
   const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
-  return { edges, doublings, logs: [], valueAt, lattice, source };
+  return { edges, doublings, logs: [], valueAt, lattice, source, kinds: null, fewBelow: Infinity };
+}
+
+/** Tables of the kinds of group in the order of the launch; none where all are alike. */
+export function kindTables(table: DepthTable): readonly KindTable[] {
+  const { source } = table;
+  return (table.kinds ??= (source.kinds ?? []).map(({ share, unitsPerGroup, survivalInto }) => ({
+    share,
+    unitsPerGroup,
+    table: { ...table, doublings: [], logs: [], source: { values: source.values, survivalInto }, kinds: [] },
+  })));
 }
 
 /** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */

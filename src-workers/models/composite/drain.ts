@@ -13,6 +13,7 @@ import {
   WIDTH,
   type ActivityProfile,
 } from './profile.ts';
+import { thinned } from './population.ts';
 import { meanRate, rateAt, type SmoothedRate } from './rate.ts';
 
 /** What `drainCycles` found, beside its result: written there, read at once by its caller. */
@@ -107,6 +108,12 @@ function meanDrain(
   return meanTime;
 }
 
+/** ln P(no block is active) in the cell at `c`, of a population of which these slots hold all or a part. */
+function logNowhereIn({ data, nowhere, slots }: ActivityProfile, c: number, deviceSlots: number): number {
+  const log = nowhere![c / CELL_FIELDS];
+  return deviceSlots > WHOLE * slots ? log : thinned(log, slots * data[c + BLOCK], deviceSlots / slots);
+}
+
 /** Of the slowest multiprocessor, in this order: */
 const slowest = new Float64Array(5);
 /** Time in which any block of the device is active, and time with the most active groups at every time, cycles. */
@@ -120,13 +127,14 @@ const ALIGNED_SHIFT = 4;
 
 function slowestInto(
   out: Float64Array,
-  { cells, data, spread }: ActivityProfile,
+  profile: ActivityProfile,
   slots: number,
   multiprocessors: number,
   top: number,
   cycles: Float64Array,
   cap: number,
 ): void {
+  const { cells, data, spread, nowhere } = profile;
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
   const rootSlots = Math.sqrt(slots);
@@ -140,7 +148,7 @@ function slowestInto(
   for (let c = 0; c < end; c += CELL_FIELDS) {
     if (data[c + BLOCK] < 1e-13) continue;
     const h = data[c + WIDTH];
-    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    const logNowhere = nowhere === null ? deviceSlots * data[c + LOG_IDLE] : logNowhereIn(profile, c, deviceSlots);
     const own = data[c + OWN];
     if (logNowhere > -NOWHERE) {
       // At most one block is active anywhere, and hardly ever: that one alone.
@@ -161,7 +169,8 @@ function slowestInto(
     if (logNowhere >= -MANY) {
       // That any block is active, to second order in how their expected number changes within the cell.
       const any = anyOf(logNowhere);
-      aliveAnywhere *= any - 0.5 * spread[c / CELL_FIELDS] * logNowhere * logNowhere * (1 - any);
+      aliveAnywhere *=
+        nowhere === null ? any - 0.5 * spread[c / CELL_FIELDS] * logNowhere * logNowhere * (1 - any) : any;
     }
     longestTime += t * aliveAnywhere;
     const group = data[c + GROUP];
@@ -222,6 +231,8 @@ const MANY = 25;
 const SURE = 20.7;
 /** Probability that any block of the device is active below which no two are. */
 const NOWHERE = 1e-2;
+/** Part of the slots that is all of them. */
+const WHOLE = 1 - 1e-9;
 /** How much of the skewness of the number of active groups is left in the total over time. */
 const SKEWNESS_LEFT = 0.3;
 /** Largest factor by which skewness raises the expected maximum. */

@@ -1,4 +1,5 @@
 import type { Arena } from './arena.ts';
+import type { Population } from './population.ts';
 import type { ActivityProfile } from './profile.ts';
 
 /**
@@ -38,6 +39,8 @@ export interface BlockLaw {
   readonly topShare: number;
   /** Every step of the laws is at a whole number of iterations. */
   readonly lattice: boolean;
+  /** The blocks of the launch; `null` where they are draws from this law. */
+  readonly population: Population | null;
   /** Activity of a slot that has been busy forever, once asked for: see `agedProfile`. */
   stationary: ActivityProfile | null;
   /** Its renewal process, once asked for: see `renewalOf`. */

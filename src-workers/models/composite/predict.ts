@@ -174,9 +174,10 @@ function wavesCycles(residency: Residency, gridBlocks: number, multiprocessors: 
 /** Drain of slots that have been refilled for so many iterations: see `agedProfile`. */
 function agedDrain(residency: Residency, time: number, multiprocessors: number): number {
   const { block, residentBlocks: R, rate } = residency;
-  const profile = agedProfile(block, time);
+  const profile = agedProfile(block, time, R * multiprocessors);
   const cap = R * block.groupsPerBlock;
-  if (profile !== block.stationary) return drainCycles(profile, R, multiprocessors, rate, cap);
+  if (profile !== block.stationary || profile.nowhere !== null)
+    return drainCycles(profile, R, multiprocessors, rate, cap);
   if (residency.stationaryMultiprocessors !== multiprocessors) {
     residency.stationaryMultiprocessors = multiprocessors;
     residency.stationaryDrain = drainCycles(profile, R, multiprocessors, rate, cap);

@@ -10,6 +10,10 @@ export interface ActivityProfile {
   data: Float64Array;
   /** Of every cell, the variance of P(block active) over its times, relative to the square of its mean: see `spreadOf`. */
   spread: Float64Array;
+  /** Of every cell, ln P(no block of the device is active), where the blocks are a known population; else slots are independent. */
+  nowhere: Float64Array | null;
+  /** Slots of the device that `nowhere` is of. */
+  slots: number;
 }
 
 /** Numbers of a cell, in this order: */
@@ -37,7 +41,7 @@ export const LOG_CERTAIN = -50;
 
 /** @param spread of the law whose cells these are */
 export function allocateProfile(arena: Arena, cells: number, spread: Float64Array): ActivityProfile {
-  return { cells, data: take(arena, cells * CELL_FIELDS), spread };
+  return { cells, data: take(arena, cells * CELL_FIELDS), spread, nowhere: null, slots: 0 };
 }
 
 /** Makes room for the cells of another in a profile that is used again and again. */
@@ -45,6 +49,7 @@ export function resizeProfile(profile: ActivityProfile, { cells, spread }: Activ
   if (profile.data.length < cells * CELL_FIELDS) profile.data = new Float64Array(2 * cells * CELL_FIELDS);
   profile.cells = cells;
   profile.spread = spread;
+  profile.nowhere = null;
 }
 
 /** Works out what follows from the first four numbers of every cell, of slots of blocks of W groups. */

@@ -125,4 +125,10 @@ function refill(law: BlockLaw, { cells, data }: ActivityProfile, middle: number,
 }
 
 /** The profile of one number of refilled slots: scratch. */
-const scratch: ActivityProfile = { cells: 0, data: new Float64Array(0), spread: new Float64Array(0) };
+const scratch: ActivityProfile = {
+  cells: 0,
+  data: new Float64Array(0),
+  spread: new Float64Array(0),
+  nowhere: null,
+  slots: 0,
+};

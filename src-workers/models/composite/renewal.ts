@@ -1,6 +1,7 @@
 import { take, type Arena } from './arena.ts';
-import { blockSurvivalInto, integralsFrom, integralsInto, ROW_FIELDS } from './block-law.ts';
+import { blockSurvivalInto, integralsFrom, integralsInto, ROW_FIELDS, SELDOM } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
+import { nowhereInto } from './population.ts';
 import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, GROUP, PAIR, WIDTH } from './profile.ts';
 
 /** Iterations; mean and variance of the active groups of a slot; variance of a slot's active share between ages. */
@@ -302,5 +303,31 @@ export function dispatchAt(renewal: Renewal, k: number, startedThere: number): D
     data[at + PAIR] = pair;
   }
   completeCells(profile, law.groupsPerBlock);
+  const { population } = law;
+  if (population !== null && law.longest > SELDOM * k * renewal.step) {
+    const before = k === 0 ? 0 : renewal.started[k - 1];
+    const waves = before + startedThere;
+    profile.slots = population.blocks / waves;
+    profile.nowhere ??= take(law.arena, profile.cells);
+    nowhereInto(profile.nowhere, population, profile, startedBefore(renewal, k, before, waves));
+  }
   return dispatch;
+}
+
+/** Share of the blocks that start in some iterations up to grid point `k`; each point stands for what is around it. */
+function startedBefore(
+  { started, step }: Renewal,
+  k: number,
+  before: number,
+  waves: number,
+): (iterations: number) => number {
+  return (iterations) => {
+    const point = k - iterations / step;
+    // All of the first wave start at once.
+    if (point < 0) return 1;
+    if (point >= k - 0.5) return (2 * (k - point) * (waves - before)) / waves;
+    const low = Math.floor(point - 0.5);
+    if (low < 0) return 1 - started[0] / waves;
+    return 1 - (started[low] + (point - 0.5 - low) * (started[low + 1] - started[low])) / waves;
+  };
 }
