@@ -1,5 +1,6 @@
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { fail } from '../../src-workers/domain/result.ts';
+import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
 import type { Engine } from '../services/engine.ts';
@@ -7,13 +8,13 @@ import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { writeFor } from '../services/files.ts';
 import { reproduction } from '../services/reproduction.ts';
-import { ALL_VALID, bestRows, deviceFilter, type RunView } from '../services/run-view.ts';
+import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, TIE_FRACTION, type RunView } from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { called } from './call.ts';
-import { DESIGN_HEAD, designCells } from './design-columns.ts';
+import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -22,11 +23,14 @@ interface Options {
   readonly json?: boolean;
 }
 
-function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
+/** @param legend whether to say under the table what its marks mean */
+function printDesigns(terminal: Terminal, rows: readonly RankRow[], legend = true): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
+  const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const head = [
     'rank',
+    'design',
     'device',
     ...DESIGN_HEAD,
     'cap',
@@ -36,10 +40,12 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     'agg. loss',
     'occ. %',
     'limited by',
+    ...(contradicted ? [''] : []),
   ];
   const ties = rows.filter((row) => row.tied).length;
   const cells = rows.map((row) => [
     row.tied && ties > 1 ? `=${row.rank}` : row.rank,
+    row.designIndex,
     row.device,
     ...designCells(row.design),
     row.design.registerCap ?? '–',
@@ -49,9 +55,20 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[]): void {
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
     row.limitedBy.join(' '),
+    ...(contradicted ? [contradictedCell(row)] : []),
   ]);
   printTable(terminal, head, cells);
-  if (ties > 1) say(terminal, 'Ranks with = cannot be told from the first.');
+  if (!legend) return;
+  if (ties > 1) {
+    const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
+    const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
+    say(
+      terminal,
+      `Ranks with = cannot be told from the first: predictions within ${TIE_FRACTION * 100} % of it${found}.`,
+    );
+    say(terminal, ACCURACY_TEXT);
+  }
+  sayContradicted(terminal, rows);
 }
 
 /** Designs of a run that are invalid, by reason: the most first. */
@@ -77,6 +94,7 @@ async function reportSweep(
   if (!view.ok) return reportFailure(terminal, view.error);
   const study = view.value.study.study.name;
   const best = bestRows(view.value, ALL_VALID, options.top);
+  const byDevice = bestOfDevices(view.value);
   if (options.json) {
     printJson(terminal, {
       runId: run.id,
@@ -84,6 +102,7 @@ async function reportSweep(
       designs: { enumerated: enumeratedCount, valid: validCount, invalid: invalidCount },
       elapsedMs,
       best: best.map(plainRow),
+      bestOfDevices: byDevice.map(plainRow),
     });
     return EXIT_OK;
   }
@@ -93,6 +112,13 @@ async function reportSweep(
   );
   if (invalidCount > 0) say(terminal, `Not valid: ${invalidText(view.value)}.`);
   if (best.length > 0) printDesigns(terminal, best);
+  if (view.value.devices.length > 1 && best.length > 0) {
+    say(terminal, '');
+    say(terminal, 'The best design of each device:');
+    printDesigns(terminal, byDevice, false);
+    const without = view.value.devices.filter(({ id }) => byDevice.every(({ deviceId }) => deviceId !== id));
+    if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
+  }
   return EXIT_OK;
 }
 
@@ -273,6 +299,7 @@ export async function exportCommand(
     readonly format: string;
     readonly output?: string;
     readonly design?: number;
+    readonly device?: string;
     readonly top: number;
   },
 ): Promise<number> {
@@ -283,6 +310,7 @@ export async function exportCommand(
     format: options.format,
     limit: options.top,
     ...(options.design === undefined ? {} : { designIndex: options.design }),
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!document.ok) return reportFailure(terminal, document.error);
   const { text, mediaType, fileName } = document.value;

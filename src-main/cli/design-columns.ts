@@ -1,10 +1,39 @@
 import type { Design } from '../../src-workers/domain/design.ts';
+import { coresText } from '../../src-workers/domain/terms.ts';
+import { contradictionText, isContradicted } from '../contract/accuracy.ts';
+import type { SimulatedTime } from '../contract/api.ts';
+import { isCpuDesign } from '../services/design-text.ts';
+import { say, type Terminal } from './output.ts';
 
 /** Columns that every table of designs has, and a design's cells in them. */
 export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'] as const;
 
+/** Of a CPU's design its partition and cores: it has no blocks. */
 export function designCells(design: Design): readonly (string | number)[] {
   const { threadsPerUnit, unitsPerThread, balancing, loop, blockThreads, gridBlocks } = design;
+  if (isCpuDesign(design)) return ['–', '–', balancing, '–', coresText(gridBlocks)];
   const order = loop === 'flattened' ? `${balancing}, flattened` : balancing;
   return [threadsPerUnit, unitsPerThread, order, blockThreads, gridBlocks];
+}
+
+interface Found {
+  readonly predictedMs: number;
+  readonly simulated: SimulatedTime | null;
+}
+
+/** What the simulation says of a prediction that it contradicts; empty where it does not. */
+export function contradictedCell({ predictedMs, simulated }: Found): string {
+  if (!simulated || !isContradicted(predictedMs, simulated)) return '';
+  return `simulated ${contradictionText(predictedMs, simulated)}`;
+}
+
+/** Says how many predictions their simulations contradict, where any does. */
+export function sayContradicted(terminal: Terminal, rows: readonly Found[]): void {
+  const simulated = rows.filter((row) => row.simulated).length;
+  const contradicted = rows.filter((row) => contradictedCell(row) !== '').length;
+  if (contradicted === 0) return;
+  say(
+    terminal,
+    `The simulation contradicts ${contradicted} of ${simulated} predictions, by more than 10 % beyond its own interval: go by the simulation there.`,
+  );
 }

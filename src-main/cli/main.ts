@@ -265,10 +265,11 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
     .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
     .option('--random <count>', 'designs drawn at random instead, by the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
-    .option('--design <numbers...>', 'these designs instead', (text: string, list: number[] = []) => [
-      ...list,
-      whole(text),
-    ])
+    .option(
+      '--design <numbers...>',
+      'these designs instead: their numbers in what sweep and rank print',
+      (text: string, list: number[] = []) => [...list, whole(text)],
+    )
     .option('--device <id>', 'device of the sweep, where it has several')
     .addOption(
       new Option('--suite <suite>', 'a benchmark of the device itself, without a run').choices(BENCH_SUITES.slice(1)),
@@ -414,10 +415,18 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
   command(program, 'export <run>', 'a run as a document')
     .addOption(new Option('--format <format>', 'document format').choices([...EXPORT_FORMATS]).makeOptionMandatory())
     .option('-o, --output <file>', 'where to write; standard output if left out')
-    .option('--design <index>', 'the design to recommend instead of the best', whole)
+    .option(
+      '--design <number>',
+      'the design to recommend instead of the best: its number in what sweep and rank print',
+      whole,
+    )
+    .option('--device <id>', 'only this device: the best of its designs, and no others listed')
     .option('--top <count>', 'designs to list', positive, 100)
-    .action((run: string, options: GlobalOptions & { format: string; output?: string; design?: number; top: number }) =>
-      withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
+    .action(
+      (
+        run: string,
+        options: GlobalOptions & { format: string; output?: string; design?: number; device?: string; top: number },
+      ) => withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
 
   command(

@@ -1,3 +1,4 @@
+import { isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedDesign } from '../contract/api.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
@@ -5,7 +6,7 @@ import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
 import type { RunRecord } from '../services/runs.ts';
 import { ownSimulations, predictionAgreement, simulatedRows, simulationRequest } from '../services/simulations.ts';
-import { DESIGN_HEAD, designCells } from './design-columns.ts';
+import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
@@ -66,9 +67,23 @@ export async function reportSimulations(
   );
   printTable(
     terminal,
-    ['rank', 'device', ...DESIGN_HEAD, 'cap', 'simulated, ms', '±', 'median', 'runs', 'predicted, ms', 'difference'],
+    [
+      'rank',
+      'design',
+      'device',
+      ...DESIGN_HEAD,
+      'cap',
+      'simulated, ms',
+      '±',
+      'median',
+      'runs',
+      'predicted, ms',
+      'difference',
+      '',
+    ],
     rows.map((row) => [
       row.tied ? `=${row.rank}` : row.rank,
+      row.designIndex,
       row.device,
       ...designCells(row.design),
       row.design.registerCap ?? '–',
@@ -78,6 +93,7 @@ export async function reportSimulations(
       row.simulated.replications,
       row.predictedMs.toPrecision(4),
       `${row.difference >= 0 ? '+' : ''}${percent(row.difference)}`,
+      contradictedCell(row),
     ]),
   );
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
@@ -85,6 +101,7 @@ export async function reportSimulations(
     terminal,
     `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.`,
   );
+  sayContradicted(terminal, rows);
   return EXIT_OK;
 }
 
@@ -114,6 +131,7 @@ function plainSimulation({
     replications: simulated.replications,
     precise: simulated.precise,
     difference,
+    contradicted: isContradicted(predictedMs, simulated),
     designIndex,
   };
 }

@@ -178,7 +178,7 @@ export interface RankRow {
   /**
    * True where the time cannot be told from the best of the list. Where both this design and the list's best of the same
    * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
-   * the prediction is within the model's own error of the best.
+   * the prediction is within `TIE_FRACTION` of the best.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -314,7 +314,7 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** Designs of this device within the model's error (`tieFraction`) of its best. */
+  /** Designs of this device within `tieFraction` of its best. */
   readonly ties: number;
   readonly breakdown: Breakdown | null;
   /** Best time per threads per unit on this device, ms (NaN where none valid). */

@@ -352,6 +352,8 @@ export const procedures = {
       runId: id,
       format: v.picklist(EXPORT_FORMATS),
       designIndex: v.optional(index),
+      /** Only designs of this device: the chosen one, those listed, and its place among them. */
+      deviceId: v.optional(shortText),
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100),
     }),
   ).returns<ExportDocument>(),

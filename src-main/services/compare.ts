@@ -3,6 +3,7 @@ import { BREAKDOWN_PARTS, type BreakdownPart } from '../../src-workers/domain/br
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../contract/api.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { AXIS } from '../../src-workers/domain/space.ts';
@@ -62,7 +63,23 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   const cross = bestDesigns.map((own) =>
     view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride]!)),
   );
-  return ok({ devices, tieFraction: TIE_FRACTION, cross, reasons: comparisonReasons(devices) });
+  return ok({
+    devices,
+    tieFraction: TIE_FRACTION,
+    cross,
+    reasons: [...comparisonReasons(devices), ...contradictions(devices)],
+  });
+}
+
+/** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */
+export function contradictions(devices: readonly DeviceBest[]): readonly string[] {
+  return devices.flatMap(({ device, best }) =>
+    best?.simulated && isContradicted(best.predictedMs, best.simulated)
+      ? [
+          `On ${device.name} the simulation contradicts the prediction, ${contradictionText(best.predictedMs, best.simulated)}: go by the simulation.`,
+        ]
+      : [],
+  );
 }
 
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;

@@ -278,6 +278,22 @@ export function bestRows(view: RunView, filter: RankingFilter, limit: number): r
   return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, at < ties));
 }
 
+/** The best design of every device that has a valid one, as rows: fastest first, ranked among the designs of all. */
+export function bestOfDevices(view: RunView): readonly RankRow[] {
+  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
+  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  const found = new Set<number>();
+  const rows: RankRow[] = [];
+  for (const [at, design] of list.entries()) {
+    const device = axisPosition(view.ranking, AXIS.device, design);
+    if (found.has(device)) continue;
+    found.add(device);
+    rows.push(rankRow(view, design, at + 1, at < ties));
+    if (found.size === view.devices.length) break;
+  }
+  return rows;
+}
+
 /** Filter for one device of the run, by id. */
 export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
   const at = view.devices.findIndex((device) => device.id === deviceId);

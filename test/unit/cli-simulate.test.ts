@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SimulatedTime } from '../../src-main/contract/api.ts';
+import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
 import { main } from '../../src-main/cli/main.ts';
 import { smallStudy } from './export-runs.ts';
 
@@ -25,6 +27,7 @@ interface Simulation {
     readonly simulatedMs: Readonly<Record<'median' | 'mean' | 'low' | 'high' | 'standardDeviation', number>>;
     readonly replications: number;
     readonly difference: number;
+    readonly contradicted: boolean;
   }[];
   readonly spearman: number;
   readonly medianAbsoluteDifference: number;
@@ -61,9 +64,10 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   const found = await json<Simulation>('simulate', '1', '--top', '4', '--device', device);
   expect(found).toMatchObject({ runId: 3, sourceRunId: 1 });
   expect(found.rows.map((row) => [row.rank, row.device])).toEqual([1, 2, 3, 4].map((rank) => [rank, device]));
-  for (const { predictedMs, simulatedMs, difference, replications } of found.rows) {
+  for (const { predictedMs, simulatedMs, difference, contradicted, replications } of found.rows) {
     expect(difference).toBe(predictedMs / simulatedMs.mean - 1);
     expect(simulatedMs.low).toBeLessThanOrEqual(simulatedMs.high);
+    expect(contradicted).toBe(false);
     expect(replications).toBeGreaterThanOrEqual(5);
     expect(replications).toBeLessThanOrEqual(30);
   }
@@ -103,6 +107,25 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Ranked;
   expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
 }, 60_000);
+
+it('says in words which predictions the simulation contradicts', () => {
+  const row = (predictedMs: number, meanMs: number | null, halfWidth = 0) => ({
+    predictedMs,
+    simulated:
+      meanMs === null ? null : ({ meanMs, lowMs: meanMs - halfWidth, highMs: meanMs + halfWidth } as SimulatedTime),
+  });
+  expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
+  expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
+  expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');
+  // Within 10 %, or within the simulation's own interval and 10 % beyond.
+  expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
+  let said = '';
+  const terminal = { out: (text: string) => void (said += text), err: () => {}, interactive: false, columns: 100 };
+  sayContradicted(terminal, [row(1, 1.1), row(1, null)]);
+  expect(said).toBe('');
+  sayContradicted(terminal, [row(1, 1.1), row(1, 2), row(1, null)]);
+  expect(said).toMatch(/^The simulation contradicts 1 of 2 predictions, by more than 10 % /);
+});
 
 it('refuses what it cannot simulate in one line', async () => {
   for (const [args, status, words] of [

@@ -61,9 +61,11 @@ interface Row {
   readonly device: string;
   readonly design: Readonly<Record<string, unknown>>;
   readonly timeMs: number;
+  readonly designIndex: number;
 }
 interface Sweep {
   readonly runId: number;
+  readonly bestOfDevices: readonly Row[];
   readonly best: readonly Row[];
   readonly [field: string]: unknown;
 }
@@ -110,11 +112,26 @@ describe('sweep', () => {
   it('prints a table without --json, and a progress bar only on a terminal', async () => {
     const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
     expect(piped).toMatchObject({ status: 0, err: '' });
-    // The run, what is not valid, the head, three designs, and what = says.
-    expect(piped.out.trimEnd().split('\n').length).toBe(7);
+    // The run, what is not valid, the head, three designs, what = says and how sure the model is; the best of both devices.
+    expect(piped.out.trimEnd().split('\n').length).toBe(8 + 5);
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
-    expect(piped.out).toMatch(/\nRanks with = cannot be told from the first\.\n$/);
+    expect(piped.out).toMatch(/\nRanks with = cannot be told from the first: predictions within 1\.5 % of it\.\n/);
+    expect(piped.out).toMatch(/\nAgainst the event simulation half of the predictions/);
+    const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
+    const first = swept.best[0]!;
+    expect(best).toMatch(new RegExp(`^ *=?1 +${first.designIndex}  `, 'm'));
+    expect(
+      ofDevices!
+        .trimEnd()
+        .split('\n')
+        .map((line) => / (A100 SXM4 40 GB|GeForce RTX 4090) /.exec(line)?.[1]),
+    ).toEqual([
+      undefined,
+      ...swept.bestOfDevices.map(({ device }) =>
+        device === 'nvidia-rtx-4090' ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB',
+      ),
+    ]);
     const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
@@ -266,6 +283,41 @@ describe('occupancy', () => {
 });
 
 describe('runs and ranks', () => {
+  it('a sweep over several devices gives the best of each, and an export that of the one asked for', async () => {
+    expect(swept.bestOfDevices.map(({ device }) => device).sort()).toEqual([
+      'nvidia-a100-sxm4-40gb',
+      'nvidia-rtx-4090',
+    ]);
+    expect(swept.bestOfDevices[0]).toEqual(swept.best[0]);
+    for (const own of swept.bestOfDevices) {
+      const args = ['rank', '1', '--top', '1', '--device', own.device, '--db', db];
+      const [first] = (await json<{ rows: readonly Row[] }>(...args)).rows;
+      expect(first).toMatchObject({ designIndex: own.designIndex, timeMs: own.timeMs });
+      const header = await run(['export', '1', '--format', 'cuda', '--device', own.device, '--db', db]);
+      expect(header.out).toContain(`run 1, design ${own.designIndex}.`);
+      const listed = await run(['export', '1', '--format', 'json', '--top', '5', '--device', own.device, '--db', db]);
+      const { rows } = JSON.parse(listed.out) as { rows: readonly Row[] };
+      expect(rows).toHaveLength(5);
+      for (const row of rows) expect(row.device).toBe(own.device);
+    }
+    const [fastest, other] = swept.bestOfDevices;
+    const text = (await run(['export', '1', '--format', 'markdown', '--device', other!.device, '--db', db])).out;
+    expect(text).toMatch(/, rank 1 of \d+ valid designs/);
+    const wrong = [
+      'export',
+      '1',
+      '--format',
+      'cuda',
+      '--device',
+      other!.device,
+      '--design',
+      String(fastest!.designIndex),
+    ];
+    expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*; expected one of/);
+    expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
+      /device "nope" is not in this run/,
+    );
+  });
   it('rank --device narrows to one device', async () => {
     const all = await json<{ rows: readonly Row[] }>('rank', '1', '--top', '5', '--db', db);
     expect(all.rows).toEqual(swept.best.slice(0, 5));

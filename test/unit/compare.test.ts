@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeviceBest, DeviceComparisonResult, RunDetail, RunDiff } from '../../src-main/contract/api.ts';
-import { comparisonReasons } from '../../src-main/services/compare.ts';
+import type {
+  DeviceBest,
+  DeviceComparisonResult,
+  RunDetail,
+  RunDiff,
+  SimulatedTime,
+} from '../../src-main/contract/api.ts';
+import { comparisonReasons, contradictions } from '../../src-main/services/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -115,6 +121,27 @@ describe('the table of a comparison', () => {
     expect(rows.find(({ id }) => id === 'time')!.values.slice(0, 3)).toEqual(
       result.devices.map(({ best }) => best!.timeMs),
     );
+  });
+
+  it('marks in words a prediction that its simulation contradicts, and no other', async () => {
+    const result = await compare();
+    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const simulated = (entry: DeviceBest, factor: number): DeviceBest => {
+      const meanMs = entry.best!.predictedMs * factor;
+      const time = { meanMs, lowMs: meanMs * 0.99, highMs: meanMs * 1.01 } as SimulatedTime;
+      return { ...entry, best: { ...entry.best!, simulated: time } };
+    };
+    const [a, b, c] = result.devices;
+    const devices = [simulated(a!, 14.4), simulated(b!, 1.1), simulated(c!, 0.7)];
+    const compared = devices.map((entry) => ({ device: entry.device, entry }));
+    const { texts } = compareRows(compared, study!, result, false, cuda).find(({ id }) => id === 'simulated')!;
+    expect(texts[0]).toMatch(/^[\d.,]+, 14\.4 times as long as predicted$/);
+    expect(texts[1]).toMatch(/^[\d.,]+$/);
+    expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);
+    expect(contradictions(devices)).toEqual([
+      `On ${a!.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: go by the simulation.`,
+      `On ${c!.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: go by the simulation.`,
+    ]);
   });
 
   it('knows which rows say the same everywhere', () => {

@@ -17,6 +17,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { designCells } from '../../src-main/cli/design-columns.ts';
 import { deviceRows } from '../../src-main/services/compare.ts';
 import { compareRows } from '../../src-renderer/views/compare/rows.ts';
 import { withCores } from '../../src-renderer/views/study/edit.ts';
@@ -131,6 +132,14 @@ describe('a study of CPUs and a GPU', () => {
       expect(document.text.length).toBeGreaterThan(100);
     }
     const cpuBest = compared.devices[0].best!;
+    // On the command line it has cores, and no blocks.
+    expect(designCells(cpuBest.design)).toEqual([
+      '–',
+      '–',
+      cpuBest.design.balancing,
+      '–',
+      expect.stringMatching(new RegExp(`^${cpuBest.design.gridBlocks} cores?$`)),
+    ]);
     const markdown = await call<{ text: string }>('export.render', {
       runId: run.id,
       format: 'markdown',
@@ -146,6 +155,10 @@ describe('a study of CPUs and a GPU', () => {
     expect(
       await engine.call('export.render', { runId: run.id, format: 'cuda', designIndex: cpuBest.designIndex }),
     ).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(await engine.call('export.render', { runId: run.id, format: 'cuda', deviceId: DEVICES[0] })).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported' },
+    });
   });
 
   it('maps and lines launches of the kind of device that is looked at, all of them where it is both', async () => {

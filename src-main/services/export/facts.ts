@@ -6,12 +6,13 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { explainDesign } from '../../../src-workers/sweep/designs.ts';
-import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../compare.ts';
 import { layoutSentences } from '../design-text.ts';
 import { rankHistogram } from '../rankings.ts';
-import { ALL_VALID, TIE_FRACTION, alongAxis, deviceFilter, type RunView } from '../run-view.ts';
+import { TIE_FRACTION, alongAxis, deviceFilter, type RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { counted, ms, percent, whole } from './text.ts';
 
@@ -41,7 +42,13 @@ export interface ReportFacts {
 /** Rows of the near-tie table. */
 const MOST_ROWS = 20;
 
-export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: RankRow): Result<ReportFacts> {
+/** @param within the designs that the report is of: all valid ones, or those of one device */
+export function reportFacts(
+  view: RunView,
+  rows: readonly RankRow[],
+  chosen: RankRow,
+  within: RankingFilter,
+): Result<ReportFacts> {
   const { run, study } = view;
   const compared = compareDevices(view);
   if (!compared.ok) return compared;
@@ -51,7 +58,7 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
     bins: 48,
   });
   if (!histogram.ok) return histogram;
-  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
+  const list = rankedDesigns(view.ranking, within, 'timeMs');
   const ties = tieCount(view.ranking, list, TIE_FRACTION);
   const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
   const device = view.devices.find(({ id }) => id === chosen.deviceId);
@@ -64,14 +71,17 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
     title: study.study.name,
     description: study.study.description,
     chosen,
-    recommendation: cpu ? coresSentence(chosen, cpu, run.validCount) : designSentence(chosen, run.validCount),
+    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, list.length),
     layout: layoutSentences(chosen.design),
-    reasons: cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown),
+    reasons: [
+      ...simulationReasons(view, chosen),
+      ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown)),
+    ],
     deviceReasons: compared.value.reasons,
     breakdown,
     ties,
     tieFraction: TIE_FRACTION,
-    tieSentence: `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, which is as close as the model can tell${ties > 1 ? ': choose among them for other reasons, or measure them.' : '.'}`,
+    tieSentence: `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to tell${ties > 1 ? ' apart: choose among them for other reasons, or simulate or measure them' : ''}. ${ACCURACY_TEXT}`,
     rows: rows.slice(0, MOST_ROWS),
     devices: compared.value.devices,
     histogram: histogram.value,
@@ -86,6 +96,16 @@ export function reportFacts(view: RunView, rows: readonly RankRow[], chosen: Ran
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],
   });
+}
+
+/** Says where the simulation of the chosen design contradicts its prediction. */
+function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow): readonly string[] {
+  const simulated = view.simulated.times.get(designIndex);
+  if (!simulated || !isContradicted(predictedMs, simulated)) return [];
+  const text = contradictionText(predictedMs, simulated);
+  return [
+    `Played event by event it takes ${ms(simulated.meanMs)} ms, ${text}: go by the simulation, not by the ranking.`,
+  ];
 }
 
 function designSentence({ design, device, timeMs, rank }: RankRow, valid: number): string {

@@ -1,9 +1,9 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, rankRow, type RunView } from '../run-view.ts';
+import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow, type RunView } from '../run-view.ts';
 import { cudaHeader, wgslConstants } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { markdownReport } from './markdown.ts';
@@ -12,14 +12,20 @@ import { rankingCsv, rankingJson, t4Json } from './tables.ts';
 
 /** A run as a document to hand over. File names are safe on every system. */
 export function renderExport(view: RunView, input: ProcedureArguments<'export.render'>): Result<ExportDocument> {
-  const { format, designIndex, limit } = input;
+  const { format, designIndex, deviceId, limit } = input;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
-  const chosen = chosenRow(view, designIndex);
-  if (!chosen) return fail('conflict', `run ${view.run.id} has no valid design to export`);
+  const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
+  if (!filter.ok) return filter;
+  const within = filter.value;
+  const chosen = chosenRow(view, within, designIndex);
+  const where = deviceId === undefined ? '' : ` on ${deviceId}`;
+  if (!chosen) return fail('conflict', `run ${view.run.id} has no valid design${where} to export`);
+  if (deviceId !== undefined && chosen.deviceId !== deviceId)
+    return fail('conflict', `design ${chosen.designIndex} is of ${chosen.deviceId}; expected one of ${deviceId}`);
   if (chosen.invalid !== null)
     return fail('conflict', `design ${chosen.designIndex} is invalid (${chosen.invalid}); expected a valid one`);
-  const rows = bestRows(view, ALL_VALID, limit);
+  const rows = bestRows(view, within, limit);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   const document = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
     ok({ fileName: `${base}.${extension}`, mediaType, text });
@@ -28,7 +34,7 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
     mediaType: string,
     write: (facts: ReportFacts) => string,
   ): Result<ExportDocument> => {
-    const facts = reportFacts(view, rows, chosen);
+    const facts = reportFacts(view, rows, chosen, within);
     return facts.ok ? document(extension, mediaType, write(facts.value)) : facts;
   };
   switch (format) {
@@ -44,7 +50,7 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
       return report('html', 'text/html', htmlReport);
     case 'cuda':
     case 'wgsl': {
-      const row = onGpu(view, chosen, designIndex);
+      const row = onGpu(view, chosen, designIndex !== undefined || deviceId !== undefined);
       if (!row.ok) return row;
       return format === 'cuda'
         ? document('cuh', 'text/plain', cudaHeader(view, row.value))
@@ -54,15 +60,14 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
 }
 
 /** The row that code is written of: the chosen one, or where that is a CPU's and nobody asked for it, the best of a GPU. */
-function onGpu(view: RunView, chosen: RankRow, designIndex: number | undefined): Result<RankRow> {
+function onGpu(view: RunView, chosen: RankRow, askedFor: boolean): Result<RankRow> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
   if (isGpus) return ok(chosen);
-  const best =
-    designIndex === undefined
-      ? rankedDesigns(view.ranking, { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } }, 'timeMs')[0]
-      : undefined;
-  const row = best === undefined ? null : chosenRow(view, best);
+  const best = askedFor
+    ? undefined
+    : rankedDesigns(view.ranking, { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } }, 'timeMs')[0];
+  const row = best === undefined ? null : chosenRow(view, ALL_VALID, best);
   return row
     ? ok(row)
     : fail(
@@ -80,9 +85,9 @@ export function fileStem(name: string): string {
   return words.replace(/^-+|-+$/g, '') || 'run';
 }
 
-function chosenRow(view: RunView, designIndex: number | undefined): RankRow | null {
-  if (designIndex === undefined) return bestRows(view, ALL_VALID, 1)[0] ?? null;
-  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
+function chosenRow(view: RunView, within: RankingFilter, designIndex: number | undefined): RankRow | null {
+  if (designIndex === undefined) return bestRows(view, within, 1)[0] ?? null;
+  const list = rankedDesigns(view.ranking, within, 'timeMs');
   const rank = list.indexOf(designIndex) + 1;
   return rankRow(view, designIndex, rank, rank > 0 && rank <= tieCount(view.ranking, list, TIE_FRACTION));
 }

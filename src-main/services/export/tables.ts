@@ -1,3 +1,4 @@
+import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
@@ -34,6 +35,7 @@ export function plainRow(row: RankRow) {
       standardDeviation: row.simulated.standardDeviationMs,
       replications: row.simulated.replications,
     },
+    contradicted: row.simulated ? isContradicted(row.predictedMs, row.simulated) : null,
     measuredMs: row.measured && {
       median: row.measured.medianMs,
       low: row.measured.lowMs,

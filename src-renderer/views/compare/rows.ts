@@ -1,3 +1,4 @@
+import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
@@ -115,8 +116,11 @@ export function compareRows(
             unit: 'ms',
             better: 'lower',
             value: (best) => best.simulated?.meanMs ?? null,
-            format: milliseconds,
-            hint: 'Mean time of the replications of the event simulation; – where the design was not simulated',
+            text: ({ simulated, predictedMs }) =>
+              simulated
+                ? `${milliseconds(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
+                : '–',
+            hint: 'Mean time of the replications of the event simulation, and what it says of a prediction that it contradicts by more than 10 %; – where the design was not simulated',
           }),
         ]
       : []),
@@ -173,7 +177,7 @@ export function compareRows(
           row('ties', 'result', 'Tied designs', {
             unit: `within ${percent(tieFraction)}`,
             text: (_, { ties }) => count(ties),
-            hint: 'Designs the model cannot tell from the best: closer than its own error',
+            hint: `Designs too close to the best for the model to tell apart. ${ACCURACY_TEXT}`,
           }),
         ]),
     row('resident', 'why', `Resident ${groups}`, {
