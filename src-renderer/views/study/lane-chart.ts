@@ -52,8 +52,8 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
         return tooltipBody(`${row.threadsPerUnit} × ${row.unitsPerGroup}`, '', [
           { label: 'Lane cost', value: fixed(row.laneCost, 3) },
           { label: 'to best', value: `${signed((row.laneCost / costs[best]! - 1) * 100)} %` },
-          { label: 'Mean loss', value: fixed(row.meanLoss, 3) },
-          { label: 'Cost of sharing', value: fixed(row.laneCost / row.meanLoss, 3) },
+          { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 3) },
+          { label: 'Cost of sharing', value: fixed(row.laneCost / row.aggregateLoss, 3) },
         ]);
       },
     },

@@ -28,7 +28,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Mean loss · u · φ(u): lane time per unit of work. */
+  /** Aggregate loss · u · φ(u): lane time per iteration of work. */
   readonly laneCost: number;
 }
 
@@ -137,7 +137,7 @@ export class Preview {
           depth: aggregateLoss * mean,
           meanLoss,
           aggregateLoss,
-          laneCost: meanLoss * lanes,
+          laneCost: aggregateLoss * lanes,
         };
       });
   }

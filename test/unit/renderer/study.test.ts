@@ -4,6 +4,8 @@ import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/w
 import { term, VOCABULARIES } from '../../../src-workers/domain/terms.ts';
 import { DISTRIBUTIONS, readDistribution, writeDistribution } from '../../../src-renderer/views/study/distributions.ts';
 import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
+import { NBSP } from '../../../src-renderer/format/numbers.ts';
+import { sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
 
 describe('distributions of the editor', () => {
@@ -78,5 +80,15 @@ describe('vocabularies', () => {
     // Where a block is a work-group, the group that runs in lockstep must be called something else.
     for (const { id } of VOCABULARIES)
       expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
+  });
+});
+
+describe('what sharing a unit costs', () => {
+  const kernel = (serialFraction: number, cooperationCost: number) => ({ serialFraction, cooperationCost });
+  it('is said by its cause, and nothing where it costs nothing', () => {
+    expect(sharingCostText(0.4, kernel(0.05, 0))).toBe(`costs 40${NBSP}% in serial work`);
+    expect(sharingCostText(0.4, kernel(0, 0.1))).toBe(`costs 40${NBSP}% in cooperation`);
+    expect(sharingCostText(0.4, kernel(0.05, 0.1))).toBe(`costs 40${NBSP}% in serial work and cooperation`);
+    expect(sharingCostText(0, kernel(0, 0))).toBe('costs nothing');
   });
 });
