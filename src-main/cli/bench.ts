@@ -264,6 +264,12 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
       percent(Math.expm1(one.residual)),
     ]),
   );
+  const balancingMs = found.designs.reduce((most, one) => Math.max(most, one.balancingMs ?? 0), 0);
+  if (balancingMs > 0)
+    say(
+      terminal,
+      `Predicted is the kernel alone, which is what is timed: rank counts what balancing takes in, up to ${ms(balancingMs)} ms of these designs.`,
+    );
   say(
     terminal,
     `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.`,

@@ -8,7 +8,15 @@ import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { writeFor } from '../services/files.ts';
 import { reproduction } from '../services/reproduction.ts';
-import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, TIE_FRACTION, type RunView } from '../services/run-view.ts';
+import {
+  ALL_VALID,
+  balancingMs,
+  bestOfDevices,
+  bestRows,
+  deviceFilter,
+  TIE_FRACTION,
+  type RunView,
+} from '../services/run-view.ts';
 import { readStudyFile } from '../services/studies.ts';
 import { prepareStudy, startSweep } from '../services/sweeps.ts';
 import type { RunRecord } from '../services/runs.ts';
@@ -24,9 +32,11 @@ interface Options {
 }
 
 /** @param legend whether to say under the table what its marks mean */
-function printDesigns(terminal: Terminal, rows: readonly RankRow[], legend = true): void {
+function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunView, legend = true): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
+  // Measurements time the kernel alone, predictions count balancing in.
+  const balanced = rows.some((row) => row.measured && balancingMs(view, row.designIndex) > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const head = [
     'rank',
@@ -36,6 +46,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], legend = tru
     'cap',
     'predicted, ms',
     ...(simulated ? ['simulated, ms'] : []),
+    ...(balanced ? ['kernel, ms'] : []),
     ...(measured ? ['measured, ms'] : []),
     'agg. loss',
     'occ. %',
@@ -51,6 +62,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], legend = tru
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
     ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
+    ...(balanced ? [(row.predictedMs - balancingMs(view, row.designIndex)).toPrecision(4)] : []),
     ...(measured ? [row.measured?.medianMs.toPrecision(4) ?? '–'] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
@@ -59,6 +71,11 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], legend = tru
   ]);
   printTable(terminal, head, cells);
   if (!legend) return;
+  if (balanced)
+    say(
+      terminal,
+      'Measured is the kernel alone, as is the prediction under kernel; predicted counts what balancing takes in.',
+    );
   if (ties > 1) {
     const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
     const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
@@ -101,8 +118,8 @@ async function reportSweep(
       study,
       designs: { enumerated: enumeratedCount, valid: validCount, invalid: invalidCount },
       elapsedMs,
-      best: best.map(plainRow),
-      bestOfDevices: byDevice.map(plainRow),
+      best: best.map((row) => plainRow(row, view.value)),
+      bestOfDevices: byDevice.map((row) => plainRow(row, view.value)),
     });
     return EXIT_OK;
   }
@@ -111,11 +128,11 @@ async function reportSweep(
     `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   if (invalidCount > 0) say(terminal, `Not valid: ${invalidText(view.value)}.`);
-  if (best.length > 0) printDesigns(terminal, best);
+  if (best.length > 0) printDesigns(terminal, best, view.value);
   if (view.value.devices.length > 1 && best.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each device:');
-    printDesigns(terminal, byDevice, false);
+    printDesigns(terminal, byDevice, view.value, false);
     const without = view.value.devices.filter(({ id }) => byDevice.every(({ deviceId }) => deviceId !== id));
     if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
   }
@@ -176,8 +193,8 @@ export async function rankCommand(
     options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
   if (!filter.ok) return reportFailure(terminal, filter.error);
   const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value);
-  if (options.json) printJson(terminal, { runId: id.value, rows: rows.map(plainRow) });
-  else printDesigns(terminal, rows);
+  if (options.json) printJson(terminal, { runId: id.value, rows: rows.map((row) => plainRow(row, view.value)) });
+  else printDesigns(terminal, rows, view.value);
   return EXIT_OK;
 }
 

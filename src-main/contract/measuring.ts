@@ -105,6 +105,8 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
+  /** What balancing takes besides, predicted, ms: left out of `predictedMs`, and counted in where a sweep ranks the design. */
+  readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
   readonly highMs: number | null;

@@ -5,7 +5,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../src-workers/domain/space.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { describeDesign } from '../../src-workers/sweep/designs.ts';
+import { describeDesign, playableDesign } from '../../src-workers/sweep/designs.ts';
 import { createPredictor } from '../../src-workers/sweep/predictor.ts';
 import type { Predictor } from '../../src-workers/sweep/tables.ts';
 import {
@@ -269,6 +269,14 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     breakdown: null,
     alongBlock: null,
   };
+}
+
+/**
+ * What balancing takes of a valid design's predicted time, ms. Measurements time the kernel alone, so a measured time stands beside
+ * the predicted one less this.
+ */
+export function balancingMs(view: Pick<RunView, 'predictor'>, design: number): number {
+  return playableDesign(view.predictor, design)?.balancingMs ?? 0;
 }
 
 /** The best designs of a run within a filter, as rows. */

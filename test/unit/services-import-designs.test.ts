@@ -338,4 +338,71 @@ describe('the command line', () => {
       'lockstep: study.json: a study has no measured designs of run 1; expected it without --run\n',
     );
   });
+
+  it('sets a measured time beside what is predicted of the kernel alone, in every list', async () => {
+    const sorted = fileOf(
+      'sorted.json',
+      JSON.stringify(
+        smallStudy({
+          name: 'Sorted',
+          devices: [DEVICE],
+          kernel: { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true },
+          axes: { ...smallStudy().axes, balancing: ['none', 'full-sort'] },
+        }),
+      ),
+    );
+    const swept = JSON.parse((await run('sweep', sorted, '--top', '1000', '--json')).out) as {
+      runId: number;
+      best: (Row & { measuredMs: unknown })[];
+    };
+    const id = String(swept.runId);
+    expect(swept.best.every((row) => row.measuredMs === null)).toBe(true);
+    const chosen = (['none', 'full-sort'] as const).map((balancing) =>
+      swept.best.find(({ design }) => design.balancing === balancing)!,
+    );
+    const own = fileOf('sorted-own.json', cache(chosen.map((row) => [parametersOf(row), row.predictedMs * 0.9])));
+    const imported = JSON.parse((await run('import', own, '--run', id, '--json')).out) as ImportedFile;
+    const measured = String(imported.runId);
+
+    const compared = JSON.parse((await run('bench', '--compare', measured, '--json')).out) as MeasuringComparison;
+    const ranked = JSON.parse((await run('rank', id, '--top', '1000', '--json')).out) as {
+      rows: { designIndex: number; predictedMs: number; measuredMs: { predicted: number } | null }[];
+    };
+    for (const { designIndex, design } of chosen) {
+      const row = ranked.rows.find((each) => each.designIndex === designIndex)!;
+      const beside = compared.designs.find((each) => each.designIndex === designIndex)!;
+      expect(Math.abs(row.measuredMs!.predicted / beside.predictedMs - 1)).toBeLessThan(1e-9);
+      expect(Math.abs((beside.predictedMs + beside.balancingMs!) / row.predictedMs - 1)).toBeLessThan(1e-9);
+      if (design.balancing === 'full-sort') expect(beside.balancingMs).toBeGreaterThan(0);
+      else expect(beside.balancingMs).toBe(0);
+    }
+    const [head, ...lines] = (await run('export', id, '--format', 'csv', '--top', '1000')).out.trimEnd().split('\n');
+    expect(head).toMatch(/,measured_on,predicted_kernel_ms$/);
+    expect(lines.filter((line) => Number(line.split(',').at(-1)) > 0)).toHaveLength(2);
+
+    const list = (await run('rank', id, '--top', '1000')).out;
+    expect(list).toMatch(/predicted, ms +kernel, ms +measured, ms/);
+    expect(list).toContain('Measured is the kernel alone, as is the prediction under kernel;');
+    expect((await run('bench', '--compare', measured)).out).toContain(
+      'Predicted is the kernel alone, which is what is timed: rank counts what balancing takes in, up to ',
+    );
+    // Nothing is balanced: one column says it all.
+    const plain = fileOf('plain-own.json', cache([[parametersOf(chosen[0]!), 0.02]]));
+    const other = JSON.parse(
+      (
+        await run(
+          'sweep',
+          fileOf(
+            'plain.json',
+            JSON.stringify(smallStudy({ devices: [DEVICE], axes: { ...smallStudy().axes, balancing: ['none'] } })),
+          ),
+          '--json',
+        )
+      ).out,
+    ) as { runId: number };
+    expect((await run('import', plain, '--run', String(other.runId))).status).toBe(0);
+    const plainList = (await run('rank', String(other.runId), '--top', '1000')).out;
+    expect(plainList).toContain('measured, ms');
+    expect(plainList).not.toContain('kernel');
+  });
 });

@@ -1,6 +1,6 @@
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, RankRow } from '../../contract/api.ts';
-import type { RunView } from '../run-view.ts';
+import { balancingMs, type RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { rowsAtBestFidelity } from '../fidelity.ts';
 import { csvCell, json } from './text.ts';
@@ -19,7 +19,7 @@ export function designFields(design: Design) {
 }
 
 /** A row as the command line and exports print it. */
-export function plainRow(row: RankRow) {
+export function plainRow(row: RankRow, view: Pick<RunView, 'predictor'>) {
   return {
     rank: row.rank,
     device: row.deviceId,
@@ -42,6 +42,8 @@ export function plainRow(row: RankRow) {
       high: row.measured.highMs,
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
+      // Of the kernel alone, which is what was timed; `predictedMs` counts balancing in.
+      predicted: row.predictedMs - balancingMs(view, row.designIndex),
     },
     tied: row.tied,
     meanLoss: row.meanLoss,
@@ -62,16 +64,19 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     startedAt: view.run.startedAt,
     study: view.study.study,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: rowsAtBestFidelity(rows, view).map(plainRow),
+    rows: rowsAtBestFidelity(rows, view).map((row) => plainRow(row, view)),
   });
 }
 
-/** `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. */
+/**
+ * `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. A measured time is
+ * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in.
+ */
 export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
   const rows = rowsAtBestFidelity(predicted, view);
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
-  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated || measured ? ',fidelity,predicted_ms' : ''}${simulated ? ',simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}${measured ? ',measured_ms,measured_low_ms,measured_high_ms,repeats,measured_on' : ''}`;
+  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated || measured ? ',fidelity,predicted_ms' : ''}${simulated ? ',simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}${measured ? ',measured_ms,measured_low_ms,measured_high_ms,repeats,measured_on,predicted_kernel_ms' : ''}`;
   const lines = rows.map((row) =>
     [
       row.rank,
@@ -107,6 +112,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
             row.measured?.highMs ?? null,
             row.measured?.repeats ?? null,
             row.measured?.measuredOn ?? null,
+            row.measured && row.predictedMs - balancingMs(view, row.designIndex),
           ]
         : []),
     ]
