@@ -377,7 +377,12 @@ describe('the command line', () => {
         sources: {},
       }),
     );
-    expect(JSON.parse((await run(device, '--json')).out)).toEqual({ kind: 'device', deviceId: 'own-cpu', name: 'Own' });
+    expect(JSON.parse((await run(device, '--json')).out)).toEqual({
+      kind: 'device',
+      deviceId: 'own-cpu',
+      name: 'Own',
+      replaced: false,
+    });
   });
 
   it('names the file of a device that is none', async () => {
