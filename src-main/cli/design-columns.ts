@@ -34,6 +34,6 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
   if (contradicted === 0) return;
   say(
     terminal,
-    `The simulation contradicts ${contradicted} of ${simulated} predictions, by more than 10 % beyond its own interval: go by the simulation there.`,
+    `The simulation contradicts ${contradicted} of ${simulated} predictions, by more than 10 % beyond its own interval: trust the simulation more, or measure.`,
   );
 }

@@ -6,7 +6,7 @@ import type { SimulatedTime } from './api.ts';
  */
 export const ACCURACY_TEXT =
   'Against the event simulation half of the predictions of unsorted units are within 0.4 %, and 95 % within 4 %; of sorted or ' +
-  'bucketed units over a few waves 95 % are within 10 to 20 %. Errors are largest where a few units are far longer than all others.';
+  'bucketed units 95 % are within 5 %, over a few waves 15 %. Errors are largest where a few units are far longer than all others.';
 
 /** Relative distance of a prediction from a simulation's interval beyond which the simulation contradicts it. */
 export const CONTRADICTION_FRACTION = 0.1;

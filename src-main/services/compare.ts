@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { BREAKDOWN_PARTS, type BreakdownPart } from '../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, longestUnitText, type BreakdownPart } from '../../src-workers/domain/breakdown.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount } from '../../src-workers/sweep/ranking.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
@@ -76,7 +76,7 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
   return devices.flatMap(({ device, best }) =>
     best?.simulated && isContradicted(best.predictedMs, best.simulated)
       ? [
-          `On ${device.name} the simulation contradicts the prediction, ${contradictionText(best.predictedMs, best.simulated)}: go by the simulation.`,
+          `On ${device.name} the simulation contradicts the prediction, ${contradictionText(best.predictedMs, best.simulated)}: trust the simulation more, or measure.`,
         ]
       : [],
   );
@@ -139,6 +139,11 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${difference}.`);
     else lines.push(`It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${difference} back.`);
   }
+  if (causes.slice(0, MOST_CAUSES).some(({ id }) => id === 'lastWave'))
+    for (const { device, breakdown } of [winner, next]) {
+      const longest = longestUnitText(breakdown!);
+      if (longest !== '') lines.push(`On ${device.name}: ${longest.charAt(0).toLowerCase()}${longest.slice(1)}`);
+    }
   const [one, other] = [winner.device, next.device];
   if (one.kind === 'cpu' || other.kind === 'cpu') {
     const bandwidths = gigabytesPerSecond(one) / gigabytesPerSecond(other);

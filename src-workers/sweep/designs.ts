@@ -7,6 +7,7 @@ import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, partitionOf, type Candidate } from './candidate.ts';
 import { explainCpu } from './cpu.ts';
 import { placedBlockLaw } from './placed.ts';
+import type { SweepPlan } from './plan.ts';
 import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './timing.ts';
@@ -167,5 +168,22 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
     divergence: withStackMs - kernelMs,
     balancing,
   };
-  return { timeMs: timed.timeMs, parts };
+  const perIteration = cycles[1]! * phi * stackFactor(predictor, candidate, device) * toMs;
+  const length = longestLength(plan);
+  const longestMs = (length + plan.kernel.setupIterationsPerUnit) * perIteration;
+  const longestUnit = longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
+  return { timeMs: timed.timeMs, parts, ...(longestUnit && { longestUnit }) };
+}
+
+/** Share of a launch's time from which on a unit's own time is the reason for it. */
+const LONGEST_SHARE = 0.5;
+
+/** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */
+function longestLength({ law, units }: SweepPlan): number {
+  let tail = 0;
+  for (let at = law.support.length - 1; at > 0; at -= 1) {
+    tail += law.probability[at]!;
+    if (tail * units >= 0.5) return law.support[at]!;
+  }
+  return law.support[0]!;
 }

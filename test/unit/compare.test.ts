@@ -139,8 +139,8 @@ describe('the table of a comparison', () => {
     expect(texts[1]).toMatch(/^[\d.,]+$/);
     expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
-      `On ${a!.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: go by the simulation.`,
-      `On ${c!.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: go by the simulation.`,
+      `On ${a!.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,
+      `On ${c!.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: trust the simulation more, or measure.`,
     ]);
   });
 

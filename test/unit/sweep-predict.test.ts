@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { longestUnitText } from '../../src-workers/domain/breakdown.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../src-workers/domain/design.ts';
 import { classifyDesigns, describeDesign, explainDesign } from '../../src-workers/sweep/designs.ts';
 import { predictChunk } from '../../src-workers/sweep/predict.ts';
@@ -235,6 +236,28 @@ describe('the reconvergence stack', () => {
       const share = breakdown.parts.divergence / columns.timeMs[0];
       expect(Math.abs(share / (1 - 1 / factor) - 1)).toBeLessThan(0.01);
     }
+  });
+
+  it('names the longest unit where its own time is the reason, and only there', async () => {
+    const lengths = 'categorical(10:0.99999,1000000:0.00001)';
+    const axes = { blockThreads: [64, 256], unitsPerThread: [1] };
+    const { predictor, columns } = await predicted(oneDesign({ workload: { lengths, units: 1_000_000 }, axes }));
+    for (const design of [0, 1]) {
+      const { longestUnit, timeMs } = explainDesign(predictor, design)!;
+      expect(longestUnit!.length).toBe(1_000_000);
+      expect(timeMs).toBe(columns.timeMs[design]);
+      expect(longestUnit!.timeMs / timeMs).toBeGreaterThan(0.5);
+      expect(longestUnit!.timeMs / timeMs).toBeLessThan(1.001);
+    }
+    expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
+      /^The longest unit, 1,000,000 iterations, takes [\d.]+ ms/,
+    );
+    // One is expected of so few: some launches have none.
+    const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
+    expect(longestUnitText(explainDesign(rare, 0)!)).toContain('a mean over launches with and without one that long');
+    const { predictor: even } = await predicted(oneDesign());
+    expect(explainDesign(even, 0)!.longestUnit).toBeUndefined();
+    expect(longestUnitText(explainDesign(even, 0)!)).toBe('');
   });
 
   it('costs nothing where threads are scheduled independently', async () => {

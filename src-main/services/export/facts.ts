@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, longestUnitText, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -103,9 +103,7 @@ function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow)
   const simulated = view.simulated.times.get(designIndex);
   if (!simulated || !isContradicted(predictedMs, simulated)) return [];
   const text = contradictionText(predictedMs, simulated);
-  return [
-    `Played event by event it takes ${ms(simulated.meanMs)} ms, ${text}: go by the simulation, not by the ranking.`,
-  ];
+  return [`Played event by event it takes ${ms(simulated.meanMs)} ms, ${text}: trust the simulation more, or measure.`];
 }
 
 function designSentence({ design, device, timeMs, rank }: RankRow, valid: number): string {
@@ -174,6 +172,8 @@ function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): reado
           )
           .join(', then ')}.`,
   );
+  const longest = longestUnitText(breakdown);
+  if (longest !== '') sentences.push(longest);
   const others = granularityOf(view, row.deviceId).filter(
     ({ threadsPerUnit, timeMs }) => threadsPerUnit !== design.threadsPerUnit && Number.isFinite(timeMs),
   );

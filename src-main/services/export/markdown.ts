@@ -1,5 +1,6 @@
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
-import { designText } from '../design-text.ts';
+import { coresText } from '../../../src-workers/domain/terms.ts';
+import { designText, isCpuDesign } from '../design-text.ts';
 import type { ReportFacts } from './facts.ts';
 import { markdown, ms, percent, whole } from './text.ts';
 
@@ -63,8 +64,8 @@ export function markdownReport(facts: ReportFacts): string {
         row.rank,
         row.design.threadsPerUnit,
         row.design.unitsPerThread,
-        row.design.blockThreads,
-        whole(row.design.gridBlocks),
+        isCpuDesign(row.design) ? '–' : row.design.blockThreads,
+        isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks),
         row.design.registerCap ?? '–',
         ms(row.timeMs),
         `+${percent(row.timeMs / best - 1)}`,

@@ -1,5 +1,6 @@
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
-import { designText } from '../design-text.ts';
+import { coresText } from '../../../src-workers/domain/terms.ts';
+import { designText, isCpuDesign } from '../design-text.ts';
 import type { ReportFacts } from './facts.ts';
 import { compositionPlot, distributionPlot, granularityPlot } from './plots.ts';
 import { html, ms, percent, whole } from './text.ts';
@@ -120,8 +121,11 @@ export function htmlReport(facts: ReportFacts): string {
         { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
         { head: 'Balancing', word: true, cell: (row) => row.design.balancing },
         { head: 'Loop', word: true, cell: (row) => row.design.loop },
-        { head: 'Block', cell: (row) => row.design.blockThreads },
-        { head: 'Grid', cell: (row) => whole(row.design.gridBlocks) },
+        { head: 'Block', cell: (row) => (isCpuDesign(row.design) ? '–' : row.design.blockThreads) },
+        {
+          head: 'Grid',
+          cell: (row) => (isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks)),
+        },
         { head: 'Cap', cell: (row) => row.design.registerCap ?? '–' },
         { head: 'ms', cell: (row) => ms(row.timeMs) },
         { head: 'To best', cell: (row) => `+${percent(row.timeMs / best - 1)}` },
