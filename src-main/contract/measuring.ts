@@ -200,7 +200,7 @@ export interface SavedProfile {
 /** What importing a file made. */
 export interface ImportedFile {
   readonly runId: number;
-  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'smite' | 'loops';
+  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'smite' | 'loops' | 'times';
   readonly cases: number;
   readonly failed: number;
   /** The sweep whose designs were found among a file's configurations, and how many cases are one. */

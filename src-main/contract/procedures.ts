@@ -272,7 +272,8 @@ export const procedures = {
   /** Of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
-   * Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, or measured loops, as a run of kind `import`.
+   * Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
+   * of kind `import`.
    * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
    * person looks at, whose designs they may be where the file says nothing.
    */

@@ -4,6 +4,7 @@ import { INVALID_REASONS, type Design } from '../../src-workers/domain/design.ts
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
+import { DESIGN_NAMES, type DesignField } from '../../src-workers/parse/design-names.ts';
 import { DECIMAL, shown } from '../../src-workers/parse/source.ts';
 import { axisCounts, encode } from '../../src-workers/space/axes.ts';
 import { describeDesign } from '../../src-workers/sweep/designs.ts';
@@ -15,22 +16,8 @@ import { checkDesign, type RunView } from './run-view.ts';
  * that exports give them.
  */
 
-/** Names of a design's fields in files: Kernel Tuner's T4 files, the CSV and the JSON of a ranking. */
-const NAMES = {
-  designIndex: ['design', 'design_index', 'designIndex'],
-  device: ['device'],
-  threadsPerUnit: ['threads_per_unit', 'threadsPerUnit'],
-  unitsPerThread: ['units_per_thread', 'unitsPerThread'],
-  loop: ['loop'],
-  balancing: ['balancing'],
-  blockThreads: ['block_size_x', 'block_threads', 'blockThreads'],
-  gridBlocks: ['grid_size_x', 'grid_blocks', 'gridBlocks'],
-  registerCap: ['register_cap', 'registerCap'],
-} as const;
-type Field = keyof typeof NAMES;
-
-/** Fields whose names no other program gives its parameters. */
-const OWN: readonly Field[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
+/** DesignFields whose names no other program gives its parameters. */
+const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
 
 type Value = number | string | boolean;
 type Configuration = Readonly<Record<string, Value>>;
@@ -39,11 +26,11 @@ interface Given {
   readonly name: string;
   readonly value: Value;
 }
-type Wanted = Partial<Readonly<Record<Field, Given>>>;
+type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
 function wantedOf(configuration: Configuration): Wanted {
-  const wanted: Partial<Record<Field, Given>> = {};
-  for (const [field, names] of Object.entries(NAMES) as [Field, readonly string[]][]) {
+  const wanted: Partial<Record<DesignField, Given>> = {};
+  for (const [field, names] of Object.entries(DESIGN_NAMES) as [DesignField, readonly string[]][]) {
     const name = names.find((each) => Object.hasOwn(configuration, each));
     if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]!) };
   }
@@ -258,7 +245,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const { invalid } = describeDesign(view.predictor, value);
       return invalid === null ? value : `design ${value} is not valid: ${invalidText(invalid)}`;
     }
-    const pick = <T>(field: Field, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
+    const pick = <T>(field: DesignField, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
       const asked = wanted[field];
       const every = values.map((_, at) => at);
       if (!asked) return every;
@@ -333,8 +320,8 @@ function launchWords(wanted: Wanted): string {
 }
 
 function tooLittle(wanted: Wanted, designs: string, runId: number): string {
-  const names = (Object.keys(NAMES) as Field[]).filter((field) => field !== 'designIndex');
-  const missing = names.filter((field) => !wanted[field]).map((field) => NAMES[field][0]);
+  const names = (Object.keys(DESIGN_NAMES) as DesignField[]).filter((field) => field !== 'designIndex');
+  const missing = names.filter((field) => !wanted[field]).map((field) => DESIGN_NAMES[field][0]);
   return `it fits ${designs} designs of run ${runId}; expected ${missing.length === 0 ? 'the number of the design' : `also some of ${missing.join(', ')}`}`;
 }
 

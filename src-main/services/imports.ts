@@ -12,6 +12,7 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { parseKernelTuner, type FileSweep } from '../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
+import { parseMeasuredTimes, tellsTimes } from '../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { shown } from '../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES, unpacked } from '../../src-workers/parse/unpack.ts';
@@ -36,11 +37,12 @@ import { APP_VERSION } from './version.ts';
 
 const KNOWN_FORMATS =
   'a result file of a measurement (JSON lines, the plan first), a cache or T4 results file of Kernel Tuner (JSON), measured loops ' +
-  '(CSV: dataset, rows, cols, nnzs and a column per schedule), or mean losses of SMITE (CSV: distribution, n, groups, …); each also as .gz';
+  '(CSV: dataset, rows, cols, nnzs and a column per schedule), measured times of designs (CSV: design or the names of the axes, and ' +
+  'time_ms), or mean losses of SMITE (CSV: distribution, n, groups, …); each also as .gz';
 
 /** What a file is, by its content. `other`: it has a place elsewhere in Lockstep, and `message` says which. */
 export type FileKind =
-  | { readonly kind: 'results' | 'kernel-tuner' | 'loops' | 'smite' | 'study' | 'device' }
+  | { readonly kind: 'results' | 'kernel-tuner' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
   | { readonly kind: 'other'; readonly message: string };
 
 /** Studies and devices are small; a larger JSON file is measurements. */
@@ -64,11 +66,12 @@ export function fileKind(bytes: Uint8Array): FileKind {
   }
   const columns = head
     .split(/\r?\n/, 1)[0]!
-    .split(',')
+    .split(/[,;\t]/)
     .map((name) => name.replaceAll('"', '').trim());
   const has = (...names: readonly string[]): boolean => names.every((name) => columns.includes(name));
   if (has('dataset', 'rows', 'cols', 'nnzs')) return { kind: 'loops' };
   if (has('distribution', 'n', 'measured_mean_loss')) return { kind: 'smite' };
+  if (tellsTimes(columns)) return { kind: 'times' };
   if (has('simulated_simt_iterations', 'measured_simt_cycles')) {
     return {
       kind: 'other',
@@ -270,6 +273,9 @@ async function saveCases(
 
 async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
   const found = fileKind(bytes);
+  const source = async function* (): AsyncGenerator<Uint8Array> {
+    yield bytes;
+  };
   switch (found.kind) {
     case 'results': {
       const results = await parseBenchResults(bytes, fileName);
@@ -307,11 +313,12 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
         warnings,
       });
     }
+    case 'times': {
+      const times = await parseMeasuredTimes(source(), fileName, nameParts(fileName).stem);
+      return times.ok ? ok({ ...NOTHING_SAID, kind: 'times', ...times.value, deviceName }) : times;
+    }
     case 'loops':
     case 'smite': {
-      const source = async function* (): AsyncGenerator<Uint8Array> {
-        yield bytes;
-      };
       const parse = found.kind === 'loops' ? parseLoopTimes : parseSmiteMeans;
       const cases = await parse(source(), fileName);
       if (!cases.ok) return cases;
@@ -360,14 +367,14 @@ function namedDevice(name: string): MeasuringDevice {
 }
 
 /** `convolution-A100_T4.json.gz`, as published files are called: a kernel, then a device. */
-function nameParts(fileName: string): { readonly kernel: string; readonly device: string } {
+function nameParts(fileName: string): { readonly stem: string; readonly kernel: string; readonly device: string } {
   const stem = fileName
-    .replace(/(\.(json|gz|cache|txt))+$/i, '')
+    .replace(/(\.(json|csv|gz|cache|txt))+$/i, '')
     .replace(/[-_. ](T4|cache|results)$/i, '')
     .trim();
   const at = stem.search(/[-_][^-_]*$/);
   const [kernel, device] = at > 0 ? [stem.slice(0, at), stem.slice(at + 1)] : [stem, stem];
-  return { kernel, device: device || fileName };
+  return { stem, kernel, device: device || fileName };
 }
 
 /** The suite that the cases belong to; of several the first. */
@@ -492,7 +499,8 @@ async function linkedFile(
     });
   };
 
-  const isAsked = runId !== undefined;
+  // Times of designs are nothing without their sweep.
+  const isAsked = runId !== undefined || read.kind === 'times';
   let target = runId ?? read.sweep?.runId ?? null;
   let exported = read.sweep !== null && read.sweep.runId === target;
   if (read.sweep && exported) {
@@ -503,8 +511,14 @@ async function linkedFile(
       exported = false;
     }
   }
-  if (target === null && openRunId !== undefined && tellsDesigns(read.cases)) target = openRunId;
-  if (target === null) return unlinked({ warnings: [] });
+  if (target === null && openRunId !== undefined && (isAsked || tellsDesigns(read.cases))) target = openRunId;
+  if (target === null)
+    return isAsked
+      ? fail(
+          'bad-input',
+          'the file does not say of which sweep its designs are; expected it with that run (import --run RUN, or in the app the run open)',
+        )
+      : unlinked({ warnings: [] });
 
   const view = await openRun(target);
   if (!view.ok) return view;

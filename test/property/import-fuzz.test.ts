@@ -7,6 +7,7 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { eachJsonMember, type JsonMember } from '../../src-workers/parse/json-members.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
+import { parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
 
@@ -227,6 +228,24 @@ describe('hostile files give failures, not exceptions', () => {
     );
   });
 
+  it('measured times of designs', async () => {
+    const tokens = ['design', 'time_ms', 'measured_us', 'block_threads', 'register_cap', '__proto__', ',', ';', '\n', '"', '1', '0.5', '1e999', '-1', 'x']; // prettier-ignore
+    const header = fc.constantFrom('design,time_ms\n', '__proto__,constructor,design,time_us\n', '');
+    await fc.assert(
+      fc.asyncProperty(
+        header,
+        nearly(tokens),
+        anyBytes,
+        fc.integer({ min: 1, max: 64 }),
+        async (head, text, noise, step) => {
+          for (const bytes of [new Uint8Array([...encode(head), ...text]), noise])
+            expectSane(casesOf(await parseMeasuredTimes(chunks(bytes, step), 'hostile', 'k')));
+        },
+      ),
+      { numRuns: 800 },
+    );
+  });
+
   it('archives', async () => {
     await fc.assert(
       fc.asyncProperty(anyBytes, async (bytes) => {
@@ -240,7 +259,7 @@ describe('hostile files give failures, not exceptions', () => {
   it('the kind of a file', () => {
     fc.assert(
       fc.property(fc.oneof(anyBytes, damaged(cacheText), damaged(resultsText)), (bytes) => {
-        expect(fileKind(bytes).kind).toMatch(/^(results|kernel-tuner|loops|smite|study|device|other)$/);
+        expect(fileKind(bytes).kind).toMatch(/^(results|kernel-tuner|loops|smite|times|study|device|other)$/);
       }),
       { numRuns: 2000 },
     );

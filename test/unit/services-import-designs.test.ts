@@ -303,6 +303,64 @@ describe('an exported T4 file', () => {
   });
 });
 
+describe('a CSV of measured times', () => {
+  it('is of the designs of the run that it is imported for, by number or by axes', async () => {
+    const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
+    const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
+    const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
+    expect(imported).toEqual({
+      runId: imported.runId,
+      kind: 'times',
+      cases: 2,
+      failed: 0,
+      linked: { runId: sweepId, deviceId: DEVICE, designs: 2 },
+      warnings: [],
+    });
+    const records = await measurementsOf(imported.runId);
+    expect(records.map(({ designIndex, timesMs }) => [designIndex, timesMs])).toEqual([
+      [first.designIndex, [1.5, 1.501]],
+      [second.designIndex, [1.502]],
+    ]);
+    expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
+
+    // The exported ranking with a column beside it; the sweep that is open is as good as one named.
+    const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
+    expect(head).toContain('measured_ms');
+    const columns = head!.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
+    const own = [
+      [...columns, 'measured_ms'].join(','),
+      ...lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`),
+    ];
+    const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
+    const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
+    expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
+    expect(exportedAgain.warnings).toContain(
+      `${rows.length - 4} of ${rows.length} rows give no time: left out, as not measured.`,
+    );
+    const linked = (await measurementsOf(exportedAgain.runId)).filter(({ designIndex }) => designIndex !== null);
+    expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));
+  });
+
+  it('leaves out what was predicted, and is refused without a run or a design of it', async () => {
+    const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
+    const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
+    const imported = await importText('own.csv', text, { runId: sweepId });
+    expect(imported.linked).toMatchObject({ designs: 1 });
+    expect(imported.warnings[0]).toBe(
+      `1 configuration has the time that run ${sweepId} predicted, unchanged: left out, as not measured.`,
+    );
+    expect(await refusal(text, {}, 'own.csv')).toBe(
+      'own.csv: the file does not say of which sweep its designs are; expected it with that run (import --run RUN, or in the app the run open)',
+    );
+    expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
+      `own.csv: none of 1 configuration is a design of run ${sweepId}; of design=x: design is "x"; expected the number of a design`,
+    );
+    expect(await refusal('design;time\n1;1\n', { runId: sweepId }, 'own.csv')).toBe(
+      'own.csv, line 1, column 2: times in "time" have no unit; expected a column of times such as time_ms or time_us',
+    );
+  });
+});
+
 describe('the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-designs-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -321,6 +321,8 @@ describe('what a file is', () => {
       /^costs of single/,
     ],
     ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
+    ['design,time_ms\n1,2\n', /^times$/],
+    ['"threads_per_unit";block_threads;time\r\n', /^times$/],
     ['\0\u0001', /^no format that is known/],
   ])('%j', (text, expected) => {
     expect(kindOf(text)).toMatch(expected);

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   'kernel-tuner-t4': 'Kernel Tuner T4 file',
   smite: 'published losses',
   loops: 'measured loops',
+  times: 'measured times',
 };
 
 /** What an import made, in one line. */

@@ -1,0 +1,15 @@
+/**
+ * Names of a design's fields in files that people measure by: Kernel Tuner's T4 files first, then the CSV and the JSON of a ranking.
+ */
+export const DESIGN_NAMES = {
+  designIndex: ['design', 'design_index', 'designIndex'],
+  device: ['device'],
+  threadsPerUnit: ['threads_per_unit', 'threadsPerUnit'],
+  unitsPerThread: ['units_per_thread', 'unitsPerThread'],
+  loop: ['loop'],
+  balancing: ['balancing'],
+  blockThreads: ['block_size_x', 'block_threads', 'blockThreads'],
+  gridBlocks: ['grid_size_x', 'grid_blocks', 'gridBlocks'],
+  registerCap: ['register_cap', 'registerCap'],
+} as const;
+export type DesignField = keyof typeof DESIGN_NAMES;

@@ -1,0 +1,165 @@
+import type { CaseResult } from '../domain/benchmark.ts';
+import { ok, type Result } from '../domain/result.ts';
+import { eachCsvLine } from './csv-records.ts';
+import { DESIGN_NAMES } from './design-names.ts';
+import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
+
+/** Measured times of designs, as a person writes them down. */
+export interface MeasuredTimes {
+  readonly cases: readonly CaseResult[];
+  readonly warnings: readonly string[];
+}
+
+const MAX_ROWS = 2 ** 20;
+const MAX_COLUMNS = 200;
+
+/** Milliseconds of a time by its unit: rounded once, and not at all where it is in ms. */
+const TO_MS: Readonly<Record<string, (time: number) => number>> = {
+  s: (time) => time * 1000,
+  ms: (time) => time,
+  us: (time) => time / 1000,
+  µs: (time) => time / 1000,
+  ns: (time) => time / 1e6,
+};
+const WORDS = 'measured|time|runtime|kernel_time|median|mean';
+/** `time_ms`, `runtime (us)`. */
+const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
+const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
+const EXPECTED = 'a column of times such as time_ms or time_us';
+
+/** Columns of an exported ranking that are no parameters of a design. */
+const OF_RANKING: ReadonlySet<string> = new Set([
+  'rank', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves', 'limited_by', 'fidelity',
+  'predicted_ms', 'simulated_ms', 'simulated_low_ms', 'simulated_high_ms', 'simulated_median_ms', 'replications', 'measured_ms',
+  'measured_low_ms', 'measured_high_ms', 'repeats', 'measured_on', 'predicted_kernel_ms',
+]); // prettier-ignore
+const isRanking = (header: readonly string[]): boolean =>
+  ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
+
+/** Names that say which design, in a header: those of devices and loops alone are too common. */
+const TELLING: ReadonlySet<string> = new Set(
+  Object.entries(DESIGN_NAMES).flatMap(([field, names]) => (field === 'device' || field === 'loop' ? [] : names)),
+);
+
+/** Whether a CSV file with this header is one of measured times, or means to be. */
+export function tellsTimes(header: readonly string[]): boolean {
+  return header.some((name) => TELLING.has(name));
+}
+
+/**
+ * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Columns say the design (its number as
+ * `design`, or its axes under the names of exports), one says the time with its unit. Rows of one design are its repeats. Rows
+ * without a time are left out, and counted. In an exported ranking `time_ms` is Lockstep's own: the measured time stands in a column
+ * of its own, `measured_ms`.
+ *
+ * Fails, with line and column, on a missing or second column of times, one without a unit, a time that is none, too many rows, or
+ * none.
+ *
+ * @param kernel what the cases are called
+ */
+export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
+  return caught<MeasuredTimes>(async () => {
+    let columns: Columns | undefined;
+    const times = new Map<string, { readonly configuration: Record<string, number | string>; timesMs: number[] }>();
+    let [rows, empty] = [0, 0];
+    const options = { delimiter: [',', ';', '\t'] };
+    const lines = await eachCsvLine(source, label, options, 'CSV with a header', (fields, line) => {
+      if (!columns) {
+        columns = columnsOf(fields, label, line);
+        return;
+      }
+      rows += 1;
+      if (rows > MAX_ROWS) refuse(label, { line }, `more than ${MAX_ROWS} rows; expected at most that many`);
+      const { at, toMs, parameters } = columns;
+      const text = fields[at] ?? '';
+      if (text === '') {
+        empty += 1;
+        return;
+      }
+      const time = DECIMAL.test(text) ? toMs(Number(text)) : NaN;
+      if (!(time > 0 && time < Infinity)) {
+        refuse(
+          label,
+          { line, column: at + 1 },
+          `${shown(text)}; expected a time > 0, with a decimal point, or nothing where none was measured`,
+        );
+      }
+      const configuration: Record<string, number | string> = {};
+      for (const { name, place } of parameters) {
+        const value = fields[place] ?? '';
+        const number = DECIMAL.test(value) ? Number(value) : NaN;
+        if (value !== '') configuration[name] = Number.isFinite(number) ? number : value;
+        // What an export writes where nothing caps the registers.
+        else if (NO_CAP.has(name)) configuration[name] = 0;
+      }
+      const key = JSON.stringify(configuration);
+      const known = times.get(key);
+      if (known) known.timesMs.push(time);
+      else times.set(key, { configuration, timesMs: [time] });
+    });
+    if (times.size === 0) {
+      const found = rows === 0 ? 'the file ends without a row' : `none of ${rows} rows has a time`;
+      refuse(label, { line: Math.max(1, lines) }, `${found}; expected at least one that was measured`);
+    }
+    const cases = [...times.values()].map(({ configuration, timesMs }, position): CaseResult => ({
+      case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration } },
+      timesMs,
+      failure: null,
+      warmUpMs: [],
+      clockMhz: null,
+      compiled: null,
+      correct: null,
+      checkMessage: '',
+      values: {},
+    }));
+    return ok({
+      cases,
+      warnings: empty === 0 ? [] : [`${empty} of ${rows} rows give no time: left out, as not measured.`],
+    });
+  });
+}
+
+const NO_CAP: ReadonlySet<string> = new Set(DESIGN_NAMES.registerCap);
+
+interface Columns {
+  /** Of the times. */
+  readonly at: number;
+  readonly toMs: (time: number) => number;
+  readonly parameters: readonly { readonly name: string; readonly place: number }[];
+}
+
+function columnsOf(header: readonly string[], label: string, line: number): Columns {
+  if (header.length > MAX_COLUMNS) {
+    refuse(label, { line }, `${header.length} columns; expected at most ${MAX_COLUMNS}`);
+  }
+  const ofRanking = isRanking(header);
+  const all = header.flatMap((name, at) => {
+    const unit = TIME.exec(name)?.[1];
+    return unit === undefined || (ofRanking && name === 'time_ms')
+      ? []
+      : [{ name, at, toMs: TO_MS[unit.toLowerCase()]! }];
+  });
+  const measured = all.filter(({ name }) => /^measured/i.test(name));
+  const [chosen, second] = measured.length > 0 ? measured : all;
+  if (second) {
+    const names = (measured.length > 0 ? measured : all).map(({ name }) => name).join(', ');
+    refuse(label, { line, column: second.at + 1 }, `several columns of times (${names}); expected one, or measured_ms`);
+  }
+  if (!chosen) {
+    const bare = header.findIndex((name) => WITHOUT_UNIT.test(name));
+    if (bare >= 0)
+      refuse(label, { line, column: bare + 1 }, `times in ${shown(header[bare]!)} have no unit; expected ${EXPECTED}`);
+    refuse(
+      label,
+      { line },
+      ofRanking
+        ? 'an exported ranking, whose time_ms Lockstep predicted; expected what was measured in a column measured_ms or measured_us'
+        : `no column of times; expected ${EXPECTED}`,
+    );
+  }
+  const others = all.map(({ at }) => at);
+  const parameters = header.flatMap((name, place) =>
+    name === '' || others.includes(place) || OF_RANKING.has(name) || name === '__proto__' ? [] : [{ name, place }],
+  );
+  return { at: chosen.at, toMs: chosen.toMs, parameters };
+}

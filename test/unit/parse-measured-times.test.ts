@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseMeasuredTimes, tellsTimes } from '../../src-workers/parse/measured-times.ts';
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+const read = (text: string) => parseMeasuredTimes(bytesOf(text), 'own.csv', 'walk');
+const configurations = async (text: string) =>
+  unwrap(await read(text)).cases.map(({ case: one, timesMs }) =>
+    one.benchmark === 'external' ? [one.parameters.configuration, timesMs] : null,
+  );
+const RANKING =
+  'rank,device,threads_per_unit,loop,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
+
+describe('measured times', () => {
+  it('are of a design’s number or of its axes, the rows of one design its repeats', async () => {
+    const text = 'design,time_ms\n7,1.5\n3,2\n7,1.25\n';
+    expect(await configurations(text)).toEqual([
+      [{ design: 7 }, [1.5, 1.25]],
+      [{ design: 3 }, [2]],
+    ]);
+    expect(unwrap(await read(text)).cases[0]!.case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
+    expect(
+      await configurations('\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n'),
+    ).toEqual([[{ threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 }, [0.25]]]);
+  });
+
+  it.each([
+    ['time_s', 2000],
+    ['Time_ms', 2],
+    ['measured_us', 2e-3],
+    ['kernel_time [ns]', 2e-6],
+    ['median µs', 2e-3],
+  ])('stand in %s with its unit', async (name, expected) => {
+    const [[, timesMs]] = (await configurations(`design,${name}\n1,2\n`)) as [[unknown, number[]]];
+    expect(timesMs).toEqual([expected]);
+  });
+
+  it('are in milliseconds to the last digit', async () => {
+    for (const time of [0.0033249999999999994, 1.2345678901234567, 0.1, 17.000000000000004])
+      expect(await configurations(`design,time_ms\n1,${time}\n`)).toEqual([[{ design: 1 }, [time]]]);
+  });
+
+  it('may be added to an exported ranking, whose own columns are no parameters', async () => {
+    const text = `${RANKING},measured_us\n1,gpu,4,nested,,0.5,1,1,1,2,3,warps,700\n2,gpu,8,nested,32,0.6,1,1,1,2,3,warps,\n`;
+    expect(await configurations(text)).toEqual([
+      [{ device: 'gpu', threads_per_unit: 4, loop: 'nested', register_cap: 0 }, [0.7]],
+    ]);
+    expect(unwrap(await read(text)).warnings).toEqual(['1 of 2 rows give no time: left out, as not measured.']);
+  });
+
+  it.each([
+    ['', 'own.csv, line 1: the file ends without a row; expected at least one that was measured'],
+    ['design,time_ms\n', 'own.csv, line 2: the file ends without a row; expected at least one that was measured'],
+    ['design,time_ms\n1,\n2,\n', 'own.csv, line 4: none of 2 rows has a time; expected at least one that was measured'],
+    [
+      'design,block\n1,2\n',
+      'own.csv, line 1: no column of times; expected a column of times such as time_ms or time_us',
+    ],
+    [
+      'design,time\n1,2\n',
+      'own.csv, line 1, column 2: times in "time" have no unit; expected a column of times such as time_ms or time_us',
+    ],
+    [
+      'design,time_ms,runtime_us\n1,2,3\n',
+      'own.csv, line 1, column 3: several columns of times (time_ms, runtime_us); expected one, or measured_ms',
+    ],
+    [
+      `${RANKING}\n1,gpu,4,nested,,0.5,1,1,1,2,3,warps\n`,
+      'own.csv, line 1: an exported ranking, whose time_ms Lockstep predicted; expected what was measured in a column measured_ms or measured_us',
+    ],
+    ...['"1,5"', '0', '-1', 'fast', '1e999'].map((time) => [
+      `design,time_ms\n1,2\n2,${time}\n`,
+      `own.csv, line 3, column 2: "${time.replaceAll('"', '')}"; expected a time > 0, with a decimal point, or nothing where none was measured`,
+    ]),
+  ])('refuses %j', async (text, message) => {
+    const parsed = await read(text!);
+    expect(parsed.ok ? null : parsed.error.message).toBe(message);
+  });
+
+  it('are known by a header that says designs', () => {
+    expect(tellsTimes(['design', 'time_ms'])).toBe(true);
+    expect(tellsTimes(['block_threads', 'grid_blocks', 'runtime_us'])).toBe(true);
+    expect(tellsTimes(['device', 'loop', 'time_ms'])).toBe(false);
+    expect(tellsTimes(['n', 'p'])).toBe(false);
+  });
+});
