@@ -9,6 +9,7 @@ import { defaultDatabaseFile } from '../services/data-folder.ts';
 import { doctorChecks } from '../services/doctor.ts';
 import { migrationsIn, openEngine, type Engine } from '../services/engine.ts';
 import { readText } from '../services/files.ts';
+import { counted } from '../services/export/text.ts';
 import { lossReport } from '../services/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
 import { APP_VERSION } from '../services/version.ts';
@@ -221,7 +222,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
               terminal,
               value.refused !== null
                 ? `No such block can run: ${value.refused}.`
-                : `${value.blocksPerSm} blocks, ${value.warpsPerSm} thread groups per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
+                : `${counted(value.blocksPerSm, 'block')}, ${counted(value.warpsPerSm, 'thread group')} per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
             ),
           );
         if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));

@@ -243,6 +243,9 @@ describe('occupancy', () => {
     expect(await words('--block', '2000')).toBe(
       'No such block can run: 2000 threads per block, more than the 1024 that the device allows.\n',
     );
+    expect(await words('--block', '1024', '--registers', '64')).toMatch(
+      /^1 block, 32 thread groups per multiprocessor, /,
+    );
     expect(await words('--block', '32', '--registers', '300')).toMatch(
       /300 registers per thread, more than the 25\d that/,
     );
