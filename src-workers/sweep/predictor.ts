@@ -1,6 +1,7 @@
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
 import { smoothRate } from '../models/composite/rate.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
@@ -30,6 +31,17 @@ export function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | nul
   };
 }
 
+/** E[longest of so many units], iterations. */
+function longestOf({ support, probability }: LengthLaw, units: number): number {
+  let mean = support[0]!;
+  let below = 0;
+  for (let i = 0; i + 1 < support.length; i++) {
+    below = Math.min(1, below + probability[i]!);
+    mean += (support[i + 1]! - support[i]!) * (1 - Math.pow(below, units));
+  }
+  return mean;
+}
+
 /** What is cheap and asked for by every design is worked out at once; laws wait until a design needs them. */
 export function createPredictor(plan: SweepPlan): Predictor {
   const { axes, kernel } = plan;
@@ -53,6 +65,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
             smoothRate(rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor)),
           ),
     ),
+    longestUnit: longestOf(plan.law, plan.units) + kernel.setupIterationsPerUnit,
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     laws: createLaws(),
     stackFactors: new Map(),

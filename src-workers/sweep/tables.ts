@@ -19,6 +19,8 @@ export interface Predictor {
   readonly shapes: readonly (readonly Shape[])[];
   /** By device, then register cap; none of a CPU. */
   readonly rates: readonly (readonly SmoothedRate[])[];
+  /** E[longest of all units], set up, iterations: no launch is over before. */
+  readonly longestUnit: number;
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** May be another predictor's, of a plan with the same workload, setup, loops and balancing. */

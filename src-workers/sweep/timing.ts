@@ -3,7 +3,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import { balancingCost, balancingMilliseconds } from '../models/balancing/cost.ts';
 import { mixedMeans, type DepthMeans } from '../models/balancing/mixed.ts';
 import { fewBlocksLaw, hasFewBlocks } from '../models/composite/kinds.ts';
-import { predictCycles, type Residency } from '../models/composite/predict.ts';
+import { fetchingCycles, predictCycles, type Residency } from '../models/composite/predict.ts';
 import { unevenCycles } from '../models/composite/uneven.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
@@ -83,8 +83,15 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
           multiprocessors,
           predictor.plan.axes.loop[candidate.loopAt] === 'nested',
         )
-      : predictCycles(residency, candidate.workingBlocks, multiprocessors) * shared.timeScale;
+      : (balancing.kind === 'dynamic-fetch' ? fetchingCycles : predictCycles)(
+          residency,
+          candidate.workingBlocks,
+          multiprocessors,
+        ) * shared.timeScale;
   }
+  // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
+  const { cycles: alone } = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  cycles = Math.max(cycles, predictor.longestUnit * alone[1]!);
   out.depth = means;
   out.scale = shared.scale;
   out.meanLoss = means.meanLoss;

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { missingTasks } from '../../src-main/services/sweeps.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
 import { predictChunk, predictRanges } from '../../src-workers/sweep/predict.ts';
@@ -202,6 +203,35 @@ describe('laws of a prediction', () => {
     const before = predictChunk(createPredictor(slow), 0, size);
     const after = predictChunk(createPredictor(fast), 0, size);
     before.timeMs.forEach((time, i) => expect(after.timeMs[i] <= time || Number.isNaN(time)).toBe(true));
+  });
+
+  it('no launch is over before its longest unit, however the units are dealt out', async () => {
+    const plan = await planOf({
+      ...study({ lengthsKnownBeforeLaunch: true }),
+      workload: { lengths: 'categorical(3: 0.9999, 4000: 0.0001)', units: 200_000 },
+      axes: {
+        threadsPerUnit: [1, 8],
+        balancing: [
+          'none',
+          'quantile-buckets(4)',
+          'best-buckets(3)',
+          'window-sort(4096)',
+          'full-sort',
+          'dynamic-fetch',
+        ],
+        blockThreads: [64, 256],
+        unitsPerThread: [1, 9],
+        blocksPerMultiprocessor: [1, 3],
+      },
+    });
+    const predictor = createPredictor(plan);
+    const size = spaceSize(plan.axes);
+    const { timeMs } = predictChunk(predictor, 0, size);
+    // There is one but for a chance of e to minus 20.
+    const least = (4000 * predictor.rates[0][0].cycles[1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
+    const valid = timeMs.filter((time) => !Number.isNaN(time));
+    expect(valid.length).toBeGreaterThan(size / 2);
+    for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));
   });
 
   it('more registers never raise occupancy', async () => {

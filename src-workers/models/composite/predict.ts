@@ -76,6 +76,24 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
   return Math.max(cycles, drainCycles(block.fresh, R, multiprocessors, rate, R * W));
 }
 
+/**
+ * The same where groups take their units from one counter: those on multiprocessors with fewer blocks are faster and take more of
+ * the units, so that all run out together, after the iterations of a group at the mean speed of all.
+ */
+export function fetchingCycles(residency: Residency, gridBlocks: number, multiprocessors: number): number {
+  const { block, residentBlocks, rate } = residency;
+  const few = Math.floor(gridBlocks / multiprocessors);
+  const fuller = gridBlocks - few * multiprocessors;
+  if (few === 0 || fuller === 0 || few >= residentBlocks) return predictCycles(residency, gridBlocks, multiprocessors);
+  const fast = rate.cycles[few * block.groupsPerBlock];
+  const slow = rate.cycles[(few + 1) * block.groupsPerBlock];
+  const mean = gridBlocks / ((fuller * (few + 1)) / slow + ((multiprocessors - fuller) * few) / fast);
+  const least = predictCycles(residency, few * multiprocessors, multiprocessors);
+  if (!(slow > fast)) return least;
+  const most = predictCycles(residency, (few + 1) * multiprocessors, multiprocessors);
+  return least + ((mean - fast) / (slow - fast)) * (most - least);
+}
+
 /** Share of groups of the longest life, and probability of a tie, below which ties are as good as impossible. */
 const RARELY_LONGEST = 0.5;
 const NEVER_TIED = 1e-3;
