@@ -210,7 +210,7 @@ describe('laws of a prediction', () => {
       ...study({ lengthsKnownBeforeLaunch: true }),
       workload: { lengths: 'categorical(3: 0.9999, 4000: 0.0001)', units: 200_000 },
       axes: {
-        threadsPerUnit: [1, 8],
+        threadsPerUnit: [1],
         balancing: [
           'none',
           'quantile-buckets(4)',
