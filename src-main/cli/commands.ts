@@ -1,5 +1,6 @@
+import { stat } from 'node:fs/promises';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
-import { fail } from '../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
@@ -7,6 +8,7 @@ import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { writeFor } from '../services/files.ts';
+import { fileKind, readImportFile } from '../services/imports.ts';
 import { reproduction } from '../services/reproduction.ts';
 import {
   ALL_VALID,
@@ -330,12 +332,21 @@ export async function exportCommand(
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!document.ok) return reportFailure(terminal, document.error);
-  const { text, mediaType, fileName } = document.value;
+  const { text, mediaType, fileName, designs } = document.value;
+  const listed =
+    designs && designs.listed < designs.of
+      ? `${designs.listed.toLocaleString('en')} of ${designs.of.toLocaleString('en')} designs, the best; --top lists more`
+      : null;
   if (options.output === undefined && !options.json) {
     terminal.out(text);
+    if (listed !== null) terminal.err(`${listed}.\n`);
     return EXIT_OK;
   }
+  let replaced = false;
   if (options.output !== undefined) {
+    const before = await replaceable(options.output);
+    if (!before.ok) return reportFailure(terminal, before.error);
+    replaced = before.value;
     const written = await writeFor(options.output, text);
     if (!written.ok) return reportFailure(terminal, written.error);
   }
@@ -346,10 +357,28 @@ export async function exportCommand(
       mediaType,
       file: options.output ?? null,
       bytes: Buffer.byteLength(text),
-      ...(options.output === undefined ? { text } : {}),
+      ...(designs && { designs }),
+      ...(options.output === undefined ? { text } : { replaced }),
     });
-  else terminal.err(`Wrote ${options.output}.\n`);
+  else {
+    const instead = replaced ? ', in place of the file that was there' : '';
+    terminal.err(`Wrote ${options.output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
+  }
   return EXIT_OK;
+}
+
+/** The largest file that can be a study or a device. */
+const MAX_OWN_BYTES = 4_000_000;
+
+/** Whether a file stands where a document is to be written. Fails on a study or a device, which no document is worth. */
+async function replaceable(path: string): Promise<Result<boolean>> {
+  const info = await stat(path).catch(() => null);
+  if (!info?.isFile()) return ok(false);
+  const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
+  const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
+  return kind === 'study' || kind === 'device'
+    ? fail('conflict', `${path}: holds a ${kind}, which the document would replace; expected another file`)
+    : ok(true);
 }
 
 export async function reproduceCommand(

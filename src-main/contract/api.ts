@@ -356,6 +356,8 @@ export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
   readonly text: string;
+  /** Of a table of designs: how many it lists, the best first, of how many that are valid. */
+  readonly designs?: { readonly listed: number; readonly of: number };
 }
 
 export interface DoctorCheck {

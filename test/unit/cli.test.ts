@@ -365,6 +365,39 @@ describe('runs and ranks', () => {
     if (format === 'json' || format === 't4') JSON.parse(text);
     expect((await run(['export', '1', '--format', format, '--db', db])).out).toContain(text.slice(0, 20));
   });
+  it('an export says how many designs it lists, and what it is written over', async () => {
+    const file = at('listed.csv');
+    const first = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '3', '--db', db]);
+    expect({ status: first.status, out: first.out }).toEqual({ status: 0, out: '' });
+    expect(first.err).toMatch(/^Wrote .*listed\.csv: 3 of [\d,]+ designs, the best; --top lists more\.\n$/);
+    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(4);
+    const again = await json<{ designs: { listed: number; of: number } }>(
+      ...['export', '1', '--format', 'csv', '-o', file, '--top', '2', '--db', db],
+    );
+    expect(again).toMatchObject({ replaced: true, designs: { listed: 2 } });
+    expect(again.designs.of).toBeGreaterThan(100);
+    const all = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '100000', '--db', db]);
+    expect(all.err).toMatch(/^Wrote .*listed\.csv, in place of the file that was there\.\n$/);
+    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(again.designs.of + 1);
+    expect((await run(['export', '1', '--format', 't4', '--top', '1', '--db', db])).err).toMatch(
+      /^1 of [\d,]+ designs, the best; --top lists more\.\n$/,
+    );
+    expect((await run(['export', '1', '--format', 'cuda', '--db', db])).err).toBe('');
+  });
+  it('an export is not written over a study or a device', async () => {
+    for (const [kind, value] of [
+      ['study', smallStudy()],
+      ['device', { kind: 'cpu', id: 'x', sources: {} }],
+    ] as const) {
+      const file = at(`own-${kind}.json`);
+      const before = JSON.stringify(value);
+      writeFileSync(file, before);
+      expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
+        new RegExp(`own-${kind}\\.json: holds a ${kind}, which the document would replace; expected another file`),
+      );
+      expect(readFileSync(file, 'utf8')).toBe(before);
+    }
+  });
   it('an export that cannot be written, or has no such format', async () => {
     expect(await failure(1, 'export', '1', '--format', 'csv', '-o', at('no/such/folder.csv'), '--db', db)).toMatch(
       /cannot be written \(ENOENT\)/,

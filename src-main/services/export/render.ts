@@ -29,6 +29,9 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   const document = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
     ok({ fileName: `${base}.${extension}`, mediaType, text });
+  const designs = { listed: rows.length, of: rankedDesigns(view.ranking, within, 'timeMs').length };
+  const table = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
+    ok({ fileName: `${base}.${extension}`, mediaType, text, designs });
   const report = (
     extension: string,
     mediaType: string,
@@ -39,11 +42,11 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
   };
   switch (format) {
     case 'json':
-      return document('json', 'application/json', rankingJson(view, rows));
+      return table('json', 'application/json', rankingJson(view, rows));
     case 'csv':
-      return document('csv', 'text/csv', rankingCsv(view, rows));
+      return table('csv', 'text/csv', rankingCsv(view, rows));
     case 't4':
-      return document('t4.json', 'application/json', t4Json(view, rows));
+      return table('t4.json', 'application/json', t4Json(view, rows));
     case 'markdown':
       return report('md', 'text/markdown', markdownReport);
     case 'html':
