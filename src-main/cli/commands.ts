@@ -5,6 +5,7 @@ import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { RankRow } from '../contract/api.ts';
 import { deviceRows } from '../services/compare.ts';
 import type { Engine } from '../services/engine.ts';
+import { isCpuDesign } from '../services/design-text.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { rowsAtBestFidelity } from '../services/fidelity.ts';
 import { writeFor } from '../services/files.ts';
@@ -85,7 +86,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunVie
       terminal,
       `Ranks with = cannot be told from the first: predictions within ${TIE_FRACTION * 100} % of it${found}.`,
     );
-    say(terminal, ACCURACY_TEXT);
+    if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
   sayContradicted(terminal, rows);
 }

@@ -124,6 +124,21 @@ describe('columns', () => {
     expect(ids('differences')).toContain('timeChange');
   });
 
+  it('say of a CPU’s design its cores and partition, and no blocks or threads', () => {
+    const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42, balancing: 'row-split' };
+    const context = { baseline: null, decimals: 4, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    const texts = (balancing: string) =>
+      Object.fromEntries(
+        availableColumns({ ...world, varies: new Set(['balancing']), cores: true })
+          .filter(({ id }) =>
+            ['threadsPerUnit', 'unitsPerThread', 'balancing', 'blockThreads', 'gridBlocks'].includes(id),
+          )
+          .map(({ id, text }) => [id, text({ design: { ...design, balancing }, invalid: null } as RankRow, context)]),
+      );
+    expect(texts('row-split')).toEqual({ threadsPerUnit: '–', unitsPerThread: '–', balancing: 'row-split', blockThreads: '–', gridBlocks: '42 cores' }); // prettier-ignore
+    expect(texts('none')).toEqual({ threadsPerUnit: '1', unitsPerThread: '20', balancing: 'none', blockThreads: '1', gridBlocks: '42' }); // prettier-ignore
+  });
+
   it('write times of one list with the same decimals', () => {
     expect([0.8334, 4.118, 41.2, 412, 9999].map(timeDecimals)).toEqual([4, 3, 2, 1, 0]);
     const time = availableColumns({ ...world, varies: new Set() }).find(({ id }) => id === 'timeMs')!;

@@ -81,7 +81,7 @@ export function reportFacts(
     breakdown,
     ties,
     tieFraction: TIE_FRACTION,
-    tieSentence: `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to tell${ties > 1 ? ' apart: choose among them for other reasons, or simulate or measure them' : ''}. ${ACCURACY_TEXT}`,
+    tieSentence: tieSentence(ties, cpu !== null),
     rows: rows.slice(0, MOST_ROWS),
     devices: compared.value.devices,
     histogram: histogram.value,
@@ -96,6 +96,13 @@ export function reportFacts(
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],
   });
+}
+
+/** @param isCpu whether the best is of a CPU, whose time is not simulated */
+function tieSentence(ties: number, isCpu: boolean): string {
+  const band = `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to tell`;
+  const choice = ` apart: choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
+  return `${band}${ties > 1 ? choice : ''}.${isCpu ? '' : ` ${ACCURACY_TEXT}`}`;
 }
 
 /** Says where the simulation of the chosen design contradicts its prediction. */

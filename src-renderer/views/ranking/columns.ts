@@ -1,8 +1,10 @@
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
+import { isPartition } from '../../../src-workers/domain/design.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
+import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { shortDeviceName } from '../../format/devices.ts';
-import { change, count, fixed, signed } from '../../format/numbers.ts';
+import { change, count, counted, fixed, signed } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
@@ -53,6 +55,8 @@ export interface ColumnWorld {
   readonly replications: string | null;
   /** Whether something was measured on its own device. */
   readonly measured: boolean;
+  /** Whether a CPU is among the devices, whose designs have cores and neither blocks nor threads that share a unit. */
+  readonly cores?: boolean;
 }
 
 /** Shown unless a person chose otherwise. */
@@ -61,23 +65,37 @@ const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'wave
 /** Values that a difference can stand for. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
+/** Whether a design cuts the units over the cores of a CPU. */
+function isPartitioned({ design }: RankRow): boolean {
+  const balancing = parseBalancing(design.balancing);
+  return balancing.ok && isPartition(balancing.value);
+}
+const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isPartitioned(row) ? '–' : write(row));
+
 const EMPTY = '';
 export const NOT_RUN = 'not run';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
 /** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
-export function availableColumns({ term, varies, validity, replications, measured }: ColumnWorld): readonly Column[] {
+export function availableColumns({
+  term,
+  varies,
+  validity,
+  replications,
+  measured,
+  cores = false,
+}: ColumnWorld): readonly Column[] {
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
     { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => shortDeviceName(row.device) },
-    { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.threadsPerUnit) },
-    { id: 'unitsPerThread', head: 'Units', name: 'Units in a row', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: (row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–') },
+    { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.threadsPerUnit)) },
+    { id: 'unitsPerThread', head: 'Units', name: 'Units in a row', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
-    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
-    { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: (row) => count(row.design.blockThreads) },
-    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched`, width: 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? count(row.design.gridBlocks) : '–') },
-    { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: (row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–') },
+    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: cores ? 92 : 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
+    { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.blockThreads)) },
+    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: cores ? 76 : 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isPartitioned(row) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
+    { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: onGpu((row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–')) },
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} the compiler is held to`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
@@ -88,7 +106,7 @@ export function availableColumns({ term, varies, validity, replications, measure
     { id: 'measuredChange', head: 'Δ %', title: 'Measured time against the baseline’s, %', width: 54, sort: 'measuredMs', kind: 'difference', align: 'right', drop: 9, when: measured, text: (row, { baseline }) => (row.measured ? (baseline?.measured ? change(row.measured.medianMs, baseline.measured.medianMs) : '–') : EMPTY) },
     { id: 'aggregateLoss', head: 'Agg. loss', name: 'Aggregate loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
     { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
-    { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} over those resident at once`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: number((row) => row.waves, (value) => fixed(value, 2)) },
+    { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} over those resident at once`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: onGpu(number((row) => row.waves, (value) => fixed(value, 2))) },
     { id: 'occupancyFraction', head: 'Occ. %', name: 'Occupancy, %', title: `Occupancy: resident ${term('threadGroup', 'many')} over those the device can hold, %`, width: 52, sort: 'occupancyFraction', kind: 'value', align: 'right', drop: 14, text: number((row) => row.occupancyFraction, (value) => fixed(value * 100, 1)) },
     { id: 'occupancyChange', head: 'Δ pp', title: 'Occupancy against the baseline, percentage points', width: 50, sort: 'occupancyFraction', kind: 'difference', align: 'right', drop: 15, text: (row, { baseline }) => (row.invalid === null && baseline?.invalid === null ? signed((row.occupancyFraction - baseline.occupancyFraction) * 100) : '–') },
     { id: 'split', head: 'Time split', title: 'Where the predicted time goes', width: 92, sort: null, kind: 'mark', align: 'left', drop: 8, text: () => EMPTY },
