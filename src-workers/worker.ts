@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DrawnTimeline } from './domain/timeline.ts';
+import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
@@ -17,7 +17,7 @@ import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproduce.ts';
-import { playLaunch, type PlayedLaunch, type PlayRequest } from './simulate/play.ts';
+import { playLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns, explainDesign } from './sweep/designs.ts';
 import { predictRanges } from './sweep/predict.ts';
 import { createPredictor } from './sweep/predictor.ts';

@@ -149,29 +149,6 @@ export interface SimulationTimeline extends DrawnTimeline {
   readonly replication: number;
 }
 
-/** A launch on an imagined device: its first replication block by block, and the times of all replications. Times in cycles. */
-export interface PlayedLaunch {
-  /** As asked for. */
-  readonly multiprocessors: number;
-  readonly residentBlocks: number;
-  readonly groupsPerBlock: number;
-  readonly replicationCycles: Float64Array;
-  /** 95 % confidence interval of their mean. */
-  readonly meanLowCycles: number;
-  readonly meanHighCycles: number;
-  /** When the last block was dispatched. */
-  readonly lastDispatchCycles: number;
-  /** One entry per block, in the order of dispatch. `blockSlot`: 0 … resident blocks − 1. */
-  readonly blockMultiprocessor: Float64Array;
-  readonly blockSlot: Float64Array;
-  readonly blockStartCycles: Float64Array;
-  readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
-  readonly stepMultiprocessor: Float64Array;
-  readonly stepCycles: Float64Array;
-  readonly stepActiveGroups: Float64Array;
-}
-
 export interface RankRow {
   /** By predicted time within the filter, from 1; 0 where the design has none. */
   readonly rank: number;

@@ -12,7 +12,6 @@ import {
   type LandscapeFacets,
   type LandscapeGrid,
   type ParallelSample,
-  type PlayedLaunch,
   type RankPage,
   type RankRow,
   type ReproductionTable,
@@ -41,6 +40,7 @@ import { studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
 /** One call a renderer or a command may make: the schema of its argument, and the shape of its answer. */
 interface Procedure<Schema extends v.GenericSchema, Output> {

@@ -1,5 +1,6 @@
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { ok, type Result } from '../domain/result.ts';
+import type { PlayedLaunch } from '../domain/timeline.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { groupDepth } from '../models/balancing/depth.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
@@ -17,27 +18,6 @@ export interface PlayRequest {
   readonly gridBlocks: number;
   readonly pipeline: PipelineParameters;
   readonly seed: number;
-}
-
-/** The first replication in full, and the times of all. */
-export interface PlayedLaunch extends Pick<PlayRequest, 'multiprocessors' | 'residentBlocks' | 'groupsPerBlock'> {
-  /** Time of every replication, cycles. */
-  readonly replicationCycles: Float64Array;
-  /** 95 % confidence interval of their mean. */
-  readonly meanLowCycles: number;
-  readonly meanHighCycles: number;
-  /** When the last block was dispatched. */
-  readonly lastDispatchCycles: number;
-  /** One entry per block. */
-  readonly blockMultiprocessor: Float64Array;
-  /** 0 … R − 1. */
-  readonly blockSlot: Float64Array;
-  readonly blockStartCycles: Float64Array;
-  readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
-  readonly stepMultiprocessor: Float64Array;
-  readonly stepCycles: Float64Array;
-  readonly stepActiveGroups: Float64Array;
 }
 
 export const PLAY_REPLICATIONS = 30;

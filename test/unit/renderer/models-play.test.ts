@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PlayedLaunch } from '../../../src-main/contract/api.ts';
+import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
 import { openEngine } from '../../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { constantLaw, geometricLaw } from '../../../src-workers/models/workload/laws.ts';
