@@ -84,7 +84,7 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
 }
 
 /** Share of the lanes of a block's last group that have units; lanes that fetch are not told apart. */
-function lastFilled({ plan, balancing }: Predictor, candidate: Candidate): number {
+export function lastFilledOf({ plan, balancing }: Predictor, candidate: Candidate): number {
   if (balancing[candidate.balancingAt]!.kind === 'dynamic-fetch') return 1;
   const slotsPerBlock = plan.axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit;
   return slotsPerBlock / candidate.unitsPerGroup - (candidate.shape.groupsPerBlock - 1);
@@ -94,7 +94,7 @@ function lastFilled({ plan, balancing }: Predictor, candidate: Candidate): numbe
 export function residencyOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { deviceAt, capAt, shape } = candidate;
   const { groupsPerBlock: W, residentBlocks: R } = shape;
-  const filled = lastFilled(predictor, candidate);
+  const filled = lastFilledOf(predictor, candidate);
   let known = laws.blocks[W];
   if (known?.law.lastFilled !== filled) {
     known = { law: blockLawOf(laws.table, W, predictor.laws.blocks, filled), residencies: [] };

@@ -12,7 +12,7 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { lockstepBalancing, partitionOf, type Candidate } from './candidate.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
-import { lawsOf, makeRoom, placedOf, residencyOf } from './laws.ts';
+import { lastFilledOf, lawsOf, makeRoom, placedOf, residencyOf } from './laws.ts';
 import { placedLaunchCycles, type PlacedLaunch, type SortedBalancing } from './placed.ts';
 import type { SweepPlan } from './plan.ts';
 import { pipelineOf } from './predictor.ts';
@@ -143,17 +143,17 @@ function isBucketed({ kind }: LockstepBalancing): boolean {
 const MOST_PLACED_ROUNDS = 8;
 
 /** Sees to it that the block law of a launch with few blocks of some bucket is that of this launch. */
-function placeBuckets({ plan, laws }: Predictor, candidate: Candidate, { table, blocks }: DepthLaws): void {
-  const { gridBlocks, meanUnitsPerThread, shape, unitsPerGroup, threadsPerUnit, blockAt } = candidate;
+function placeBuckets(predictor: Predictor, candidate: Candidate, { table, blocks }: DepthLaws): void {
+  const { gridBlocks, meanUnitsPerThread, shape } = candidate;
   const W = shape.groupsPerBlock;
   const known = blocks[W]?.law;
   if (meanUnitsPerThread > MOST_PLACED_ROUNDS || !hasFewBlocks(table, gridBlocks)) {
     if (known?.population) blocks[W] = undefined;
     return;
   }
-  const lastFilled = plan.axes.blockThreads[blockAt]! / threadsPerUnit / unitsPerGroup - (W - 1);
+  const lastFilled = lastFilledOf(predictor, candidate);
   if (known?.population?.blocks !== gridBlocks || known.lastFilled !== lastFilled)
-    blocks[W] = { law: fewBlocksLaw(table, W, laws.blocks, lastFilled, gridBlocks), residencies: [] };
+    blocks[W] = { law: fewBlocksLaw(table, W, predictor.laws.blocks, lastFilled, gridBlocks), residencies: [] };
 }
 
 /** The depth laws that a design shares with others, and what of them is its own. */
