@@ -220,7 +220,10 @@ export async function importFile(
     deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
-  const best = saved.ok ? await saveCases(context, runId, cases, records) : saved;
+  // Beside designs of a sweep, those that are none are of another device or kernel.
+  const isRanked = (one: CaseResult): boolean =>
+    !linked || (one.case.benchmark === 'external' ? one.case.parameters.linked !== undefined : one.timesMs.length > 0);
+  const best = saved.ok ? await saveCases(context, runId, cases, records, isRanked) : saved;
   const elapsedMs = performance.now() - start;
   const ended = await context.store.finishRun(
     runId,
@@ -244,12 +247,13 @@ function machineOf(device: MeasuringDevice | null): unknown {
   return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
 }
 
-/** Saves in batches; gives the fastest case. */
+/** Saves in batches; gives the fastest case of those that are ranked. */
 async function saveCases(
   context: Context,
   runId: number,
   cases: readonly CaseResult[],
   origin: { readonly backend: string; readonly sourceRunId: number | null; deviceId(position: number): string },
+  isRanked: (one: CaseResult) => boolean,
 ): Promise<Result<{ readonly timeMs: number; readonly design: string } | null>> {
   let best: { readonly timeMs: number; readonly position: number } | null = null;
   for (let from = 0; from < cases.length;) {
@@ -259,7 +263,7 @@ async function saveCases(
       const one = cases[from]!;
       batch.push(measurementRecord(one, { ...origin, deviceId: origin.deviceId(from) }));
       times += one.timesMs.length;
-      if (one.timesMs.length > 0 && one.correct !== false) {
+      if (one.timesMs.length > 0 && one.correct !== false && isRanked(one)) {
         const timeMs = median(Float64Array.from(one.timesMs));
         if (!best || timeMs < best.timeMs) best = { timeMs, position: from };
       }
