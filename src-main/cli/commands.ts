@@ -13,7 +13,7 @@ import { fileKind, readImportFile } from '../services/imports.ts';
 import { reproduction } from '../services/reproduction.ts';
 import {
   ALL_VALID,
-  balancingMs,
+  orderingMs,
   bestOfDevices,
   bestRows,
   deviceFilter,
@@ -39,7 +39,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunVie
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
   // Measurements time the kernel alone, predictions count balancing in.
-  const balanced = rows.some((row) => row.measured && balancingMs(view, row.designIndex) > 0);
+  const balanced = rows.some((row) => row.measured && orderingMs(view, row.designIndex) > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const head = [
     'rank',
@@ -65,7 +65,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunVie
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
     ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
-    ...(balanced ? [(row.predictedMs - balancingMs(view, row.designIndex)).toPrecision(4)] : []),
+    ...(balanced ? [(row.predictedMs - orderingMs(view, row.designIndex)).toPrecision(4)] : []),
     ...(measured ? [row.measured?.medianMs.toPrecision(4) ?? '–'] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),

@@ -7,7 +7,7 @@ import type { MeasuringComparison, SavedProfile } from '../contract/measuring.ts
 import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';
 import type { Context } from './context.ts';
 import { measuringWarnings } from './measured.ts';
-import { ALL_VALID, axisTexts, balancingMs } from './run-view.ts';
+import { ALL_VALID, axisTexts, orderingMs } from './run-view.ts';
 import { MODEL_VERSION } from './version.ts';
 
 /** See the contract's `bench.compare`. */
@@ -68,7 +68,7 @@ export async function compareMeasured(
       predictedRank: predictedRank[at]!,
       measuredRank: measuredRank[at]!,
       predictedMs: predicted.value[at]!,
-      balancingMs: balancingMs(view, designIndex),
+      balancingMs: orderingMs(view, designIndex),
       medianMs: timeMs,
       lowMs,
       highMs,

@@ -272,11 +272,11 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
 }
 
 /**
- * What balancing takes of a valid design's predicted time, ms. Measurements time the kernel alone, so a measured time stands beside
- * the predicted one less this.
+ * What ordering the units before the launch takes of a valid design's predicted time, ms. Measurements time the kernel alone, so a
+ * measured time stands beside the predicted one less this.
  */
-export function balancingMs(view: Pick<RunView, 'predictor'>, design: number): number {
-  return playableDesign(view.predictor, design)?.balancingMs ?? 0;
+export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
+  return playableDesign(view.predictor, design)?.orderingMs ?? 0;
 }
 
 /** The best designs of a run within a filter, as rows. */

@@ -28,12 +28,12 @@ import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
-import { describeDesign, explainDesign } from '../sweep/designs.ts';
+import { describeDesign, explainDesign, playableDesign } from '../sweep/designs.ts';
 import { predictChunk } from '../sweep/predict.ts';
 import { createPredictor } from '../sweep/predictor.ts';
 import type { Predictor } from '../sweep/tables.ts';
 
-/** A design's measured time. Units are put in order before the launch, so it holds no balancing. */
+/** A design's measured time. Units are put in order before the launch, so it holds none of that. */
 export interface MeasuredDesign {
   /** In the space of the plan. */
   readonly designIndex: number;
@@ -168,7 +168,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * What a measurement of designs is predicted to find: kernel times without balancing, with the overhead of a launch, ms.
+ * What a measurement of designs is predicted to find: kernel times without ordering the units, with the overhead of a launch, ms.
  * @returns `conflict` where a design is invalid
  */
 export function predictMeasured(
@@ -181,10 +181,13 @@ export function predictMeasured(
   for (const [i, index] of designIndices.entries()) {
     const breakdown = explainDesign(predictor, index);
     if (!breakdown) return invalidDesign(predictor, index);
-    times[i] = breakdown.timeMs - breakdown.parts.balancing + launchOverheadMs;
+    times[i] = breakdown.timeMs - orderingOf(predictor, index) + launchOverheadMs;
   }
   return ok(times);
 }
+
+/** What of a design's time comes before its launch, ms; nothing of a CPU's. */
+const orderingOf = (predictor: Predictor, index: number): number => playableDesign(predictor, index)?.orderingMs ?? 0;
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
@@ -194,7 +197,7 @@ function invalidDesign(predictor: Predictor, index: number): Result<never> {
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
 /** In order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
-/** Predicted times without balancing, ms, in order of the measured designs. */
+/** Predicted times without ordering the units, ms, in order of the measured designs. */
 type ForwardModel = (values: Values) => Float64Array;
 
 function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters {
@@ -271,8 +274,8 @@ const KEPT_SETUPS = 6;
 /** @param indices of valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
-  const balancingMs = new Float64Array(indices.length);
-  for (const [i, index] of indices.entries()) balancingMs[i] = explainDesign(first, index)!.parts.balancing;
+  const orderingMs = new Float64Array(indices.length);
+  for (const [i, index] of indices.entries()) orderingMs[i] = orderingOf(first, index);
   // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
   const lawsBySetup = new Map<number, Predictor>([[plan.kernel.setupIterationsPerUnit, first]]);
   return (values) => {
@@ -298,7 +301,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);
     return Float64Array.from(
       indices,
-      (index, i) => predictChunk(predictor, index, 1).timeMs[0]! - balancingMs[i]! + launchOverheadMs,
+      (index, i) => predictChunk(predictor, index, 1).timeMs[0]! - orderingMs[i]! + launchOverheadMs,
     );
   };
 }

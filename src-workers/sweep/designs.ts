@@ -10,7 +10,15 @@ import { placedBlockLaw } from './placed.ts';
 import type { SweepPlan } from './plan.ts';
 import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
-import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './timing.ts';
+import {
+  balancingMs,
+  cpuLoadsOf,
+  iterationCost,
+  orderingMs,
+  stackFactor,
+  timeOnGpu,
+  type TimedOnGpu,
+} from './timing.ts';
 
 /** Number of designs by invalid reason code (index 0: valid), without predicting any. */
 export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
@@ -82,6 +90,8 @@ export interface PlayableDesign {
   /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
   readonly msPerCycle: number;
   readonly balancingMs: number;
+  /** What of that comes before the launch: no part of the time of a kernel. */
+  readonly orderingMs: number;
 }
 
 /** @returns `null` where the design is invalid, or of a CPU */
@@ -107,6 +117,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     msPerCycle:
       (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
+    orderingMs: orderingMs(predictor, candidate, device),
   };
 }
 

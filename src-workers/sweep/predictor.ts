@@ -42,6 +42,20 @@ function longestOf({ support, probability }: LengthLaw, units: number): number {
   return mean;
 }
 
+/** Probabilities that are as good as 0 or 1 to a handful of replications. */
+const OPEN = 1e-3;
+
+function openStepOf({ support, probability }: LengthLaw, units: number): number {
+  let step = 0;
+  let below = 0;
+  for (let i = 0; i + 1 < support.length; i++) {
+    below = Math.min(1, below + probability[i]!);
+    const none = Math.pow(below, units);
+    if (none > OPEN && none < 1 - OPEN) step = Math.max(step, support[i + 1]! - support[i]!);
+  }
+  return step;
+}
+
 /** What is cheap and asked for by every design is worked out at once; laws wait until a design needs them. */
 export function createPredictor(plan: SweepPlan): Predictor {
   const { axes, kernel } = plan;
@@ -66,6 +80,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
           ),
     ),
     longestUnit: longestOf(plan.law, plan.units) + kernel.setupIterationsPerUnit,
+    openStep: openStepOf(plan.law, plan.units),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     laws: createLaws(),
     stackFactors: new Map(),

@@ -5,11 +5,15 @@ import { prepareFetchingDevice } from '../simulate/fetching.ts';
 import { replicate, replicationRandom } from '../simulate/replicate.ts';
 import { dealtUnits } from '../simulate/units.ts';
 import { describeDesign, playableDesign, type PlayableDesign } from './designs.ts';
+import { predictChunk } from './predict.ts';
 import type { Predictor } from './tables.ts';
 
 /** Fewest replications before an early stop: fewer cannot tell their own spread. */
 export const MIN_REPLICATIONS = 5;
-/** And while all are alike: another time that comes up once in ten replications is then missed by one design in twenty. */
+/**
+ * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications is then
+ * missed by one design in twenty.
+ */
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
@@ -104,9 +108,12 @@ export function simulateDesign(
   const prepared = prepare(predictor, index);
   if (!prepared.ok) return prepared;
   const { design, run } = prepared.value;
+  const { timeMs } = predictChunk(predictor, index, 1);
+  const openMs = predictor.openStep * design.cyclesPerIteration[1]! * design.msPerCycle;
   const played = replicate(run, {
     seed: designSeed(options.seed, index),
-    atLeast: MIN_REPLICATIONS,
+    atLeast:
+      openMs > options.halfWidth * timeMs[0]! ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
     // Units of one length leave nothing to chance.
     identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
     atMost: options.maxReplications,

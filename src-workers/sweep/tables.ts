@@ -21,6 +21,8 @@ export interface Predictor {
   readonly rates: readonly (readonly SmoothedRate[])[];
   /** E[longest of all units], set up, iterations: no launch is over before. */
   readonly longestUnit: number;
+  /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
+  readonly openStep: number;
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** May be another predictor's, of a plan with the same workload, setup, loops and balancing. */

@@ -228,6 +228,12 @@ export function balancingMs(predictor: Predictor, candidate: Candidate, device: 
   return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
 }
 
+/** What of that comes before the launch, ms: a fetching kernel pays for its balancing itself. */
+export function orderingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const inside = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
+  return inside ? 0 : balancingMs(predictor, candidate, device);
+}
+
 export function cpuLoadsOf(predictor: Predictor): CpuLoads {
   if (!predictor.cpuLoads) throw new TypeError('got a plan without ordered lengths, expected them for a CPU');
   return predictor.cpuLoads;

@@ -84,3 +84,29 @@ it('does not take a few equal times for certainty where a rare length could chan
     expect((await played('constant(10)', seed)).length).toBe(5);
   }
 });
+
+it('plays on where five replications may all have drawn a unit that not every launch has', async () => {
+  // A launch in 27 has none of 4000.
+  const study = (lengths: string) => oneDesign({ workload: { lengths, units: 20_000 } });
+  const play = async (lengths: string): Promise<number> => {
+    const predictor = createPredictor(await planOf(study(lengths)));
+    return unwrap(simulateDesign(predictor, 0, { ...OPTIONS, halfWidth: 0.05, maxReplications: 100 })).timesMs.length;
+  };
+  expect(await play('categorical(10: 0.999835, 4000: 0.000165)')).toBeGreaterThanOrEqual(30);
+  expect(await play('categorical(10: 0.99, 4000: 0.01)')).toBeLessThan(30);
+});
+
+it('counts what orders the units as before the launch, and what fetches them as within', async () => {
+  for (const [balancing, before] of [
+    ['full-sort', true],
+    ['dynamic-fetch', false],
+  ] as const) {
+    const study = oneDesign({
+      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+      axes: { balancing: [balancing] },
+    });
+    const { balancingMs, orderingMs } = playableDesign(createPredictor(await planOf(study)), 0)!;
+    expect(balancingMs).toBeGreaterThan(0);
+    expect(orderingMs).toBe(before ? balancingMs : 0);
+  }
+});

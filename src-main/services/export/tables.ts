@@ -1,6 +1,6 @@
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, RankRow } from '../../contract/api.ts';
-import { balancingMs, type RunView } from '../run-view.ts';
+import { orderingMs, type RunView } from '../run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { rowsAtBestFidelity } from '../fidelity.ts';
 import { csvCell, json } from './text.ts';
@@ -43,7 +43,7 @@ export function plainRow(row: RankRow, view: Pick<RunView, 'predictor'>) {
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
       // Of the kernel alone, which is what was timed; `predictedMs` counts balancing in.
-      predicted: row.predictedMs - balancingMs(view, row.designIndex),
+      predicted: row.predictedMs - orderingMs(view, row.designIndex),
     },
     tied: row.tied,
     meanLoss: row.meanLoss,
@@ -112,7 +112,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
             row.measured?.highMs ?? null,
             row.measured?.repeats ?? null,
             row.measured?.measuredOn ?? null,
-            row.measured && row.predictedMs - balancingMs(view, row.designIndex),
+            row.measured && row.predictedMs - orderingMs(view, row.designIndex),
           ]
         : []),
     ]
