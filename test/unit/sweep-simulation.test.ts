@@ -93,7 +93,7 @@ it('plays on where five replications may all have drawn a unit that not every la
     return unwrap(simulateDesign(predictor, 0, { ...OPTIONS, halfWidth: 0.05, maxReplications: 100 })).timesMs.length;
   };
   expect(await play('categorical(10: 0.999835, 4000: 0.000165)')).toBeGreaterThanOrEqual(30);
-  expect(await play('uniform(5, 50)')).toBe(5);
+  expect(await play('uniform(5, 50)')).toBeLessThan(30);
 });
 
 it('counts what orders the units as before the launch, and what fetches them as within', async () => {
