@@ -83,11 +83,9 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
           multiprocessors,
           predictor.plan.axes.loop[candidate.loopAt] === 'nested',
         )
-      : (balancing.kind === 'dynamic-fetch' ? fetchingCycles : predictCycles)(
-          residency,
-          candidate.workingBlocks,
-          multiprocessors,
-        ) * shared.timeScale;
+      : (balancing.kind === 'dynamic-fetch'
+          ? fetchingCycles(residency, candidate.meanUnitsPerThread, candidate.workingBlocks, multiprocessors)
+          : predictCycles(residency, candidate.workingBlocks, multiprocessors)) * shared.timeScale;
   }
   // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
   const { cycles: alone } = predictor.rates[candidate.deviceAt]![candidate.capAt]!;

@@ -78,20 +78,30 @@ export function predictCycles(residency: Residency, gridBlocks: number, multipro
 
 /**
  * The same where groups take their units from one counter: those on multiprocessors with fewer blocks are faster and take more of
- * the units, so that all run out together, after the iterations of a group at the mean speed of all.
+ * the units, so that all run out together, after the iterations of a group at the mean speed of all. All but the first units of a
+ * slot are up for that.
+ * @param unitsPerSlot mean number of units that a lane takes, ≥ 1
  */
-export function fetchingCycles(residency: Residency, gridBlocks: number, multiprocessors: number): number {
+export function fetchingCycles(
+  residency: Residency,
+  unitsPerSlot: number,
+  gridBlocks: number,
+  multiprocessors: number,
+): number {
   const { block, residentBlocks, rate } = residency;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  if (few === 0 || fuller === 0 || few >= residentBlocks) return predictCycles(residency, gridBlocks, multiprocessors);
+  const cycles = predictCycles(residency, gridBlocks, multiprocessors);
+  const apart = 1 / unitsPerSlot;
+  if (few === 0 || fuller === 0 || few >= residentBlocks || apart >= 1) return cycles;
   const fast = rate.cycles[few * block.groupsPerBlock];
   const slow = rate.cycles[(few + 1) * block.groupsPerBlock];
   const mean = gridBlocks / ((fuller * (few + 1)) / slow + ((multiprocessors - fuller) * few) / fast);
   const least = predictCycles(residency, few * multiprocessors, multiprocessors);
   if (!(slow > fast)) return least;
   const most = predictCycles(residency, (few + 1) * multiprocessors, multiprocessors);
-  return least + ((mean - fast) / (slow - fast)) * (most - least);
+  const together = least + ((mean - fast) / (slow - fast)) * (most - least);
+  return together + apart * (cycles - together);
 }
 
 /** Share of groups of the longest life, and probability of a tie, below which ties are as good as impossible. */
