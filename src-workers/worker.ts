@@ -66,8 +66,8 @@ export function predict({ plan, ranges }: PredictInput): PredictOutput {
   let designIndex = -1;
   for (const chunk of chunks)
     for (let i = 0; i < chunk.count; i += 1)
-      if (chunk.timeMs[i]! < timeMs) {
-        timeMs = chunk.timeMs[i]!;
+      if (chunk.timeMs[i] < timeMs) {
+        timeMs = chunk.timeMs[i];
         designIndex = chunk.firstDesign + i;
       }
   const output: PredictOutput = { chunks, best: designIndex < 0 ? null : { timeMs, designIndex } };

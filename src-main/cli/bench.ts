@@ -286,7 +286,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
 
 function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): string {
   if (Number.isFinite(spearman)) return `${spearman.toFixed(3)} (Spearman), ${kendall.toFixed(3)} (Kendall)`;
-  const alike = (name: 'medianMs' | 'predictedMs') => designs.every((one) => one[name] === designs[0]![name]);
+  const alike = (name: 'medianMs' | 'predictedMs') => designs.every((one) => one[name] === designs[0][name]);
   return `undefined, since all ${alike('medianMs') ? 'measured' : 'predicted'} times are equal`;
 }
 
@@ -295,12 +295,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
   printTable(
     terminal,
     ['cores', 'bandwidth, GB/s', 'low', 'high'],
-    found.cores.map((cores, at) => [
-      cores,
-      gbS(found.bandwidthGbS[at]!),
-      gbS(found.lowGbS[at]!),
-      gbS(found.highGbS[at]!),
-    ]),
+    found.cores.map((cores, at) => [cores, gbS(found.bandwidthGbS[at]), gbS(found.lowGbS[at]), gbS(found.highGbS[at])]),
   );
   say(
     terminal,
@@ -310,7 +305,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
   if (found.workloads.length === 0) return;
   printTable(
     terminal,
-    ['work', 'cores', 'measured, ms', ...found.workloads[0]!.models.map(({ model }) => model)],
+    ['work', 'cores', 'measured, ms', ...found.workloads[0].models.map(({ model }) => model)],
     found.workloads.map(({ workload, cores, measuredMs, models }) => [
       workload,
       cores,

@@ -97,7 +97,7 @@ function invalidText({ ranking: { columns } }: RunView): string {
   for (const code of columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
   return [...counts]
     .sort((a, b) => b[1] - a[1])
-    .map(([code, count]) => `${count.toLocaleString('en')} ${INVALID_REASONS[code]!.text}`)
+    .map(([code, count]) => `${count.toLocaleString('en')} ${INVALID_REASONS[code].text}`)
     .join('; ');
 }
 

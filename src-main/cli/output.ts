@@ -63,10 +63,10 @@ export function printTable(
   const numeric = head.map((_, column) =>
     rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),
   );
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   for (const row of cells) {
     const line = row
-      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))
       .join('  ');
     terminal.out(`${line.trimEnd()}\n`);
   }

@@ -43,7 +43,7 @@ function firstFault(text: string): Fault | null {
     } else if (state === 'key' || state === 'firstKey') {
       if (token.startsWith('"')) {
         const again = JSON.parse(token) as string;
-        const known = fields[fields.length - 1]!;
+        const known = fields[fields.length - 1];
         if (known.has(again)) return { offset, expected: 'each field once', again };
         known.add(again);
         state = 'colon';
@@ -74,7 +74,7 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   const { offset, expected, again } = fault;
   const before = plain.slice(0, offset).split('\n');
   const line = before.length;
-  const column = before[line - 1]!.length + 1;
+  const column = before[line - 1].length + 1;
   const place = `line ${line}, column ${column}`;
   if (again !== undefined) {
     const message = `${fileName}: ${place}: got ${JSON.stringify(again.slice(0, 80))} again, expected ${expected}`;

@@ -143,7 +143,7 @@ export function validate<Schema extends v.GenericSchema>(
   const issues = outcome.issues.map(meant);
   const shownIssues = issues.slice(0, 3).map((issue) => describe(schema, issue));
   const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
-  const field = fieldPath(issues[0]!);
+  const field = fieldPath(issues[0]);
   return fail('bad-input', `${what}: ${shownIssues.join('; ')}${more}`, { field });
 }
 

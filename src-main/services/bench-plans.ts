@@ -37,7 +37,7 @@ export function measuredDeviceId(view: RunView, backend: BenchBackend, named: st
     if (devices.includes(named)) return ok(named);
     return fail('unsupported', `device "${named}" is no ${words}; expected one, which is what ${backend} measures`);
   }
-  if (devices.length === 1) return ok(devices[0]!);
+  if (devices.length === 1) return ok(devices[0]);
   return devices.length === 0
     ? fail('unsupported', `run ${runId} has no design for a ${words}, which is what ${backend} measures`)
     : fail('bad-input', `run ${runId} has several ${words}s; expected the one to measure for: ${devices.join(', ')}`);
@@ -68,7 +68,7 @@ export async function chosenDesigns(
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
-      const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)]!.id;
+      const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
       if (of !== deviceId)
         return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
     }
@@ -102,7 +102,7 @@ function picked(
       return Array.from(list.subarray(0, count));
     case 'spread': {
       const step = count > 1 ? (list.length - 1) / (count - 1) : 0;
-      return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]!);
+      return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]);
     }
     case 'random': {
       // The first entries of a shuffled list: Fisher and Yates, stopped early.
@@ -110,7 +110,7 @@ function picked(
       const drawn = list.slice();
       for (let i = 0; i < count; i += 1) {
         const j = i + Math.floor(uniform() * (drawn.length - i));
-        [drawn[i], drawn[j]] = [drawn[j]!, drawn[i]!];
+        [drawn[i], drawn[j]] = [drawn[j], drawn[i]];
       }
       return Array.from(drawn.subarray(0, count));
     }
@@ -124,8 +124,8 @@ export function designCases(view: RunView, designs: readonly number[]): readonly
     parameters: {
       design: describeDesign(view.predictor, designIndex).design,
       designIndex,
-      predictedMs: view.ranking.columns.timeMs[designIndex]!,
-      residentBlocks: view.ranking.columns.residentBlocks[designIndex]! || null,
+      predictedMs: view.ranking.columns.timeMs[designIndex],
+      residentBlocks: view.ranking.columns.residentBlocks[designIndex] || null,
     },
   }));
 }

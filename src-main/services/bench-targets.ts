@@ -139,7 +139,7 @@ async function askScript(
   const asked = await inTemporaryFolder(async (folder) => {
     const program = await scriptWithPlan(programs, plan, folder);
     const devices = program.ok ? await askDevices(program.value, signal) : program;
-    return devices.ok ? ok(devices.value[0]!) : devices;
+    return devices.ok ? ok(devices.value[0]) : devices;
   });
   return asked.ok ? asked.value : asked;
 }

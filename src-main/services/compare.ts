@@ -24,7 +24,7 @@ import { bestRows, checkDesign, deviceFilter, rankRow, TIE_FRACTION, type RunVie
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
-  const stride = ranking.strides[AXIS.device]!;
+  const stride = ranking.strides[AXIS.device];
   const { timeMs } = ranking.columns;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
@@ -37,12 +37,12 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     const ties = tieCount(ranking, list, TIE_FRACTION);
     const own = list[0];
     const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
-    const valid = shown !== undefined && !Number.isNaN(timeMs[shown]!);
+    const valid = shown !== undefined && !Number.isNaN(timeMs[shown]);
     const rank = valid ? list.indexOf(shown) + 1 : 0;
     const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
       const positions = { ...filter.value.positions, [AXIS.threadsPerUnit]: new Set([position]) };
       const first = rankedDesigns(ranking, { ...filter.value, positions }, 'timeMs')[0];
-      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first]! };
+      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first] };
     });
     bestDesigns.push(own);
     devices.push({
@@ -61,7 +61,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     });
   }
   const cross = bestDesigns.map((own) =>
-    view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride]!)),
+    view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride])),
   );
   return ok({
     devices,
@@ -222,9 +222,9 @@ function rankCorrelation(left: RunView, right: RunView): number {
   const r = right.ranking.columns.timeMs;
   const step = Math.max(1, Math.ceil(l.length / MAX_RANKED));
   for (let design = 0; design < l.length; design += step) {
-    if (Number.isNaN(l[design]!) || Number.isNaN(r[design]!)) continue;
-    a.push(l[design]!);
-    b.push(r[design]!);
+    if (Number.isNaN(l[design]) || Number.isNaN(r[design])) continue;
+    a.push(l[design]);
+    b.push(r[design]);
   }
   return spearman(Float64Array.from(a), Float64Array.from(b));
 }
@@ -247,7 +247,7 @@ export async function deviceRows(
   if (gpus.length > 0 && cpus.length > 0)
     return fail(
       'unsupported',
-      `devices: got the CPU ${cpus[0]!.id} beside the GPU ${gpus[0]!.id}, expected one kind; a study may sweep and compare both`,
+      `devices: got the CPU ${cpus[0].id} beside the GPU ${gpus[0].id}, expected one kind; a study may sweep and compare both`,
       { field: 'devices' },
     );
   const rows = cpus.length > 0 ? deviceComparison(CPU_METRICS, cpus) : deviceComparison(DEVICE_METRICS, gpus);

@@ -375,15 +375,15 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
       const counts = axisCounts(axes.value);
       return ok({
         enumerated,
-        valid: tally[0]!,
+        valid: tally[0],
         invalid: INVALID_REASONS.map((reason, code) => ({
           reason: reason.code,
           text: reason.text,
-          count: tally[code]!,
+          count: tally[code],
         }))
           .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
           .sort((a, b) => b.count - a.count),
-        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at]! })),
+        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at] })),
         estimatedMs: enumerated / designsPerMs(sweeps),
       });
     },

@@ -32,7 +32,7 @@ function wantedOf(configuration: Configuration): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const [field, names] of Object.entries(DESIGN_NAMES) as [DesignField, readonly string[]][]) {
     const name = names.find((each) => Object.hasOwn(configuration, each));
-    if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]!) };
+    if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]) };
   }
   return wanted;
 }
@@ -104,14 +104,14 @@ export async function linkDesigns(
   const linked: (LinkedCase | null)[] = [];
   const tally = new Map<Device, number>();
   for (const [at, index] of found.entries()) {
-    const one = typeof index === 'number' ? linkedCase(view, cases[at]!, index, exported) : null;
+    const one = typeof index === 'number' ? linkedCase(view, cases[at], index, exported) : null;
     linked.push(one);
     if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
   }
   if (linked.every((one) => one === null))
     return fail(
       'conflict',
-      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; of ${caseWords(cases[0]!)}: ${String(found[0])}`,
+      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; of ${caseWords(cases[0])}: ${String(found[0])}`,
     );
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
@@ -149,18 +149,18 @@ export async function linkDesigns(
     const isLinked = one?.device === chosen && best.get(one.index) === at;
     if (!one) unknown.push(at);
     else if (one.device === chosen && !isLinked) slower += 1;
-    kept.push(isLinked ? one.result : cases[at]!);
+    kept.push(isLinked ? one.result : cases[at]);
   }
 
   const warnings: string[] = [];
   const runId = view.run.id;
   if (unknown.length > 0)
     warnings.push(
-      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]!]!)}: ${String(found[unknown[0]!])}.`,
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]])}.`,
     );
   if (elsewhere.length > 0)
     warnings.push(
-      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]!]!)} of ${deviceOf(found[elsewhere[0]!] as number).id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
+      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]])} of ${deviceOf(found[elsewhere[0]] as number).id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
     );
   if (unchanged > 0)
     warnings.push(
@@ -199,7 +199,7 @@ interface LinkedCase {
 
 function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): LinkedCase {
   const { device, design } = describeDesign(view.predictor, index);
-  const predictedMs = view.ranking.columns.timeMs[index]!;
+  const predictedMs = view.ranking.columns.timeMs[index];
   const isPrediction = (time: number): boolean =>
     time === predictedMs || time === view.simulated.times.get(index)?.meanMs;
   const { case: own } = one;
@@ -234,7 +234,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
   const counts = axisCounts(axes);
   const runId = view.run.id;
   const all = axes.devices.map((_, at) => at);
-  const ofName = all.filter((at) => isNamed(axes.devices[at]!, named));
+  const ofName = all.filter((at) => isNamed(axes.devices[at], named));
   return (wanted) => {
     if (wanted.designIndex) {
       const { name, value } = wanted.designIndex;
@@ -250,7 +250,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const every = values.map((_, at) => at);
       if (!asked) return every;
       const { name, value } = asked;
-      const at = every.filter((place) => same(values[place]!, value));
+      const at = every.filter((place) => same(values[place], value));
       return at.length > 0 ? at : `${name}=${String(value)} is none of ${values.map(String).join(', ')}`;
     };
     const equal = (value: unknown, asked: Value): boolean => value === asked;
@@ -270,7 +270,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     let looked = 0;
     for (const device of devices as number[]) {
       // A core's share has one thread, whatever the block sizes of the GPUs beside it.
-      const ofDevice = axes.devices[device]!.kind === 'cpu' ? [0] : blocks;
+      const ofDevice = axes.devices[device].kind === 'cpu' ? [0] : blocks;
       if (typeof ofDevice === 'string') {
         reason ??= ofDevice;
         continue;

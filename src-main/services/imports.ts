@@ -65,7 +65,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
     return { kind: 'other', message: 'a matrix is a workload: use it in a study as mtx:FILE' };
   }
   const columns = head
-    .split(/\r?\n/, 1)[0]!
+    .split(/\r?\n/, 1)[0]
     .split(/[,;\t]/)
     .map((name) => name.replaceAll('"', '').trim());
   const has = (...names: readonly string[]): boolean => names.every((name) => columns.includes(name));
@@ -79,7 +79,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
         'costs of single work groups do not say which lengths they had; import their means (distribution, n, groups, …)',
     };
   }
-  if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(head.split(/\r?\n/, 1)[0]!)) {
+  if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(head.split(/\r?\n/, 1)[0])) {
     return {
       kind: 'other',
       message: `lengths of units are a workload: use them in a study as file:FILE. Expected ${KNOWN_FORMATS}`,
@@ -260,7 +260,7 @@ async function saveCases(
     const batch: MeasurementRecord[] = [];
     let times = 0;
     while (from < cases.length && batch.length < MAX_BATCH_CASES && times < MAX_BATCH_TIMES) {
-      const one = cases[from]!;
+      const one = cases[from];
       batch.push(measurementRecord(one, { ...origin, deviceId: origin.deviceId(from) }));
       times += one.timesMs.length;
       if (one.timesMs.length > 0 && one.correct !== false && isRanked(one)) {
@@ -272,7 +272,7 @@ async function saveCases(
     const saved = await context.store.saveMeasurements(runId, batch);
     if (!saved.ok) return saved;
   }
-  return ok(best && { timeMs: best.timeMs, design: caseLabel(cases[best.position]!.case) });
+  return ok(best && { timeMs: best.timeMs, design: caseLabel(cases[best.position].case) });
 }
 
 async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
@@ -394,7 +394,7 @@ function suiteOf(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
     'imbalanced-stream': 'contention',
     external: 'external',
   };
-  return suites[cases[0]!.case.benchmark];
+  return suites[cases[0].case.benchmark];
 }
 
 /** The sweep that designs were taken from, where this database has it. */
@@ -488,8 +488,8 @@ async function linkedFile(
     return ok({
       source: null,
       study: null,
-      cases: places.map((at) => read.cases[at]!),
-      devices: read.devices && places.map((at) => read.devices![at]!),
+      cases: places.map((at) => read.cases[at]),
+      devices: read.devices && places.map((at) => read.devices![at]),
       device: name === null || isAllPredicted ? null : namedDevice(name),
       linked: null,
       warnings: [
@@ -533,13 +533,13 @@ async function linkedFile(
     exported = false;
   }
   // A prediction of another run is none of this one, and cannot be told from what someone wrote over it.
-  const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]!));
+  const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return fail('conflict', `${leftOutText(left)} Expected some that were measured.`);
   const found = await linkDesigns(
     view.value,
-    places.map((at) => read.cases[at]!),
-    read.devices && places.map((at) => read.devices![at]!),
+    places.map((at) => read.cases[at]),
+    read.devices && places.map((at) => read.devices![at]),
     read.deviceName,
     exported,
   );

@@ -36,10 +36,10 @@ export async function compareMeasured(
     : predictMeasured(plan, indices);
   if (!predicted.ok) return predicted;
   const { ranking } = view;
-  const device = view.devices[deviceAt]!;
+  const device = view.devices[deviceAt];
   const axes = AXIS_ORDER.flatMap((axis, at) => {
     const texts = axisTexts(view, at);
-    const values = indices.map((design) => texts[axisPosition(ranking, at, design)]!);
+    const values = indices.map((design) => texts[axisPosition(ranking, at, design)]);
     return new Set(values).size > 1 ? [{ axis, values }] : [];
   });
   const measuredMs = Float64Array.from(measured, ({ timeMs }) => timeMs);
@@ -65,14 +65,14 @@ export async function compareMeasured(
     .map(({ designIndex, timeMs, lowMs, highMs }, at) => ({
       designIndex,
       design: describeDesign(view.predictor, designIndex).design,
-      predictedRank: predictedRank[at]!,
-      measuredRank: measuredRank[at]!,
-      predictedMs: predicted.value[at]!,
+      predictedRank: predictedRank[at],
+      measuredRank: measuredRank[at],
+      predictedMs: predicted.value[at],
       balancingMs: orderingMs(view, designIndex),
       medianMs: timeMs,
       lowMs,
       highMs,
-      residual: residuals[at]!,
+      residual: residuals[at],
     }))
     .sort((a, b) => a.medianMs - b.medianMs || a.designIndex - b.designIndex);
   return ok({
@@ -110,7 +110,7 @@ export async function compareMeasured(
 /** Rank of each time from 1, equal ones in the order given. */
 function ranks(timesMs: Float64Array): readonly number[] {
   const out = new Array<number>(timesMs.length);
-  const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a]! - timesMs[b]! || a - b);
+  const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a] - timesMs[b] || a - b);
   order.forEach((at, rank) => (out[at] = rank + 1));
   return out;
 }

@@ -190,7 +190,7 @@ export function isDone({ measured, failure, values }: MeasuredCase): boolean {
 
 /** Of several cases the number, of one its label. */
 function counted(cases: readonly string[]): string {
-  return cases.length === 1 ? cases[0]! : `${cases.length} cases`;
+  return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
 /** What a reader must know before using the numbers of a run. */

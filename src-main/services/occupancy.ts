@@ -82,16 +82,16 @@ export interface OccupancyRow extends OccupancyReport {
 /** Occupancy of every line of a CSV whose first four columns are BATCH_COLUMNS; further columns are ignored. */
 export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
-  const head = lines[0]!.split(',').map((cell) => cell.trim());
+  const head = lines[0].split(',').map((cell) => cell.trim());
   if (BATCH_COLUMNS.some((name, at) => head[at] !== name))
     return fail(
       'bad-input',
-      `${fileName}, line 1: got "${lines[0]!.slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`,
+      `${fileName}, line 1: got "${lines[0].slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`,
     );
   const rows: OccupancyRow[] = [];
   for (let line = 1; line < lines.length; line += 1) {
-    if (lines[line]!.trim() === '') continue;
-    const cells = lines[line]!.split(',').map((cell) => cell.trim());
+    if (lines[line].trim() === '') continue;
+    const cells = lines[line].split(',').map((cell) => cell.trim());
     const [computeCapability, ...numbers] = cells.slice(0, 4);
     if (numbers.length < 3)
       return fail('bad-input', `${fileName}, line ${line + 1}: got ${cells.length} columns, expected at least 4`);

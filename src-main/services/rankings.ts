@@ -44,7 +44,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   if (!filter.ok) return filter;
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
-  const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity;
+  const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]] : -Infinity;
   const rankOf = ranker(view, byTime);
   const isListed = (design: number): boolean => rankOf(design) > 0;
   const now = { simulatedMs: view.simulated.order.filter(isListed), measuredMs: view.measured.order.filter(isListed) };
@@ -62,8 +62,8 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const rows: RankRow[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
-    const design = list[descending ? list.length - 1 - at : at]!;
-    const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= limitMs);
+    const design = list[descending ? list.length - 1 - at : at];
+    const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design] <= limitMs);
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
   }
@@ -98,15 +98,15 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
 function ranker(view: RunView, byTime: Uint32Array): (design: number) => number {
   const { timeMs } = view.ranking.columns;
   return (design) => {
-    const time = timeMs[design]!;
+    const time = timeMs[design];
     if (Number.isNaN(time)) return 0;
     let low = 0;
     let high = byTime.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       // Equal times are in the order of the designs.
-      const other = byTime[middle]!;
-      if (timeMs[other]! < time || (timeMs[other] === time && other < design)) low = middle + 1;
+      const other = byTime[middle];
+      if (timeMs[other] < time || (timeMs[other] === time && other < design)) low = middle + 1;
       else high = middle;
     }
     return byTime[low] === design ? low + 1 : 0;
@@ -115,7 +115,7 @@ function ranker(view: RunView, byTime: Uint32Array): (design: number) => number 
 
 function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
   const rankOf = ranker(view, byTime);
-  const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design]! <= tieLimitMs);
+  const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design] <= tieLimitMs);
   const fastest = fastestFound(view, (other) => rankOf(other) > 0);
   return detailed(view, atBestFidelity(row, view, fastest));
 }
@@ -129,7 +129,7 @@ export function plainDesign(
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
   const device =
     deviceId === undefined
-      ? Math.floor((best ?? 0) / strides[AXIS.device]!)
+      ? Math.floor((best ?? 0) / strides[AXIS.device])
       : axes.devices.findIndex(({ id }) => id === deviceId);
   if (device < 0)
     return fail(
@@ -138,22 +138,22 @@ export function plainDesign(
     );
   const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
   const base =
-    device * strides[AXIS.device]! +
-    smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit]! +
-    Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop]! +
-    Math.max(0, axes.balancing.indexOf('none')) * strides[AXIS.balancing]! +
-    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[AXIS.registerCap]!;
+    device * strides[AXIS.device] +
+    smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit] +
+    Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop] +
+    Math.max(0, axes.balancing.indexOf('none')) * strides[AXIS.balancing] +
+    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[AXIS.registerCap];
   const sizes = axes.blockThreads
     .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
     .sort((a, b) => a.distance - b.distance);
   for (const { at } of sizes) {
     let chosen: number | null = null;
     let bestDistance = Infinity;
-    for (let launch = 0; launch < counts[AXIS.launch]!; launch += 1) {
-      const design = base + launch * strides[AXIS.launch]! + at * strides[AXIS.blockThreads]!;
-      if (Number.isNaN(columns.timeMs[design]!)) continue;
-      const { kind, value } = axes.launch[launch]!;
-      const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]!));
+    for (let launch = 0; launch < counts[AXIS.launch]; launch += 1) {
+      const design = base + launch * strides[AXIS.launch] + at * strides[AXIS.blockThreads];
+      if (Number.isNaN(columns.timeMs[design])) continue;
+      const { kind, value } = axes.launch[launch];
+      const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]));
       if (distance < bestDistance) [chosen, bestDistance] = [design, distance];
     }
     if (chosen !== null) return ok({ designIndex: chosen });
@@ -169,7 +169,7 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
   const ties = tieCount(view.ranking, byTime, TIE_FRACTION);
   return ok(
-    designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]!]! : -Infinity),
+    designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]] : -Infinity),
   );
 }
 
@@ -184,8 +184,8 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   const edgesMs = new Float64Array(input.bins + 1);
   const counts = new Float64Array(input.bins);
   if (list.length === 0) return ok({ edgesMs, counts, best: NaN, median: NaN, beyond: 0 });
-  const best = timeMs[list[0]!]!;
-  const last = Math.min(timeMs[list[list.length - 1]!]!, best * HISTOGRAM_SPAN);
+  const best = timeMs[list[0]];
+  const last = Math.min(timeMs[list[list.length - 1]], best * HISTOGRAM_SPAN);
   const span = Math.log(Math.max(last / best, 1 + 1e-9));
   for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
   // The list ascends in time, so each edge is found by bisection. The last edge belongs to the last bin.
@@ -194,7 +194,7 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
     let high = list.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const time = timeMs[list[middle]!]!;
+      const time = timeMs[list[middle]];
       if (time < edge || (inclusive && time === edge)) low = middle + 1;
       else high = middle;
     }
@@ -203,11 +203,11 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   edgesMs[input.bins] = last;
   let before = 0;
   for (let bin = 0; bin < input.bins; bin += 1) {
-    const upTo = below(edgesMs[bin + 1]!, bin === input.bins - 1);
+    const upTo = below(edgesMs[bin + 1], bin === input.bins - 1);
     counts[bin] = upTo - before;
     before = upTo;
   }
-  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]!]!, beyond: list.length - before });
+  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]], beyond: list.length - before });
 }
 
 /** For every axis with more than one value: the designs that differ from this one in that axis only. */
@@ -225,7 +225,7 @@ export function designSlices(
 > {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
-  const device = view.devices[axisPosition(view.ranking, AXIS.device, designIndex)]!;
+  const device = view.devices[axisPosition(view.ranking, AXIS.device, designIndex)];
   return ok(
     AXIS_ORDER.flatMap((axis, place) => {
       const { timeMs, designIndex: designs, at } = alongAxis(view, designIndex, place);
@@ -263,7 +263,7 @@ function kindShown({ devices }: RunView, position: number | undefined): Device['
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
   );
-  return kinds.size === 1 ? [...kinds][0]! : null;
+  return kinds.size === 1 ? [...kinds][0] : null;
 }
 
 export function landscapeAxes(view: RunView): readonly {
@@ -314,12 +314,12 @@ function mapFrame(
   let first = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
     const isDrawn = axis === x || axis === y;
-    const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]!];
-    const most = view.ranking.counts[axis]! - 1;
+    const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]];
+    const most = view.ranking.counts[axis] - 1;
     if (held !== undefined && held > most)
       return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${most}`);
-    first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis]!;
-    if (!isDrawn && held === undefined) free.push({ stride: strides[axis]!, count: counts[axis]!, cells: null });
+    first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis];
+    if (!isDrawn && held === undefined) free.push({ stride: strides[axis], count: counts[axis], cells: null });
   }
   return ok({ x, y, counts, texts, first, free });
 }
@@ -337,26 +337,26 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const frame = mapFrame(view, input.x, input.y, input.hold, kindShown(view, input.hold.device));
   if (!frame.ok) return frame;
   const { x, y, counts, texts, first, free } = frame.value;
-  const nx = counts[x]!;
-  const ny = counts[y]!;
-  const axes = [drawnAxis(strides[x]!, nx, nx, 1), drawnAxis(strides[y]!, ny, ny, nx), ...free];
+  const nx = counts[x];
+  const ny = counts[y];
+  const axes = [drawnAxis(strides[x], nx, nx, 1), drawnAxis(strides[y], ny, ny, nx), ...free];
   const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
   const best = bestCell(cells);
   const { timeMs, designIndex } = cells;
   const invalidReason = new Uint8Array(nx * ny);
   const waves = new Float32Array(nx * ny);
   // In the order of the columns, too.
-  const across = { count: nx, cells: 1, stride: strides[x]! };
-  const up = { count: ny, cells: nx, stride: strides[y]! };
+  const across = { count: nx, cells: 1, stride: strides[x] };
+  const up = { count: ny, cells: nx, stride: strides[y] };
   const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];
   for (let i = 0; i < outer.count; i += 1)
     for (let j = 0; j < inner.count; j += 1) {
       const at = i * outer.cells + j * inner.cells;
       // Where none is valid, the cell is of its first design, which says why.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
-      const design = designIndex[at]!;
-      invalidReason[at] = columns.invalidReason[design]!;
-      waves[at] = ranking.waves[design]!;
+      const design = designIndex[at];
+      invalidReason[at] = columns.invalidReason[design];
+      waves[at] = ranking.waves[design];
     }
   return ok({
     xAxis: input.x,
@@ -386,14 +386,14 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 }, kind);
   if (!frame.ok) return frame;
   const { x, y, counts, first, free } = frame.value;
-  const many = ranking.counts[facet]!;
-  const nx = Math.min(counts[x]!, input.columns);
-  const ny = Math.min(counts[y]!, input.rows);
+  const many = ranking.counts[facet];
+  const nx = Math.min(counts[x], input.columns);
+  const ny = Math.min(counts[y], input.rows);
   const size = nx * ny;
   const axes = [
-    drawnAxis(strides[facet]!, many, many, size),
-    drawnAxis(strides[x]!, counts[x]!, nx, 1),
-    drawnAxis(strides[y]!, counts[y]!, ny, nx),
+    drawnAxis(strides[facet], many, many, size),
+    drawnAxis(strides[x], counts[x], nx, 1),
+    drawnAxis(strides[y], counts[y], ny, nx),
     ...free,
   ];
   const pixels = bestOfCells(columns.timeMs, first, axes, many * size);
@@ -416,7 +416,7 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   for (let i = 0; i < size; i += 1) {
     const at =
       i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
-    designs[i] = list[at]!;
+    designs[i] = list[at];
   }
   const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];
   const columns: Float64Array[] = [];
@@ -424,14 +424,14 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   const device = deviceId === undefined ? -1 : view.devices.findIndex(({ id }) => id === deviceId);
   const launches = launchesOf(view, kindShown(view, device < 0 ? undefined : device));
   AXIS_ORDER.forEach((id, axis) => {
-    const { from, to } = id === 'launch' ? launches : { from: 0, to: ranking.counts[axis]! };
+    const { from, to } = id === 'launch' ? launches : { from: 0, to: ranking.counts[axis] };
     if (to - from < 2) return;
     axes.push({ id, label: AXIS_LABELS[id], categories: axisTexts(view, axis).slice(from, to) });
     columns.push(designs.map((design) => axisPosition(ranking, axis, design) - from));
   });
   axes.push({ id: 'occupancyFraction', label: 'Occupancy', categories: null });
-  columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]!));
+  columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]));
   axes.push({ id: 'timeMs', label: 'Predicted, ms', categories: null });
-  columns.push(designs.map((design) => ranking.columns.timeMs[design]!));
+  columns.push(designs.map((design) => ranking.columns.timeMs[design]));
   return ok({ axes, columns, designIndex: designs, sampledFrom: list.length });
 }

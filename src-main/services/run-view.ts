@@ -176,7 +176,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   if (!known.ok) return known;
   const { invalid } = describeDesign(view.predictor, design);
   if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
-  if (Number.isNaN(view.ranking.columns.timeMs[design]!))
+  if (Number.isNaN(view.ranking.columns.timeMs[design]))
     return fail('conflict', `design ${design} of run ${view.run.id} is not predicted yet; expected one that is`);
   return ok(null);
 }
@@ -253,18 +253,18 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     deviceId: described.device.id,
     device: described.device.name,
     design: described.design,
-    timeMs: columns.timeMs[design]!,
+    timeMs: columns.timeMs[design],
     fidelity: 'predicted',
-    predictedMs: columns.timeMs[design]!,
+    predictedMs: columns.timeMs[design],
     simulated: null,
     measured: null,
-    meanLoss: columns.meanLoss[design]!,
-    aggregateLoss: columns.aggregateLoss[design]!,
-    occupancyFraction: columns.occupancyFraction[design]!,
-    residentBlocks: columns.residentBlocks[design]!,
+    meanLoss: columns.meanLoss[design],
+    aggregateLoss: columns.aggregateLoss[design],
+    occupancyFraction: columns.occupancyFraction[design],
+    residentBlocks: columns.residentBlocks[design],
     residentThreadGroups: described.residentThreadGroups,
-    waves: waves[design]!,
-    limitedBy: limitingFactors(columns.limitedBy[design]!),
+    waves: waves[design],
+    limitedBy: limitingFactors(columns.limitedBy[design]),
     invalid: described.invalid,
     breakdown: null,
     alongBlock: null,
@@ -320,15 +320,15 @@ export function alongAxis(
   axis: number,
 ): { readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number } {
   const { ranking } = view;
-  const count = ranking.counts[axis]!;
-  const stride = ranking.strides[axis]!;
+  const count = ranking.counts[axis];
+  const stride = ranking.strides[axis];
   const at = axisPosition(ranking, axis, design);
   const timeMs = new Float64Array(count);
   const designIndex = new Float64Array(count);
   for (let position = 0; position < count; position += 1) {
     const other = design + (position - at) * stride;
     designIndex[position] = other;
-    timeMs[position] = ranking.columns.timeMs[other]!;
+    timeMs[position] = ranking.columns.timeMs[other];
   }
   return { timeMs, designIndex, at };
 }
@@ -336,7 +336,7 @@ export function alongAxis(
 /** Text of every value of an axis, by axis name. */
 export function axisTexts(view: RunView, axis: number): readonly string[] {
   const { axes } = view.ranking;
-  switch (AXIS_ORDER[axis]!) {
+  switch (AXIS_ORDER[axis]) {
     case 'device':
       return axes.devices.map((device) => device.name);
     case 'threadsPerUnit':

@@ -57,7 +57,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
-      if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)]!.kind !== 'gpu')
+      if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].kind !== 'gpu')
         return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
     }
     return ok([...new Set(input.designs)]);
@@ -202,7 +202,7 @@ function runSimulations(
     await Promise.all(
       Array.from({ length: context.pool.workers }, async () => {
         while (next < todo.length && !controller.signal.aborted) {
-          const design = todo[next]!;
+          const design = todo[next];
           next += 1;
           await simulate(design);
         }
@@ -257,7 +257,7 @@ function simulationRecord(view: RunView, design: number, found: SimulatedDistrib
     designIndex: design,
     deviceId: described.device.id,
     design: described.design,
-    predictedMs: view.ranking.columns.timeMs[design]!,
+    predictedMs: view.ranking.columns.timeMs[design],
     meanMs,
     standardDeviationMs,
     minMs,
@@ -274,7 +274,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
   return order.map((designIndex, at) => {
     const simulated = times.get(designIndex)!;
     const { device, design } = describeDesign(view.predictor, designIndex);
-    const predictedMs = view.ranking.columns.timeMs[designIndex]!;
+    const predictedMs = view.ranking.columns.timeMs[designIndex];
     return {
       rank: at + 1,
       tied: first !== null && intervalsOverlap(simulated, first),

@@ -73,7 +73,7 @@ export async function resolveLengths(
 ): Promise<Result<OrderedLaw>> {
   const stored = STORED.exec(text);
   if (stored) {
-    const record = await context.store.getWorkload(stored[1]!);
+    const record = await context.store.getWorkload(stored[1]);
     if (!record.ok) return record;
     if (!record.value)
       return fail(
@@ -247,7 +247,7 @@ export function runSweep(
         failure ??= {
           code: 'internal',
           message: `designs ${designs}: ${message}`,
-          context: { firstDesign: ranges[0]!.first, count: ranges[0]!.count },
+          context: { firstDesign: ranges[0].first, count: ranges[0].count },
         };
         controller.abort();
         return;
@@ -276,7 +276,7 @@ export function runSweep(
     // One chunk more than there are workers, so that none waits for the event loop.
     const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
       while (next < todo.length && !controller.signal.aborted) {
-        const ranges = todo[next]!;
+        const ranges = todo[next];
         next += 1;
         await predict(ranges);
       }
@@ -322,13 +322,13 @@ export function missingTasks(
   workers: number,
 ): readonly (readonly DesignRange[])[] {
   const total = counts.reduce((product, count) => product * count, 1);
-  const devices = counts[AXIS.device]!;
+  const devices = counts[AXIS.device];
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
   // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
-  const perLaunch = counts[AXIS.registerCap]! * counts[AXIS.blockThreads]!;
-  const family = counts[AXIS.launch]! * perLaunch;
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const family = counts[AXIS.launch] * perLaunch;
   const sharing = family <= most && perDevice >= LEAST_TASKS_PER_WORKER * workers * family ? family : perLaunch;
   const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
 

@@ -62,7 +62,7 @@ function readTheme(dark: boolean): ChartTheme {
     sequential: numbered('seq', dark ? 7 : 6),
     diverging: numbered('div', 7),
     part: (id) => {
-      if (!parts.has(id)) parts.set(id, readColours([`part-${id}`])[0]!);
+      if (!parts.has(id)) parts.set(id, readColours([`part-${id}`])[0]);
       return parts.get(id)!;
     },
     font: style.getPropertyValue('--font'),

@@ -12,7 +12,7 @@ export function standaloneSvg(element: SVGSVGElement, background: string): strin
   const copy = element.cloneNode(true) as SVGSVGElement;
   const originals = [element, ...element.querySelectorAll('*')];
   for (const [i, target] of [copy, ...copy.querySelectorAll('*')].entries()) {
-    const style = getComputedStyle(originals[i]!);
+    const style = getComputedStyle(originals[i]);
     const written = PROPERTIES.map((property) => `${property}:${style.getPropertyValue(property)}`).join(';');
     target.removeAttribute('class');
     target.setAttribute('style', `${target === copy ? `background:${background};` : ''}${written}`);

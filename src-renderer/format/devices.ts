@@ -49,14 +49,12 @@ export function cellNames(short: readonly string[]): readonly string[] {
 
 function namesWithout(names: readonly string[], part: RegExp): readonly string[] {
   const short = names.map((name) => shortDeviceName(name.replace(part, '')));
-  return short.map((name, at) =>
-    short.indexOf(name) === short.lastIndexOf(name) ? name : shortDeviceName(names[at]!),
-  );
+  return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : shortDeviceName(names[at])));
 }
 
 /** A sentence of the engine, which names devices in full, with `shown` in the place of `names`. */
 export function withNames(sentence: string, names: readonly string[], shown: readonly string[]): string {
   // The longest first: a name may begin another.
-  const byLength = [...names.keys()].sort((a, b) => names[b]!.length - names[a]!.length);
-  return byLength.reduce((text, at) => text.replaceAll(names[at]!, () => shown[at]!), sentence);
+  const byLength = [...names.keys()].sort((a, b) => names[b].length - names[a].length);
+  return byLength.reduce((text, at) => text.replaceAll(names[at], () => shown[at]), sentence);
 }

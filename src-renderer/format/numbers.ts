@@ -109,7 +109,7 @@ export function parseNumber(text: string): number | null {
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   if (number.test(tidy)) return Number(tidy);
   const pair = /^(.+)([/^*])([^/^*]+)$/.exec(tidy);
-  if (!pair || !number.test(pair[1]!) || !number.test(pair[3]!)) return null;
+  if (!pair || !number.test(pair[1]) || !number.test(pair[3])) return null;
   const [left, right] = [Number(pair[1]), Number(pair[3])];
   const value = pair[2] === '/' ? left / right : pair[2] === '*' ? left * right : left ** right;
   return Number.isFinite(value) ? value : null;

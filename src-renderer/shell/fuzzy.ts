@@ -38,7 +38,7 @@ function matchPart(part: string, text: string): Match | null {
   for (const letter of part) {
     const position = lower.indexOf(letter, from);
     if (position < 0) return null;
-    const starts = position === 0 || !/[a-z0-9]/.test(lower[position - 1]!);
+    const starts = position === 0 || !/[a-z0-9]/.test(lower[position - 1]);
     score += starts ? 2 : position === from ? 1 : -0.5;
     at.push(position);
     from = position + 1;
@@ -54,7 +54,7 @@ export function boldParts(text: string, at: readonly number[]): { readonly text:
     const bold = marked.has(i);
     const last = parts.at(-1);
     if (last && last.bold === bold) last.text += text[i];
-    else parts.push({ text: text[i]!, bold });
+    else parts.push({ text: text[i], bold });
   }
   return parts;
 }

@@ -60,7 +60,7 @@ export function readAddress<C>(codec: C, params: URLSearchParams): Address<C> {
 /** Writes the fields that differ from their fallback, and removes the others. */
 export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: URLSearchParams): void {
   for (const [key, value] of Object.entries(change)) {
-    const field = (codec as Record<string, Field<unknown>>)[key]!;
+    const field = (codec as Record<string, Field<unknown>>)[key];
     const text = field.print(value);
     if (value === undefined || value === null || text === field.print(field.fallback)) params.delete(key);
     else params.set(key, text);

@@ -113,8 +113,8 @@ export function calibrateFromDesigns(
   const found: { -readonly [Name in CalibrationParameter]?: number } = {};
   parameters.forEach(({ name }, j) => {
     const parameter = name as FittedParameter;
-    identified[parameter] = { standardError: standardErrors[j]!, held: held[j]! };
-    found[parameter] = values[j]!;
+    identified[parameter] = { standardError: standardErrors[j], held: held[j] };
+    found[parameter] = values[j];
   });
   const { divergence } = options;
   if (divergence) identified.divergentBranchCycles = { standardError: divergence.branchStandardError, held: false };
@@ -237,15 +237,15 @@ function onlyMeasured(
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
     if (at[0] !== deviceAt) {
-      const names = [at[0]!, deviceAt].map((position) => plan.axes.devices[position]!.name);
+      const names = [at[0], deviceAt].map((position) => plan.axes.devices[position].name);
       return fail('bad-input', `design ${designIndex} is of ${names[0]}; expected designs of ${names[1]}`, {
         design: designIndex,
       });
     }
     positions.push(at);
   }
-  const used = AXIS_ORDER.map((_, axis) => [...new Set(positions.map((at) => at[axis]!))].sort((a, b) => a - b));
-  const pick = <T>(values: readonly T[], axis: number): readonly T[] => used[axis]!.map((at) => values[at]!);
+  const used = AXIS_ORDER.map((_, axis) => [...new Set(positions.map((at) => at[axis]))].sort((a, b) => a - b));
+  const pick = <T>(values: readonly T[], axis: number): readonly T[] => used[axis].map((at) => values[at]);
   const { axes } = plan;
   const kept: SpaceAxes = {
     devices: pick(axes.devices, 0),
@@ -262,7 +262,7 @@ function onlyMeasured(
     indices: positions.map((at) =>
       encode(
         keptCounts,
-        used.map((values, axis) => values.indexOf(at[axis]!)),
+        used.map((values, axis) => values.indexOf(at[axis])),
       ),
     ),
   });
@@ -301,7 +301,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);
     return Float64Array.from(
       indices,
-      (index, i) => predictChunk(predictor, index, 1).timeMs[0]! - orderingMs[i]! + launchOverheadMs,
+      (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
 }
@@ -355,7 +355,7 @@ function fitProblem(
   const parameters = all.map((parameter) => ({ ...parameter, initial: initial[parameter.name] }));
   const withValues = (values: readonly number[]): Values => ({
     ...initial,
-    ...Object.fromEntries(parameters.map(({ name }, j) => [name, values[j]!])),
+    ...Object.fromEntries(parameters.map(({ name }, j) => [name, values[j]])),
   });
   const starts: (readonly number[])[] = [];
   for (const { ratio, knee } of STARTS) {
@@ -365,13 +365,13 @@ function fitProblem(
       kneeSoftness: knee ?? initial.kneeSoftness,
     };
     const predicted = model(moved);
-    const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i]! > 0));
+    const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
       return fail('bad-input', `measured design ${bad}: ${times}; expected positive times`, { design: bad });
     }
     // Time is proportional to τ and c together.
-    const scale = median(predicted.map((time, i) => measuredMs[i]! / time));
+    const scale = median(predicted.map((time, i) => measuredMs[i] / time));
     const start = { ...moved, latencyCycles: moved.latencyCycles * scale, issueCycles: moved.issueCycles * scale };
     starts.push(parameters.map(({ name }) => start[name]));
   }
@@ -398,7 +398,7 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const centre = median(measuredMs);
   const size = (column: Float64Array, over: (i: number) => number) =>
     column.reduce((sum, time, i) => sum + Math.abs(Math.log(time / over(i))), 0) / column.length;
-  const left = size(predictedMs, (i) => measuredMs[i]!);
+  const left = size(predictedMs, (i) => measuredMs[i]);
   const spread = size(measuredMs, () => centre);
   if (spread < SPREAD || left < (1 - LEAST_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;

@@ -57,7 +57,7 @@ export function arbitraryOrder(count: number, seed: number): Int32Array {
   for (let i = 0; i < count; i++) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     const other = Math.floor((state / 2 ** 32) * (i + 1));
-    order[i] = order[other]!;
+    order[i] = order[other];
     order[other] = i;
   }
   return order;

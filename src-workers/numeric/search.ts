@@ -7,7 +7,7 @@ export function cellOf(edges: Float64Array | Int32Array, value: number): number 
   let high = edges.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (edges[middle]! <= value) low = middle;
+    if (edges[middle] <= value) low = middle;
     else high = middle;
   }
   return low;

@@ -1,6 +1,6 @@
 /** Positions of the values in ascending order. */
 function ascendingOrder(values: Float64Array): Uint32Array {
-  return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
+  return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }
 
 /** Ranks from 1, equal values sharing the mean of theirs. */
@@ -9,8 +9,8 @@ function fractionalRanks(values: Float64Array): Float64Array {
   const ranks = new Float64Array(values.length);
   for (let start = 0; start < order.length;) {
     let end = start + 1;
-    while (end < order.length && values[order[end]!] === values[order[start]!]) end += 1;
-    for (let i = start; i < end; i += 1) ranks[order[i]!] = (start + end + 1) / 2;
+    while (end < order.length && values[order[end]] === values[order[start]]) end += 1;
+    for (let i = start; i < end; i += 1) ranks[order[i]] = (start + end + 1) / 2;
     start = end;
   }
   return ranks;
@@ -28,8 +28,8 @@ export function pearson(a: Float64Array, b: Float64Array): number {
   let aa = 0;
   let bb = 0;
   for (let i = 0; i < a.length; i += 1) {
-    const x = a[i]! - meanA;
-    const y = b[i]! - meanB;
+    const x = a[i] - meanA;
+    const y = b[i] - meanB;
     ab += x * y;
     aa += x * x;
     bb += y * y;
@@ -64,10 +64,10 @@ export interface PairCounts {
  */
 export function concordance(a: Float64Array, b: Float64Array): PairCounts {
   const n = a.length;
-  const order = Uint32Array.from(a, (_, i) => i).sort((i, j) => a[i]! - a[j]! || b[i]! - b[j]!);
+  const order = Uint32Array.from(a, (_, i) => i).sort((i, j) => a[i] - a[j] || b[i] - b[j]);
   const tiedA = tiedPairs(order, (i, j) => a[i] === a[j]);
   const tiedBoth = tiedPairs(order, (i, j) => a[i] === a[j] && b[i] === b[j]);
-  let values: Float64Array = Float64Array.from(order, (i) => b[i]!);
+  let values: Float64Array = Float64Array.from(order, (i) => b[i]);
   let merged: Float64Array = new Float64Array(n);
   let swaps = 0;
   for (let width = 1; width < n; width *= 2) {
@@ -77,9 +77,9 @@ export function concordance(a: Float64Array, b: Float64Array): PairCounts {
       let left = start;
       let right = middle;
       for (let out = start; out < end; out += 1) {
-        if (right >= end || (left < middle && values[left]! <= values[right]!)) merged[out] = values[left++]!;
+        if (right >= end || (left < middle && values[left] <= values[right])) merged[out] = values[left++];
         else {
-          merged[out] = values[right++]!;
+          merged[out] = values[right++];
           swaps += middle - left;
         }
       }
@@ -99,7 +99,7 @@ function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean)
   let pairs = 0;
   for (let start = 0; start < order.length;) {
     let end = start + 1;
-    while (end < order.length && equal(order[start]!, order[end]!)) end += 1;
+    while (end < order.length && equal(order[start], order[end])) end += 1;
     pairs += ((end - start) * (end - start - 1)) / 2;
     start = end;
   }
@@ -133,8 +133,8 @@ export function mean(values: Float64Array): number {
 export function sortedQuantile(sorted: Float64Array, fraction: number): number {
   const position = fraction * (sorted.length - 1);
   const below = Math.floor(position);
-  const low = sorted[below]!;
-  return position > below ? low + (position - below) * (sorted[below + 1]! - low) : low;
+  const low = sorted[below];
+  return position > below ? low + (position - below) * (sorted[below + 1] - low) : low;
 }
 
 /** @param values at least one, no NaN; not changed */
@@ -190,6 +190,6 @@ export function theilSenSlope(y: Float64Array): number {
   const slopes = new Float64Array((y.length * (y.length - 1)) / 2);
   let at = 0;
   for (let i = 0; i < y.length; i += 1)
-    for (let j = i + 1; j < y.length; j += 1) slopes[at++] = (y[j]! - y[i]!) / (j - i);
+    for (let j = i + 1; j < y.length; j += 1) slopes[at++] = (y[j] - y[i]) / (j - i);
   return median(slopes);
 }

@@ -137,7 +137,7 @@ function columnsOf(header: readonly string[], label: string, line: number): Colu
     const unit = TIME.exec(name)?.[1];
     return unit === undefined || (ofRanking && name === 'time_ms')
       ? []
-      : [{ name, at, toMs: TO_MS[unit.toLowerCase()]! }];
+      : [{ name, at, toMs: TO_MS[unit.toLowerCase()] }];
   });
   const measured = all.filter(({ name }) => /^measured/i.test(name));
   const [chosen, second] = measured.length > 0 ? measured : all;
@@ -148,7 +148,7 @@ function columnsOf(header: readonly string[], label: string, line: number): Colu
   if (!chosen) {
     const bare = header.findIndex((name) => WITHOUT_UNIT.test(name));
     if (bare >= 0)
-      refuse(label, { line, column: bare + 1 }, `times in ${shown(header[bare]!)} have no unit; expected ${EXPECTED}`);
+      refuse(label, { line, column: bare + 1 }, `times in ${shown(header[bare])} have no unit; expected ${EXPECTED}`);
     refuse(
       label,
       { line },

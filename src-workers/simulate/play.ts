@@ -72,8 +72,8 @@ function slotsOf(
   return Float64Array.from(timeline.blockMultiprocessor, (multiprocessor, block) => {
     const first = multiprocessor * residentBlocks;
     const own = freeAt.subarray(first, first + residentBlocks);
-    const slot = own.findIndex((time) => time <= timeline.blockStartCycles[block]!);
-    own[slot] = timeline.blockEndCycles[block]!;
+    const slot = own.findIndex((time) => time <= timeline.blockStartCycles[block]);
+    own[slot] = timeline.blockEndCycles[block];
     return slot;
   });
 }

@@ -20,7 +20,7 @@ export function spaceSize(axes: SpaceAxes): number {
 /** Positions on each axis (AXIS_ORDER) of a design index. */
 export function decodeInto(out: Int32Array, counts: readonly number[], index: number): void {
   for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
-    const count = counts[axis]!;
+    const count = counts[axis];
     const rest = Math.floor(index / count);
     out[axis] = index - rest * count;
     index = rest;
@@ -30,6 +30,6 @@ export function decodeInto(out: Int32Array, counts: readonly number[], index: nu
 /** Design index of positions on each axis; inverse of `decodeInto`. */
 export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
   let index = 0;
-  for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis]! + positions[axis]!;
+  for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis] + positions[axis];
   return index;
 }

@@ -48,14 +48,14 @@ function violates(
         break;
       case 'blockThreads':
         if (device.kind === 'cpu') continue;
-        value = plan.axes.blockThreads[positions[6]!]!;
+        value = plan.axes.blockThreads[positions[6]];
         break;
       case 'gridBlocks':
         value = candidate.gridBlocks;
         break;
       case 'registerCap':
         if (device.kind === 'cpu') continue;
-        value = plan.axes.registerCap[positions[5]!] ?? plan.kernel.registersPerThread;
+        value = plan.axes.registerCap[positions[5]] ?? plan.kernel.registersPerThread;
         break;
       case 'occupancyFraction':
         value = candidate.shape.occupancyFraction;
@@ -76,26 +76,26 @@ function violates(
 }
 
 function isFetching(predictor: Predictor, candidate: Candidate): boolean {
-  return predictor.balancing[candidate.balancingAt]!.kind === 'dynamic-fetch';
+  return predictor.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
 }
 
 /** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
 export function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
-  const device = axes.devices[positions[0]!]!;
-  const blockThreads = axes.blockThreads[positions[6]!]!;
-  const shapeAt = device.kind === 'cpu' ? positions[4]! : positions[5]! * axes.blockThreads.length + positions[6]!;
-  const shape = predictor.shapes[positions[0]!]![shapeAt]!;
-  const threadsPerUnit = axes.threadsPerUnit[positions[1]!]!;
+  const device = axes.devices[positions[0]];
+  const blockThreads = axes.blockThreads[positions[6]];
+  const shapeAt = device.kind === 'cpu' ? positions[4] : positions[5] * axes.blockThreads.length + positions[6];
+  const shape = predictor.shapes[positions[0]][shapeAt];
+  const threadsPerUnit = axes.threadsPerUnit[positions[1]];
   candidate.device = device;
-  candidate.deviceAt = positions[0]!;
-  candidate.capAt = positions[5]!;
-  candidate.blockAt = positions[6]!;
+  candidate.deviceAt = positions[0];
+  candidate.capAt = positions[5];
+  candidate.blockAt = positions[6];
   candidate.shape = shape;
   candidate.threadsPerUnit = threadsPerUnit;
-  candidate.loopAt = positions[2]!;
-  candidate.balancingAt = positions[3]!;
+  candidate.loopAt = positions[2];
+  candidate.balancingAt = positions[3];
   candidate.gridBlocks = 0;
   candidate.unitsPerThread = 0;
   candidate.workingBlocks = 0;
@@ -105,8 +105,8 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
     examineOnCpu(predictor, positions, candidate);
     return;
   }
-  const launchValue = axes.launch[positions[4]!]!;
-  if (launchValue.kind === 'cores' || isPartition(predictor.balancing[positions[3]!]!)) {
+  const launchValue = axes.launch[positions[4]];
+  if (launchValue.kind === 'cores' || isPartition(predictor.balancing[positions[3]])) {
     candidate.invalid = REASON['not-on-device'];
     return;
   }
@@ -122,7 +122,7 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
     candidate.invalid = REASON['block-not-multiple'];
     return;
   }
-  if (needsLengths(predictor.balancing[positions[3]!]!) && !kernel.lengthsKnownBeforeLaunch) {
+  if (needsLengths(predictor.balancing[positions[3]]) && !kernel.lengthsKnownBeforeLaunch) {
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
@@ -145,18 +145,18 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
-  const balancing = predictor.balancing[positions[3]!]!;
+  const balancing = predictor.balancing[positions[3]];
   const { shape } = candidate;
   const plain =
-    axes.threadsPerUnit[positions[1]!] === 1 &&
-    axes.loop[positions[2]!] === 'nested' &&
-    axes.registerCap[positions[5]!] === null &&
+    axes.threadsPerUnit[positions[1]] === 1 &&
+    axes.loop[positions[2]] === 'nested' &&
+    axes.registerCap[positions[5]] === null &&
     positions[6] === 0;
   if (!plain || !isPartition(balancing)) candidate.invalid = REASON['not-on-device'];
   else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
   else if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) candidate.invalid = REASON['lengths-unknown'];
   else {
-    const cores = axes.launch[positions[4]!]!.value;
+    const cores = axes.launch[positions[4]].value;
     candidate.gridBlocks = cores;
     candidate.unitsPerThread = Math.ceil(plan.units / cores);
     candidate.workingBlocks = cores;
@@ -169,14 +169,14 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 
 /** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
 export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
-  const balancing = predictor.balancing[candidate.balancingAt]!;
+  const balancing = predictor.balancing[candidate.balancingAt];
   if (isPartition(balancing)) throw new TypeError(`got the partition ${balancing.kind} on a GPU, expected an order`);
   return balancing;
 }
 
 /** The partition of a candidate of a CPU; see `lockstepBalancing`. */
 export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
-  const balancing = predictor.balancing[candidate.balancingAt]!;
+  const balancing = predictor.balancing[candidate.balancingAt];
   if (!isPartition(balancing)) throw new TypeError(`got the order ${balancing.kind} on a CPU, expected a partition`);
   return balancing;
 }

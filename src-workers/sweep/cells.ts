@@ -39,9 +39,9 @@ export function bestOfCells(
       return;
     }
     for (let position = 0, at = design; position < steps.length; position += 1, at += inner.stride) {
-      const time = timeMs[at]!;
-      const to = cell + steps[position]!;
-      if (time < best[to]!) {
+      const time = timeMs[at];
+      const to = cell + steps[position];
+      if (time < best[to]) {
         best[to] = time;
         designIndex[to] = at;
       }
@@ -61,8 +61,8 @@ export function bestCell(
   let best = NaN;
   let bestDesign = -1;
   for (let cell = from; cell < to; cell += 1) {
-    const time = timeMs[cell]!;
-    const design = designIndex[cell]!;
+    const time = timeMs[cell];
+    const design = designIndex[cell];
     if (design === NO_DESIGN) continue;
     if (bestDesign < 0 || time < best || (time === best && design < bestDesign)) {
       best = time;

@@ -77,7 +77,7 @@ export function explainCpu(
   const { timeMs } = predictCpu(loads, device, partition, cores);
   const total = totalLoad(coreLoads(loads, partition, cores));
   const idealWork = transferMs(total, device.fullBandwidthGbS);
-  const evenMs = transferMs(total, maxRateCurve(device, cores)[cores]!);
+  const evenMs = transferMs(total, maxRateCurve(device, cores)[cores]);
   const parts = {
     idealWork,
     cooperation: 0,

@@ -28,7 +28,7 @@ export function classifyDesigns(predictor: Predictor, first: number, count: numb
   decodeInto(positions, predictor.counts, first);
   for (let i = 0; i < count; i += 1) {
     examine(predictor, positions, candidate);
-    tally[candidate.invalid]! += 1;
+    tally[candidate.invalid] += 1;
     advance(positions, predictor.counts);
   }
   return tally;
@@ -36,8 +36,8 @@ export function classifyDesigns(predictor: Predictor, first: number, count: numb
 
 function advance(positions: Int32Array, counts: readonly number[]): void {
   for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
-    positions[axis]! += 1;
-    if (positions[axis]! < counts[axis]!) return;
+    positions[axis] += 1;
+    if (positions[axis] < counts[axis]) return;
     positions[axis] = 0;
   }
 }
@@ -59,16 +59,16 @@ export function describeDesign(
   const { axes } = predictor.plan;
   return {
     device: candidate.device,
-    invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid]!.code,
+    invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid].code,
     residentThreadGroups: candidate.shape.residentBlocks * candidate.shape.groupsPerBlock,
     design: {
-      threadsPerUnit: axes.threadsPerUnit[positions[1]!]!,
+      threadsPerUnit: axes.threadsPerUnit[positions[1]],
       unitsPerThread: candidate.unitsPerThread,
-      loop: axes.loop[positions[2]!]!,
-      balancing: axes.balancing[positions[3]!]!,
-      blockThreads: candidate.device.kind === 'cpu' && candidate.invalid === 0 ? 1 : axes.blockThreads[positions[6]!]!,
+      loop: axes.loop[positions[2]],
+      balancing: axes.balancing[positions[3]],
+      blockThreads: candidate.device.kind === 'cpu' && candidate.invalid === 0 ? 1 : axes.blockThreads[positions[6]],
       gridBlocks: candidate.gridBlocks,
-      registerCap: axes.registerCap[positions[5]!]!,
+      registerCap: axes.registerCap[positions[5]],
     },
   };
 }
@@ -106,14 +106,14 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
   return {
     device,
     balancing: lockstepBalancing(predictor, candidate),
-    loop: axes.loop[candidate.loopAt]!,
+    loop: axes.loop[candidate.loopAt],
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
-    slotsPerBlock: axes.blockThreads[positions[6]!]! / threadsPerUnit,
+    slotsPerBlock: axes.blockThreads[positions[6]] / threadsPerUnit,
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    cyclesPerIteration: predictor.rates[candidate.deviceAt]![candidate.capAt]!.cycles,
+    cyclesPerIteration: predictor.rates[candidate.deviceAt][candidate.capAt].cycles,
     msPerCycle:
       (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
@@ -139,7 +139,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const timed = {} as TimedOnGpu;
   timeOnGpu(predictor, candidate, device, timed);
   const { plan } = predictor;
-  const cap = plan.axes.registerCap[candidate.capAt]!;
+  const cap = plan.axes.registerCap[candidate.capAt];
   const groups = shape.residentBlocks * shape.groupsPerBlock;
   const phi = iterationCost(plan, candidate);
   const toMs = 1 / (device.clockMhz * 1e3);
@@ -153,7 +153,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const lockstep = cooperating * timed.depth.aggregateLoss;
   const spilledMs = (lockstep * issue) / issueUncapped;
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const { cycles } = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
+  const { cycles } = predictor.rates[candidate.deviceAt][candidate.capAt];
   const msWith = (active: number): number => spilledMs * Math.max(1, interpolateRate(cycles, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
@@ -179,7 +179,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
     divergence: withStackMs - kernelMs,
     balancing,
   };
-  const perIteration = cycles[1]! * phi * stackFactor(predictor, candidate, device) * toMs;
+  const perIteration = cycles[1] * phi * stackFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
   const longestMs = (length + plan.kernel.setupIterationsPerUnit) * perIteration;
   const longestUnit = longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
@@ -193,8 +193,8 @@ const LONGEST_SHARE = 0.5;
 function longestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {
-    tail += law.probability[at]!;
-    if (tail * units >= 0.5) return law.support[at]!;
+    tail += law.probability[at];
+    if (tail * units >= 0.5) return law.support[at];
   }
-  return law.support[0]!;
+  return law.support[0];
 }

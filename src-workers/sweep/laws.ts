@@ -38,7 +38,7 @@ export function lawsOf(
   { units, key: unitsKey }: TabulatedUnits,
 ): DepthLaws {
   const { balancing, plan, laws: known } = predictor;
-  const { kind } = balancing[candidate.balancingAt]!;
+  const { kind } = balancing[candidate.balancingAt];
   // Units in order are alike in any group; loops differ where independent lanes take more than one unit.
   const group = kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
   const independent = kind === 'none' || kind === 'quantile-buckets' || kind === 'best-buckets';
@@ -74,7 +74,7 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
     plan.law,
     candidate.unitsPerGroup,
     lockstepBalancing(predictor, candidate),
-    plan.axes.loop[candidate.loopAt]!,
+    plan.axes.loop[candidate.loopAt],
     units,
     {
       setupIterations: plan.kernel.setupIterationsPerUnit,
@@ -85,8 +85,8 @@ function wholeDepth(predictor: Predictor, candidate: Candidate, units: number): 
 
 /** Share of the lanes of a block's last group that have units; lanes that fetch are not told apart. */
 export function lastFilledOf({ plan, balancing }: Predictor, candidate: Candidate): number {
-  if (balancing[candidate.balancingAt]!.kind === 'dynamic-fetch') return 1;
-  const slotsPerBlock = plan.axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit;
+  if (balancing[candidate.balancingAt].kind === 'dynamic-fetch') return 1;
+  const slotsPerBlock = plan.axes.blockThreads[candidate.blockAt] / candidate.threadsPerUnit;
   return slotsPerBlock / candidate.unitsPerGroup - (candidate.shape.groupsPerBlock - 1);
 }
 
@@ -100,8 +100,8 @@ export function residencyOf(predictor: Predictor, candidate: Candidate, laws: De
     known = { law: blockLawOf(laws.table, W, predictor.laws.blocks, filled), residencies: [] };
     laws.blocks[W] = known;
   }
-  const rates = predictor.rates[deviceAt]!;
-  const rate = rates[capAt]!;
+  const rates = predictor.rates[deviceAt];
+  const rate = rates[capAt];
   // Laws may be shared by predictors whose devices differ.
   const at = deviceAt * rates.length + capAt;
   const last = known.residencies[at];
@@ -130,9 +130,9 @@ export function placedOf(
     units: plan.units,
     unitsPerGroup: candidate.unitsPerGroup,
     groupsPerBlock: candidate.shape.groupsPerBlock,
-    slotsPerBlock: axes.blockThreads[candidate.blockAt]! / candidate.threadsPerUnit,
+    slotsPerBlock: axes.blockThreads[candidate.blockAt] / candidate.threadsPerUnit,
     gridBlocks: candidate.gridBlocks,
-    loop: axes.loop[candidate.loopAt]!,
+    loop: axes.loop[candidate.loopAt],
     setupIterations: plan.kernel.setupIterationsPerUnit,
     // Of more than one wave only the law of the blocks is asked for.
     everyBlock: candidate.gridBlocks <= candidate.shape.residentBlocks * device.multiprocessors,

@@ -20,7 +20,7 @@ export function orderedLengths(lengths: Float64Array): OrderedLengths {
   const bundle = Math.ceil(lengths.length / MAX_ENTRIES);
   if (bundle <= 1) return { units: lengths.length, iterations: lengths };
   const iterations = new Float64Array(Math.ceil(lengths.length / bundle));
-  for (let unit = 0; unit < lengths.length; unit += 1) iterations[Math.floor(unit / bundle)]! += lengths[unit]!;
+  for (let unit = 0; unit < lengths.length; unit += 1) iterations[Math.floor(unit / bundle)] += lengths[unit];
   return { units: lengths.length, iterations };
 }
 

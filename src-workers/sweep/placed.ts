@@ -155,6 +155,6 @@ export function placedLaunchCycles(
   // Without a second block on any multiprocessor their order is all the same.
   const count = launch.shuffled && gridBlocks <= multiprocessors ? 1 : versions.length;
   let cycles = 0;
-  for (let v = 0; v < count; v += 1) cycles += placedCycles(versions[v]!, multiprocessors, rate);
+  for (let v = 0; v < count; v += 1) cycles += placedCycles(versions[v], multiprocessors, rate);
   return cycles / count;
 }

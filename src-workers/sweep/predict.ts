@@ -25,7 +25,7 @@ export function predictRanges(
 ): PredictionChunk[] {
   const { counts } = predictor;
   const [, , , , launches, caps, blocks] = counts as [number, number, number, number, number, number, number];
-  const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0]!;
+  const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0];
   const chunks = ranges.map(({ first, count }) => allocateChunk(first, count));
   const segments: Segment[] = [];
   for (const columns of chunks) {
@@ -97,5 +97,5 @@ function predictInto(
 
 /** `predictRanges` of one range: the designs first … first + count − 1. */
 export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
-  return predictRanges(predictor, [{ first, count }])[0]!;
+  return predictRanges(predictor, [{ first, count }])[0];
 }

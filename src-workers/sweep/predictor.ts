@@ -33,11 +33,11 @@ export function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | nul
 
 /** E[longest of so many units], iterations. */
 function longestOf({ support, probability }: LengthLaw, units: number): number {
-  let mean = support[0]!;
+  let mean = support[0];
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {
-    below = Math.min(1, below + probability[i]!);
-    mean += (support[i + 1]! - support[i]!) * (1 - Math.pow(below, units));
+    below = Math.min(1, below + probability[i]);
+    mean += (support[i + 1] - support[i]) * (1 - Math.pow(below, units));
   }
   return mean;
 }
@@ -49,9 +49,9 @@ function openStepOf({ support, probability }: LengthLaw, units: number): number 
   let step = 0;
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {
-    below = Math.min(1, below + probability[i]!);
+    below = Math.min(1, below + probability[i]);
     const none = Math.pow(below, units);
-    if (none > OPEN && none < 1 - OPEN) step = Math.max(step, support[i + 1]! - support[i]!);
+    if (none > OPEN && none < 1 - OPEN) step = Math.max(step, support[i + 1] - support[i]);
   }
   return step;
 }

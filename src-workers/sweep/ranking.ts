@@ -63,12 +63,12 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
   const waves = new Float64Array(columns.timeMs.length);
   for (const [at, device] of axes.devices.entries()) {
-    const end = (at + 1) * strides[AXIS.device]!;
-    for (let design = at * strides[AXIS.device]!; design < end; design += 1) {
+    const end = (at + 1) * strides[AXIS.device];
+    for (let design = at * strides[AXIS.device]; design < end; design += 1) {
       // On a CPU all shares start at once.
       const slots =
-        device.kind === 'cpu' ? columns.gridBlocks[design]! : device.multiprocessors * columns.residentBlocks[design]!;
-      waves[design] = slots > 0 ? columns.gridBlocks[design]! / slots : 0;
+        device.kind === 'cpu' ? columns.gridBlocks[design] : device.multiprocessors * columns.residentBlocks[design];
+      waves[design] = slots > 0 ? columns.gridBlocks[design] / slots : 0;
     }
   }
   return { axes, columns, strides, counts, waves, sorted: new Map(), lists: new Map(), masks: new Map() };
@@ -76,7 +76,7 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
 
 /** Position of a design on an axis (index into AXIS_ORDER). */
 export function axisPosition(ranking: Ranking, axis: number, design: number): number {
-  return Math.floor(design / ranking.strides[axis]!) % ranking.counts[axis]!;
+  return Math.floor(design / ranking.strides[axis]) % ranking.counts[axis];
 }
 
 type AxisColumn = Extract<SortColumn, AxisName>;
@@ -101,10 +101,10 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
 /** The position on an axis of every design, as ranks. */
 function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
-  const stride = ranking.strides[AXIS[axis]]!;
+  const stride = ranking.strides[AXIS[axis]];
   const keys = new Uint16Array(ranking.columns.timeMs.length);
   for (let start = 0, position = 0; start < keys.length; start += stride, position += 1) {
-    const rank = ranks[position % ranks.length]!;
+    const rank = ranks[position % ranks.length];
     if (stride === 1) keys[start] = rank;
     else keys.fill(rank, start, start + stride);
   }
@@ -135,10 +135,10 @@ function byTime(ranking: Ranking): Uint32Array {
   if (known) return known;
   const { timeMs } = ranking.columns;
   let valid = 0;
-  for (let design = 0; design < timeMs.length; design += 1) if (!Number.isNaN(timeMs[design]!)) valid += 1;
+  for (let design = 0; design < timeMs.length; design += 1) if (!Number.isNaN(timeMs[design])) valid += 1;
   const items = new Uint32Array(valid);
   for (let design = 0, at = 0; design < timeMs.length; design += 1)
-    if (!Number.isNaN(timeMs[design]!)) items[at++] = design;
+    if (!Number.isNaN(timeMs[design])) items[at++] = design;
   const order = sortByValue(items, timeMs);
   ranking.sorted.set('timeMs', order);
   return order;
@@ -151,7 +151,7 @@ function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const base = byTime(ranking);
   const values = valueColumn(ranking, column);
   let order = base;
-  if (isAxis(column)) order = sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]!);
+  if (isAxis(column)) order = sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]);
   else if (values instanceof Uint16Array)
     order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
   else if (values && column !== 'timeMs') order = sortByValue(base, values);
@@ -164,7 +164,7 @@ function invalidDesigns(ranking: Ranking, reason: number | undefined): Uint32Arr
   const out = new Uint32Array(invalidReason.length);
   let size = 0;
   for (let design = 0; design < invalidReason.length; design += 1) {
-    const code = invalidReason[design]!;
+    const code = invalidReason[design];
     out[size] = design;
     if (code !== 0 && (reason === undefined || code === reason)) size += 1;
   }
@@ -175,8 +175,8 @@ function invalidDesigns(ranking: Ranking, reason: number | undefined): Uint32Arr
 function passing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   const mask = new Uint8Array(ranking.columns.timeMs.length).fill(1);
   for (const [axis, wanted] of Object.entries(filter.positions)) {
-    const count = ranking.counts[Number(axis)]!;
-    const stride = ranking.strides[Number(axis)]!;
+    const count = ranking.counts[Number(axis)];
+    const stride = ranking.strides[Number(axis)];
     for (let start = 0, position = 0; start < mask.length; start += stride, position += 1) {
       if (position === count) position = 0;
       if (wanted?.has(position)) continue;
@@ -190,7 +190,7 @@ function passing(ranking: Ranking, filter: RankingFilter): Uint8Array {
     const low = values instanceof Float32Array ? Math.fround(from) : from;
     const high = values instanceof Float32Array ? Math.fround(to) : to;
     for (let design = 0; design < mask.length; design += 1) {
-      const value = values[design]!;
+      const value = values[design];
       if (!(value >= low && value <= high)) mask[design] = 0;
     }
   }
@@ -202,9 +202,9 @@ function kept(list: Uint32Array, mask: Uint8Array): Uint32Array {
   const out = new Uint32Array(list.length);
   let size = 0;
   for (let i = 0; i < list.length; i += 1) {
-    const design = list[i]!;
+    const design = list[i];
     out[size] = design;
-    size += mask[design]!;
+    size += mask[design];
   }
   return out.slice(0, size);
 }
@@ -242,9 +242,9 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
     parts.push(narrowed(invalidDesigns(ranking, filter.invalidReason)));
   let list = parts[0] ?? new Uint32Array(0);
   if (parts.length === 2) {
-    list = new Uint32Array(parts[0]!.length + parts[1]!.length);
-    list.set(parts[0]!);
-    list.set(parts[1]!, parts[0]!.length);
+    list = new Uint32Array(parts[0].length + parts[1].length);
+    list.set(parts[0]);
+    list.set(parts[1], parts[0].length);
   }
   return remember(ranking.lists, key, list, MAX_LISTS);
 }
@@ -253,12 +253,12 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
 export function tieCount(ranking: Ranking, byTimeList: Uint32Array, fraction: number): number {
   if (byTimeList.length === 0) return 0;
   const { timeMs } = ranking.columns;
-  const limit = timeMs[byTimeList[0]!]! * (1 + fraction);
+  const limit = timeMs[byTimeList[0]] * (1 + fraction);
   let low = 0;
   let high = byTimeList.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (timeMs[byTimeList[middle]!]! <= limit) low = middle + 1;
+    if (timeMs[byTimeList[middle]] <= limit) low = middle + 1;
     else high = middle;
   }
   return low;

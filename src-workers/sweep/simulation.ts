@@ -109,11 +109,11 @@ export function simulateDesign(
   if (!prepared.ok) return prepared;
   const { design, run } = prepared.value;
   const { timeMs } = predictChunk(predictor, index, 1);
-  const openMs = predictor.openStep * design.cyclesPerIteration[1]! * design.msPerCycle;
+  const openMs = predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
   const played = replicate(run, {
     seed: designSeed(options.seed, index),
     atLeast:
-      openMs > options.halfWidth * timeMs[0]! ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
+      openMs > options.halfWidth * timeMs[0] ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
     // Units of one length leave nothing to chance.
     identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
     atMost: options.maxReplications,
@@ -132,9 +132,9 @@ export function simulateDesign(
     timesMs,
     meanMs,
     standardDeviationMs: played.value.standardDeviationCycles * msPerCycle,
-    minMs: sorted[0]!,
-    medianMs: sorted.length % 2 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2,
-    maxMs: sorted[sorted.length - 1]!,
+    minMs: sorted[0],
+    medianMs: sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2,
+    maxMs: sorted[sorted.length - 1],
     lowMs: toMs(played.value.confidenceLowCycles),
     highMs,
     precise: highMs - meanMs <= options.halfWidth * meanMs,
@@ -199,29 +199,29 @@ function bars(timeline: Timeline, shown: readonly number[], residentBlocks: numb
   // Blocks that found nothing left to fetch ran for no time, or never started.
   blockMultiprocessor.forEach((multiprocessor, block) => {
     const row = rowOf.get(multiprocessor);
-    if (row !== undefined && blockEndCycles[block]! > blockStartCycles[block]!) perRow[row]!.push(block);
+    if (row !== undefined && blockEndCycles[block] > blockStartCycles[block]) perRow[row].push(block);
   });
   const listed = perRow.reduce((sum, blocks) => sum + blocks.length, 0);
   const merged = Math.max(1, Math.ceil(listed / MAX_BARS));
   const out: { index: number; count: number; row: number; lane: number; start: number; end: number }[] = [];
   perRow.forEach((blocks, row) => {
-    blocks.sort((a, b) => blockStartCycles[a]! - blockStartCycles[b]! || a - b);
+    blocks.sort((a, b) => blockStartCycles[a] - blockStartCycles[b] || a - b);
     const freeAt = new Float64Array(residentBlocks);
     const open: (typeof out)[number][] = [];
     for (const block of blocks) {
-      const start = blockStartCycles[block]!;
+      const start = blockStartCycles[block];
       const lane = Math.max(
         0,
         freeAt.findIndex((time) => time <= start),
       );
-      freeAt[lane] = blockEndCycles[block]!;
+      freeAt[lane] = blockEndCycles[block];
       const last = open[lane];
       if (last && last.count < merged) {
         last.count += 1;
-        last.end = blockEndCycles[block]!;
+        last.end = blockEndCycles[block];
         continue;
       }
-      open[lane] = { index: block, count: 1, row, lane, start, end: blockEndCycles[block]! };
+      open[lane] = { index: block, count: 1, row, lane, start, end: blockEndCycles[block] };
       out.push(open[lane]);
     }
   });
@@ -244,30 +244,30 @@ function activity(timeline: Timeline, shown: readonly number[], multiprocessors:
   const since = new Float64Array(multiprocessors);
   const active = new Float64Array(multiprocessors);
   for (let step = 0; step < stepCycles.length; step += 1) {
-    const s = stepMultiprocessor[step]!;
-    const until = stepCycles[step]!;
-    if (active[s]! > 0 && width > 0) {
-      let from = since[s]!;
+    const s = stepMultiprocessor[step];
+    const until = stepCycles[step];
+    if (active[s] > 0 && width > 0) {
+      let from = since[s];
       let bin = Math.min(BINS - 1, Math.floor(from / width));
       while (from < until) {
         const end = bin === BINS - 1 ? until : Math.min(until, (bin + 1) * width);
-        perMultiprocessor[s * BINS + bin]! += (active[s]! * (end - from)) / width;
+        perMultiprocessor[s * BINS + bin] += (active[s] * (end - from)) / width;
         from = end;
         bin += 1;
       }
     }
     since[s] = until;
-    active[s] = stepActiveGroups[step]!;
+    active[s] = stepActiveGroups[step];
   }
   const activeMean = new Float64Array(BINS);
   const activeMin = new Float64Array(BINS).fill(Infinity);
   const activeMax = new Float64Array(BINS);
   for (let s = 0; s < multiprocessors; s += 1)
     for (let bin = 0; bin < BINS; bin += 1) {
-      const value = perMultiprocessor[s * BINS + bin]!;
-      activeMean[bin]! += value / multiprocessors;
-      activeMin[bin] = Math.min(activeMin[bin]!, value);
-      activeMax[bin] = Math.max(activeMax[bin]!, value);
+      const value = perMultiprocessor[s * BINS + bin];
+      activeMean[bin] += value / multiprocessors;
+      activeMin[bin] = Math.min(activeMin[bin], value);
+      activeMax[bin] = Math.max(activeMax[bin], value);
     }
   const activePerRow = new Float64Array(shown.length * BINS);
   shown.forEach((s, row) => activePerRow.set(perMultiprocessor.subarray(s * BINS, (s + 1) * BINS), row * BINS));

@@ -20,45 +20,45 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
   let exact = true;
   if (values instanceof Float64Array) {
     for (let i = 0; i < size; i += 1) {
-      const value = values[items[i]!]!;
+      const value = values[items[i]];
       floats[i] = value;
       if (floats[i] !== value) exact = false;
     }
-  } else for (let i = 0; i < size; i += 1) floats[i] = values[items[i]!]!;
+  } else for (let i = 0; i < size; i += 1) floats[i] = values[items[i]];
   let keys: Uint32Array = new Uint32Array(floats.buffer);
   const counts = [0, 1, 2].map(() => new Uint32Array(BUCKETS)) as [Uint32Array, Uint32Array, Uint32Array];
   const [low, middle, high] = counts;
   for (let i = 0; i < size; i += 1) {
-    let word = keys[i]!;
+    let word = keys[i];
     // Minus zero is zero; otherwise negative numbers sort by their inverted bits.
     word = word & 0x80000000 ? (word === 0x80000000 ? word : ~word) : word | 0x80000000;
     keys[i] = word;
-    low[word & MASK]! += 1;
-    middle[(word >>> BITS) & MASK]! += 1;
-    high[(word >>> (2 * BITS)) & MASK]! += 1;
+    low[word & MASK] += 1;
+    middle[(word >>> BITS) & MASK] += 1;
+    high[(word >>> (2 * BITS)) & MASK] += 1;
   }
   let order: Uint32Array = items.slice();
   let keysNext: Uint32Array | null = null;
   let orderNext: Uint32Array | null = null;
   for (let pass = 0; pass < 3; pass += 1) {
-    const starts = counts[pass]!;
+    const starts = counts[pass];
     const shift = pass * BITS;
-    if (size === 0 || starts[(keys[0]! >>> shift) & MASK] === size) continue;
+    if (size === 0 || starts[(keys[0] >>> shift) & MASK] === size) continue;
     keysNext ??= new Uint32Array(size);
     orderNext ??= new Uint32Array(size);
     let sum = 0;
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      const count = starts[bucket]!;
+      const count = starts[bucket];
       starts[bucket] = sum;
       sum += count;
     }
     for (let i = 0; i < size; i += 1) {
-      const key = keys[i]!;
+      const key = keys[i];
       const bucket = (key >>> shift) & MASK;
-      const at = starts[bucket]!;
+      const at = starts[bucket];
       starts[bucket] = at + 1;
       keysNext[at] = key;
-      orderNext[at] = order[i]!;
+      orderNext[at] = order[i];
     }
     [keys, keysNext] = [keysNext, keys];
     [order, orderNext] = [orderNext, order];
@@ -74,12 +74,12 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
     let end = start + 1;
     let sorted = true;
     while (end < size && keys[end] === keys[start]) {
-      if (values[order[end]!]! < values[order[end - 1]!]!) sorted = false;
+      if (values[order[end]] < values[order[end - 1]]) sorted = false;
       end += 1;
     }
     if (!sorted) {
       // Stable, as the radix passes were: Array sorts are stable, and a run is short unless its values are equal.
-      const run = Array.from(order.subarray(start, end)).sort((a, b) => values[a]! - values[b]!);
+      const run = Array.from(order.subarray(start, end)).sort((a, b) => values[a] - values[b]);
       order.set(run, start);
     }
     start = end;
@@ -90,13 +90,13 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
 export function sortByKey(items: Uint32Array, keys: Uint16Array, keyCount: number): Uint32Array {
   const starts = new Uint32Array(keyCount + 1);
   const size = items.length;
-  for (let i = 0; i < size; i += 1) starts[keys[items[i]!]! + 1]! += 1;
-  for (let key = 0; key < keyCount; key += 1) starts[key + 1]! += starts[key]!;
+  for (let i = 0; i < size; i += 1) starts[keys[items[i]] + 1] += 1;
+  for (let key = 0; key < keyCount; key += 1) starts[key + 1] += starts[key];
   const out = new Uint32Array(size);
   for (let i = 0; i < size; i += 1) {
-    const item = items[i]!;
-    const key = keys[item]!;
-    const at = starts[key]!;
+    const item = items[i];
+    const key = keys[item];
+    const at = starts[key];
     starts[key] = at + 1;
     out[at] = item;
   }

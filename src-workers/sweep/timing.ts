@@ -66,7 +66,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
       candidate.gridBlocks,
       candidate.shape.residentBlocks,
       device.multiprocessors,
-      predictor.rates[candidate.deviceAt]![candidate.capAt]!,
+      predictor.rates[candidate.deviceAt][candidate.capAt],
       laws.blocks,
     );
   } else {
@@ -88,8 +88,8 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
           : predictCycles(residency, candidate.workingBlocks, multiprocessors)) * shared.timeScale;
   }
   // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
-  const { cycles: alone } = predictor.rates[candidate.deviceAt]![candidate.capAt]!;
-  cycles = Math.max(cycles, predictor.longestUnit * alone[1]!);
+  const { cycles: alone } = predictor.rates[candidate.deviceAt][candidate.capAt];
+  cycles = Math.max(cycles, predictor.longestUnit * alone[1]);
   out.depth = means;
   out.scale = shared.scale;
   out.meanLoss = means.meanLoss;

@@ -39,7 +39,7 @@ interface Row {
 }
 
 function pick<T>(random: Random, items: readonly T[]): T {
-  return items[Math.floor(random() * items.length)]!;
+  return items[Math.floor(random() * items.length)];
 }
 
 const LENGTHS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
@@ -92,7 +92,7 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
   const plan = await planOf(study);
   // From deep latency-bound to deep issue-bound.
   const pipeline = { latencyCycles: 1500, issueCycles: 5 * 60 ** random(), kneeSoftness: 1 + 5 * random() };
-  return { ...plan, pipeline: { [study.devices[0]!]: pipeline } };
+  return { ...plan, pipeline: { [study.devices[0]]: pipeline } };
 }
 
 function percent(fraction: number): string {
@@ -104,7 +104,7 @@ function summarise(name: string, rows: readonly Row[]): void {
   const size = rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
   const signed = rows.map((row) => row.difference).sort((a, b) => a - b);
   const at = (sorted: readonly number[], q: number): string =>
-    percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!).padStart(9);
+    percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]).padStart(9);
   process.stdout.write(
     `${name.padEnd(20)} ${String(rows.length).padStart(4)} designs  median ${at(size, 0.5)}  p95 ${at(size, 0.95)}  max ${at(size, 1)}  middle ${at(signed, 0.5)}\n`,
   );
@@ -123,12 +123,12 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   const design = playableDesign(predictor, 0);
   if (!design) continue;
   const { axes, kernel } = plan;
-  const balancing = axes.balancing[0]!;
+  const balancing = axes.balancing[0];
   const waves = design.gridBlocks / (design.residentBlocks * design.device.multiprocessors);
-  const { issueCycles, kneeSoftness } = plan.pipeline[design.device.id]!;
+  const { issueCycles, kneeSoftness } = plan.pipeline[design.device.id];
   const label =
     `${plan.law.label} ${balancing} ${axes.loop[0]} n=${design.unitsPerGroup} U=${plan.units} ` +
-    `${formatLaunch(axes.launch[0]!)} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
+    `${formatLaunch(axes.launch[0])} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
     `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${kernel.setupIterationsPerUnit} ` +
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
   let simulatedMs = known[label];
@@ -144,7 +144,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   }
   if (!(simulatedMs > 0)) continue;
   const start = performance.now();
-  const kernelMs = predictChunk(predictor, 0, 1).timeMs[0]! - design.balancingMs;
+  const kernelMs = predictChunk(predictor, 0, 1).timeMs[0] - design.balancingMs;
   predictedMs += performance.now() - start;
   rows.push({ label, balancing, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
 }

@@ -51,7 +51,7 @@ async function frames(what: string, target: Locator, step: (element: Element, fr
     },
     { source: step.toString(), count: FRAMES },
   );
-  const at = (fraction: number) => times[Math.min(times.length - 1, Math.floor(fraction * times.length))]!.toFixed(1);
+  const at = (fraction: number) => times[Math.min(times.length - 1, Math.floor(fraction * times.length))].toFixed(1);
   print(what, `median ${at(0.5)}, p95 ${at(0.95)}, longest ${at(1)} ms`);
 }
 

@@ -19,7 +19,7 @@ test('the engine answers the page over its port, typed arrays included', async (
   const answers = await page.evaluate(async () => {
     const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
     const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!)),
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0])),
     );
     bridge.connect();
     const engine = await port;
@@ -114,7 +114,7 @@ test('an engine that dies is started again, and the page is told', async ({ desk
   const answer = await page.evaluate(async () => {
     const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
     const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0]!)),
+      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0])),
     );
     bridge.connect();
     const engine = await port;
@@ -135,7 +135,7 @@ test('a dead page can be reloaded, and shows itself again', async ({ desktop: { 
       asked = (sent.at(-1) as { message: string }).message;
       return Promise.resolve({ response: 0, checkboxChecked: false });
     };
-    const contents = BrowserWindow.getAllWindows()[0]!.webContents;
+    const contents = BrowserWindow.getAllWindows()[0].webContents;
     const loaded = new Promise((resolve) => contents.once('did-finish-load', () => resolve(null)));
     contents.forcefullyCrashRenderer();
     await loaded;
@@ -151,7 +151,7 @@ test('closing keeps the place of the window and ends the engine without a trace'
   await expect(page.locator('#app')).not.toBeEmpty();
   const closed = app.waitForEvent('close');
   await app.evaluate(({ BrowserWindow }) => {
-    const window = BrowserWindow.getAllWindows()[0]!;
+    const window = BrowserWindow.getAllWindows()[0];
     window.setBounds({ x: 40, y: 30, width: 1100, height: 700 });
     setTimeout(() => window.close(), 300); // not before this call is answered
   });

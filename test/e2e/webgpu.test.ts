@@ -16,7 +16,7 @@ async function openPage(page: Page): Promise<void> {
     logLevel: 'error',
     build: { write: false, lib: { entry: MODULE, formats: ['es'], fileName: 'measure' } },
   })) as Rolldown.RolldownOutput[];
-  const { code } = built[0]!.output[0];
+  const { code } = built[0].output[0];
   await page.route(`${PAGE}**`, (route) =>
     route.request().url().endsWith('.js')
       ? route.fulfill({ contentType: 'text/javascript', body: code })

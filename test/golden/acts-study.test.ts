@@ -50,11 +50,11 @@ describe('the first choice of the Acts study', () => {
     const predictor = createPredictor(plan);
     const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
     const best = timeMs.reduce(
-      (least, time, at) => (time < timeMs[least]! || Number.isNaN(timeMs[least]!) ? at : least),
+      (least, time, at) => (time < timeMs[least] || Number.isNaN(timeMs[least]) ? at : least),
       0,
     );
     const options = { seed: 1, halfWidth: 0.01, maxReplications: 20 };
     const { meanMs } = unwrap(simulateDesign(predictor, best, options));
-    expect(Math.abs(timeMs[best]! / meanMs - 1)).toBeLessThan(0.03);
+    expect(Math.abs(timeMs[best] / meanMs - 1)).toBeLessThan(0.03);
   });
 });

@@ -49,7 +49,7 @@ interface Row {
 
 function modelLoss(law: LengthLaw, n: number, balancing: LockstepBalancing): number {
   return balancing.kind === 'none'
-    ? lossMoments(law, [n])[0]!.aggregateLoss
+    ? lossMoments(law, [n])[0].aggregateLoss
     : groupDepth(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
 }
 

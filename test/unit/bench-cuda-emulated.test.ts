@@ -168,11 +168,11 @@ describe('measuring with the emulation', () => {
   const ofCase = (id: string): readonly BenchRecord[] =>
     records.filter((record) => 'case' in record && record.case === id);
   const valuesOf = (id: string): Readonly<Record<string, number | readonly number[]>> =>
-    ofType(ofCase(id), 'values')[0]!.values;
+    ofType(ofCase(id), 'values')[0].values;
 
   it('says plainly that nothing was measured', () => {
     expect(records[0]).toMatchObject({ type: 'device', name: EMULATED_NAME, backend: 'cuda', clockMhz: null });
-    expect(ofType(records, 'device')[0]!.fingerprint).toContain(EMULATED_NAME);
+    expect(ofType(records, 'device')[0].fingerprint).toContain(EMULATED_NAME);
     expect(records.at(-1)!.type).toBe('done');
   });
 
@@ -185,8 +185,8 @@ describe('measuring with the emulation', () => {
   });
 
   it('holds a launch to the blocks that are to be resident, where more would fit', () => {
-    const held = ofType(ofCase('held'), 'compiled')[0]!;
-    const free = ofType(ofCase('not-held'), 'compiled')[0]!;
+    const held = ofType(ofCase('held'), 'compiled')[0];
+    const free = ofType(ofCase('not-held'), 'compiled')[0];
     expect(held.residentBlocks).toBe(3);
     expect(held.sharedMemoryBytes).toBeGreaterThan(0);
     expect(free.residentBlocks).toBeGreaterThan(3);
@@ -196,7 +196,7 @@ describe('measuring with the emulation', () => {
   it('records what was compiled, every warm-up and every repeat, and the check last', () => {
     for (const { id } of [...LOOPS, ...POWERS, ...SMALL, PROBES.at(-1)!]) {
       const found = ofCase(id);
-      expect(found[0]!.type, id).toBe('compiled');
+      expect(found[0].type, id).toBe('compiled');
       expect(
         ofType(found, 'sample').map(({ repeat, warmUp, clockMhz }) => [repeat, warmUp, clockMhz]),
         id,
@@ -215,22 +215,22 @@ describe('measuring with the emulation', () => {
     for (const { id, parameters } of POWERS) {
       const { unitsPerGroup: n, execution } = parameters as { unitsPerGroup: number; execution: string };
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
-      const [depths, works] = [values['groupDepth']!, values['groupIterations']!];
+      const [depths, works] = [values['groupDepth'], values['groupIterations']];
       expect(depths.length).toBe(10);
       // A look at the clock per iteration, and one more at the end, by the whole group in lockstep and by every unit alone.
       const tick = 1024;
-      const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i]! + n));
+      const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i] + n));
       expect(values['groupLockstepCycles'], id).toEqual(lockstep);
       expect(values['groupOwnCycles'], id).toEqual(works.map((work) => work * tick));
       const sum = (list: readonly number[]): number => list.reduce((total, value) => total + value, 0);
-      const losses = lockstep.map((cycles, i) => cycles / (works[i]! * tick));
+      const losses = lockstep.map((cycles, i) => cycles / (works[i] * tick));
       if (execution === 'independent' && n > 1) {
         expect(values).not.toHaveProperty('meanLoss');
         continue;
       }
-      for (const found of values['meanLoss']!) expect(found).toBeCloseTo(sum(losses) / losses.length, 12);
-      for (const found of values['aggregateLoss']!) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
-      expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i]!)) / 10, 12);
+      for (const found of values['meanLoss']) expect(found).toBeCloseTo(sum(losses) / losses.length, 12);
+      for (const found of values['aggregateLoss']) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
+      expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i])) / 10, 12);
     }
     // The same units, whichever way they are run.
     expect(valuesOf('power-32-independent')['groupIterations']).toEqual(
@@ -327,7 +327,7 @@ describe('what goes wrong', () => {
 
   it('gives a case up that takes too long', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})], { caseTimeLimitMs: 1, repeats: 1000 }));
-    expect(ofType(records, 'failed')[0]!.message).toMatch(/^given up after \d+ ms; the limit is 1 ms$/);
+    expect(ofType(records, 'failed')[0].message).toMatch(/^given up after \d+ ms; the limit is 1 ms$/);
     expect(ofType(records, 'check')).toEqual([]);
   });
 
@@ -338,7 +338,7 @@ describe('what goes wrong', () => {
     });
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'compiled', 'sample', 'failed', 'lost']);
-    expect(ofType(records, 'lost')[0]!.message).toMatch(
+    expect(ofType(records, 'lost')[0].message).toMatch(
       /cudaErrorLaunchFailure, unspecified launch failure, in case a$/,
     );
   });
@@ -358,7 +358,7 @@ describe('what goes wrong', () => {
   ])('refuses a plan %s', async (_what, spoil, message) => {
     const { ended, records } = await measure(planOf([unitLoop('a', {})]), { spoil });
     expect(ended.code).toBe(1);
-    expect(ofType(records, 'lost')[0]!.message).toMatch(message);
+    expect(ofType(records, 'lost')[0].message).toMatch(message);
   });
 
   it('refuses an order that leads out of the units', async () => {
@@ -370,7 +370,7 @@ describe('what goes wrong', () => {
         await writeFile(path, words);
       },
     });
-    expect(ofType(records, 'failed')[0]!.message).toBe('order-0.u32 names 150; expected less than 150');
+    expect(ofType(records, 'failed')[0].message).toBe('order-0.u32 names 150; expected less than 150');
   });
 });
 
@@ -738,7 +738,7 @@ describe('lengths drawn by the program', () => {
         { warmUps: 0, repeats: 1 },
       ),
     );
-    const { values } = ofType(records, 'values')[0]!;
+    const { values } = ofType(records, 'values')[0];
     const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
     // Five standard errors of the mean over the groups.
     const error = (5 * expected!.standardDeviationLoss) / Math.sqrt(1000);

@@ -69,7 +69,7 @@ function operationsOf(code: Buffer): readonly Operation[] {
     const operation = code.readUInt16LE(at) & 0x1ff;
     if (READS.has(operation) && code[at + 9] === CLOCK) found.push('clock');
     else if (operation === BRANCH && leadsBack(code.subarray(at, at + 16))) found.push('turn');
-    else if (operation in OPERATIONS) found.push(OPERATIONS[operation]!);
+    else if (operation in OPERATIONS) found.push(OPERATIONS[operation]);
   }
   return found;
 }
@@ -79,7 +79,7 @@ function operationsOf(code: Buffer): readonly Operation[] {
  * devices have it in units of 4 bytes, and its lowest byte apart.
  */
 function leadsBack(branch: Buffer): boolean {
-  const [lowest, high] = [branch[2]!, branch.readUInt32LE(4)];
+  const [lowest, high] = [branch[2], branch.readUInt32LE(4)];
   const ends = lowest === 0 ? high === 0xff_ff_ff_f0 : lowest === 0xfc && high === 0xff_ff_ff_fc;
-  return (branch[10]! & 2) !== 0 && !ends;
+  return (branch[10] & 2) !== 0 && !ends;
 }

@@ -46,7 +46,7 @@ describe.skipIf(nvcc === null)(
       objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
       // Both cores: the host program takes as long as the unit loops together.
       await Promise.all(
-        [[objects[0]!], objects.slice(1)].map(async (several) => {
+        [[objects[0]], objects.slice(1)].map(async (several) => {
           for (const object of several) {
             const flags = [
               ...COMPILE_FLAGS,
@@ -90,7 +90,7 @@ describe.skipIf(nvcc === null)(
      * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the last.
      */
     function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
-      const programs = deviceCode(readFileSync(objectOf(objects[0]!)));
+      const programs = deviceCode(readFileSync(objectOf(objects[0])));
       expect(programs.length).toBe(ARCHITECTURES.length);
       return programs.flatMap((kernels, at) => {
         const found = [...kernels].filter(([kernel]) => name.test(kernel));
@@ -154,10 +154,10 @@ describe.skipIf(nvcc === null)(
     });
 
     // Two compilers: devices from 10.0 on have a newer one.
-    it.each([ARCHITECTURES[0]!, ARCHITECTURES.at(-1)!])(
+    it.each([ARCHITECTURES[0], ARCHITECTURES.at(-1)!])(
       'keep one loop where units follow each other in one, and two where they are nested, on %s',
       async (architecture) => {
-        const { source, flags } = objects[1]!;
+        const { source, flags } = objects[1];
         const path = join(folder, `${architecture}.ptx`);
         const args = [...COMPILE_FLAGS, ...flags, `-arch=${architecture}`, '-ptx', source, '-o', path];
         expect((await runToEnd(nvcc!, args, SOURCES)).code).toBe(0);
@@ -190,7 +190,7 @@ describe.skipIf(nvcc === null)(
         }
       } else {
         expect(records).toMatchObject([{ type: 'lost' }]);
-        expect(ofType(records, 'lost')[0]!.message).toMatch(/^looking for CUDA devices: cudaError/);
+        expect(ofType(records, 'lost')[0].message).toMatch(/^looking for CUDA devices: cudaError/);
       }
     });
   },

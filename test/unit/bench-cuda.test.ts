@@ -88,7 +88,7 @@ describe('the plan that the CUDA program reads', () => {
       'unit-loop unit-loop.cu',
       'unit-loop-24 unit-loop.cu',
     ]);
-    expect(made.objects[2]!.flags).toEqual([
+    expect(made.objects[2].flags).toEqual([
       '-DLOCKSTEP_PARALLEL_STEPS=5',
       '-DLOCKSTEP_SERIAL_STEPS=1',
       '-DLOCKSTEP_DEPENDENT_LOADS=1',
@@ -108,7 +108,7 @@ describe('the plan that the CUDA program reads', () => {
     let below = 0;
     thresholds.forEach((threshold, i) => {
       // Each threshold is rounded to a whole word; the last takes what is left.
-      expect(Math.abs((threshold - below) / 2 ** 32 - law.probability[i]!)).toBeLessThanOrEqual(2 ** -32);
+      expect(Math.abs((threshold - below) / 2 ** 32 - law.probability[i])).toBeLessThanOrEqual(2 ** -32);
       below = threshold;
     });
     expect(thresholds.at(-1)).toBe(2 ** 32 - 1);

@@ -130,7 +130,7 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
     pipeline: Record<string, { latencyCycles: number }>;
   };
   expect(written.name).toBe('Small');
-  expect(written.pipeline[DEVICE]!.latencyCycles).toBe(kept.profile.parameters.latencyCycles);
+  expect(written.pipeline[DEVICE].latencyCycles).toBe(kept.profile.parameters.latencyCycles);
   expect((await run('sweep', study)).status).toBe(0);
   const plain = await calibrate('2', {});
   expect(plain.out).toMatch(/latencyCycles/);
@@ -142,7 +142,7 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
 
 it('says what failed, and shows such a run like any other', async () => {
   const id = String(
-    (JSON.parse((await run('runs', 'list', '--json')).out) as { runs: { id: number }[] }).runs[0]!.id + 1,
+    (JSON.parse((await run('runs', 'list', '--json')).out) as { runs: { id: number }[] }).runs[0].id + 1,
   );
   fake({ silent: true });
   const dead = await bench('1', { target: 'cpu', device: DEVICE });
@@ -250,7 +250,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
     await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', into, '--json'),
   );
   expect(packed).toMatchObject({ path: into, cases: 4, leftOut: null });
-  expect(readdirSync(into).sort()).toEqual([...new Set(packed.files.map((file) => file.split('/')[0]!))].sort());
+  expect(readdirSync(into).sort()).toEqual([...new Set(packed.files.map((file) => file.split('/')[0]))].sort());
   expect(statSync(join(into, 'run.sh')).mode & 0o111).not.toBe(0);
   const [line] = readFileSync(join(into, 'plan.jsonl'), 'utf8').split('\n');
   expect(JSON.parse(line!)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });

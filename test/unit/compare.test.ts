@@ -35,7 +35,7 @@ describe('a comparison', () => {
     const result = await compare();
     expect(result.devices.map(({ device }) => device.id)).toEqual(devices);
     result.devices.forEach(({ best, breakdown, byThreadsPerUnit, ties }, i) => {
-      expect(result.cross[i]![i]).toBe(best!.timeMs);
+      expect(result.cross[i][i]).toBe(best!.timeMs);
       expect(Math.min(...byThreadsPerUnit.map(({ timeMs }) => timeMs).filter((time) => !Number.isNaN(time)))).toBe(
         best!.timeMs,
       );
@@ -49,17 +49,17 @@ describe('a comparison', () => {
   it('never finds another device’s best faster than a device’s own', async () => {
     const { cross } = await compare();
     for (const row of cross)
-      row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j]![j]!).toBe(true));
+      row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j][j]).toBe(true));
   });
 
   it('puts every device at one design when asked, with the times of the matrix', async () => {
     const { devices: bests, cross } = await compare();
-    const same = await compare(bests[1]!.best!.designIndex);
+    const same = await compare(bests[1].best!.designIndex);
     same.devices.forEach(({ best }, j) => {
-      expect(best?.timeMs ?? NaN).toBe(cross[1]![j]);
+      expect(best?.timeMs ?? NaN).toBe(cross[1][j]);
       if (best) {
-        expect(best.design.threadsPerUnit).toBe(bests[1]!.best!.design.threadsPerUnit);
-        expect(best.design.blockThreads).toBe(bests[1]!.best!.design.blockThreads);
+        expect(best.design.threadsPerUnit).toBe(bests[1].best!.design.threadsPerUnit);
+        expect(best.design.blockThreads).toBe(bests[1].best!.design.blockThreads);
         expect(best.rank).toBeGreaterThanOrEqual(1);
       }
     });
@@ -73,7 +73,7 @@ describe('a comparison', () => {
   it('says which is fastest, and by how much, in sentences that end', async () => {
     const { devices: bests, reasons } = await compare();
     const times = bests.map(({ best }) => best!.timeMs);
-    const fastest = bests[times.indexOf(Math.min(...times))]!.device.name;
+    const fastest = bests[times.indexOf(Math.min(...times))].device.name;
     expect(reasons[0]).toContain(
       `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} times`,
     );
@@ -82,17 +82,17 @@ describe('a comparison', () => {
 
   it('calls devices alike that the model cannot tell apart', async () => {
     const { devices: bests } = await compare();
-    const twin: DeviceBest = { ...bests[0]!, best: { ...bests[0]!.best!, timeMs: bests[0]!.best!.timeMs * 1.005 } };
-    expect(comparisonReasons([bests[0]!, twin])).toEqual([expect.stringContaining('less than the model')]);
-    expect(comparisonReasons([bests[0]!])).toEqual([]);
+    const twin: DeviceBest = { ...bests[0], best: { ...bests[0].best!, timeMs: bests[0].best!.timeMs * 1.005 } };
+    expect(comparisonReasons([bests[0], twin])).toEqual([expect.stringContaining('less than the model')]);
+    expect(comparisonReasons([bests[0]])).toEqual([]);
   });
 
   it('counts parts that differ by more than the times do', async () => {
     const { devices: bests } = await compare();
-    const { best, breakdown } = bests[0]!;
+    const { best, breakdown } = bests[0];
     const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0]));
     const at = (timeMs: number, parts: Partial<NonNullable<DeviceBest['breakdown']>['parts']>): DeviceBest => ({
-      ...bests[0]!,
+      ...bests[0],
       best: { ...best!, timeMs },
       breakdown: { timeMs, parts: { ...none, ...parts } as NonNullable<DeviceBest['breakdown']>['parts'] },
     });
@@ -109,7 +109,7 @@ describe('the table of a comparison', () => {
     const { study } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
     const compared = [
       ...result.devices.map((entry) => ({ device: entry.device, entry })),
-      { device: { ...result.devices[0]!.device, id: 'other' }, entry: null },
+      { device: { ...result.devices[0].device, id: 'other' }, entry: null },
     ];
     const rows = compareRows(compared, study!, result, false, cuda);
     expect([...new Set(rows.map(({ group }) => group))]).toEqual(['result', 'why', 'limits']);
@@ -246,8 +246,8 @@ describe('names and marks', () => {
   it('push labels apart without changing their order', () => {
     const out = spreadLabels([10, 12, NaN, 11, 80], 13);
     expect(out[2]).toBeNaN();
-    expect([out[0]!, out[3]!, out[1]!, out[4]!]).toEqual([out[0]!, out[3]!, out[1]!, out[4]!].sort((a, b) => a - b));
-    expect(out[3]! - out[0]!).toBeGreaterThanOrEqual(13 - 1e-3);
+    expect([out[0], out[3], out[1], out[4]]).toEqual([out[0], out[3], out[1], out[4]].sort((a, b) => a - b));
+    expect(out[3] - out[0]).toBeGreaterThanOrEqual(13 - 1e-3);
   });
   it('keep ticks within the axis', () => {
     for (const tick of logTicks(0.9, 7, 5)) expect(tick >= 0.9 && tick <= 7).toBe(true);

@@ -144,7 +144,7 @@ describe('catalogue', () => {
     ['amd-rx-7900-xtx', 61.4 / 2],
     ['amd-rx-9070-xt', 48.7 / 2],
   ])('%s has the printed FP32 peak of %f TFLOP/s', (id, teraflops) => {
-    const peak = deviceComparison(DEVICE_METRICS, [gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0]!;
+    const peak = deviceComparison(DEVICE_METRICS, [gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0];
     expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
   });
 
@@ -236,7 +236,7 @@ describe('catalogue', () => {
 
 describe('validateDevice', () => {
   const a100 = gpu('nvidia-a100-sxm4-40gb');
-  const epyc = cpus[0]!;
+  const epyc = cpus[0];
   const swift = gpu('software-swiftshader');
 
   it('returns the device as it is', () => {

@@ -26,7 +26,7 @@ afterAll(() => bench.close());
 
 /** Elements of an HTML text, by name, as a browser's tokenizer sees tags. */
 const tags = (text: string): Set<string> =>
-  new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1]!.toLowerCase()));
+  new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1].toLowerCase()));
 const ALLOWED_TAGS = new Set(
   'html head meta title style body h1 h2 p code div table thead tbody tr th td svg path rect text circle g ul li i dl dt dd'.split(
     ' ',
@@ -55,7 +55,7 @@ describe('a report', () => {
     const { text } = await bench.render(plain, 'markdown');
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 })) as RankPage;
     const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain })) as DeviceComparisonResult;
-    expect(text).toContain(page.rows[0]!.timeMs.toPrecision(4));
+    expect(text).toContain(page.rows[0].timeMs.toPrecision(4));
     for (const { device } of compared.devices) expect(text).toContain(device.name);
     expect(text).toContain(`${page.ties} design`);
     expect(text).not.toMatch(/NaN|undefined|\[object/);
@@ -91,7 +91,7 @@ describe('a report', () => {
 
   it('explains the design that was chosen, not only the best', async () => {
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 })) as RankPage;
-    const { designIndex, rank } = page.rows[0]!;
+    const { designIndex, rank } = page.rows[0];
     const { text } = await bench.render(plain, 'markdown', { designIndex });
     expect(text).toContain(`rank ${rank} of`);
   });

@@ -92,14 +92,14 @@ describe('what is read off a grid', () => {
         const cells = grid(
           4,
           3,
-          (i, j) => values[j * 4 + i]!,
+          (i, j) => values[j * 4 + i],
           () => 1,
         );
         const { x, y } = marginals(cells);
         const least = (list: number[]) =>
           list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
-        expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]!))));
-        expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]!))));
+        expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]))));
+        expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
       }),
     );
   });
@@ -108,7 +108,7 @@ describe('what is read off a grid', () => {
     const cells = grid(
       4,
       1,
-      (i) => [1, 1.0149, 1.0151, NaN][i]!,
+      (i) => [1, 1.0149, 1.0151, NaN][i],
       () => 1,
     );
     expect(tiedCells(cells)).toEqual([1]);

@@ -48,11 +48,11 @@ export function sampleTime(medianMs: number, change: Partial<MeasuredTime> = {})
   const timesMs = Array.from({ length: 15 }, () => medianMs * (1 + 0.012 * (uniform() - 0.45) ** 3 * 8));
   const sorted = [...timesMs].sort((a, b) => a - b);
   return {
-    medianMs: sorted[7]!,
-    lowMs: sorted[3]!,
-    highMs: sorted[11]!,
-    minMs: sorted[0]!,
-    maxMs: sorted[14]!,
+    medianMs: sorted[7],
+    lowMs: sorted[3],
+    highMs: sorted[11],
+    minMs: sorted[0],
+    maxMs: sorted[14],
     repeats: 15,
     timesMs,
     warmUpMs: [medianMs * 1.21, medianMs * 1.04, medianMs * 1.006],
@@ -94,10 +94,10 @@ const BLOCKS = [64, 128, 256, 512];
 export function sampleCases(count = 40): readonly MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
-    const threadsPerUnit = THREADS[i % 4]!;
+    const threadsPerUnit = THREADS[i % 4];
     const design = sampleDesign({
       threadsPerUnit,
-      blockThreads: BLOCKS[Math.floor(i / 4) % 4]!,
+      blockThreads: BLOCKS[Math.floor(i / 4) % 4],
       gridBlocks: 432 * (1 + (i % 7)),
       registerCap: i % 3 === 0 ? 56 : 64,
     });
@@ -155,16 +155,16 @@ export function sampleComparison(
   const cases = detail.cases.filter(({ measured }) => measured !== null);
   const predicted = Float64Array.from(cases, ({ predictedMs, design }) => predictedMs! * correction(design!));
   const measured = Float64Array.from(cases, ({ measured: time }) => time!.medianMs);
-  const scale = median(measured.map((ms, i) => ms / predicted[i]!));
+  const scale = median(measured.map((ms, i) => ms / predicted[i]));
   const rank = (values: Float64Array) =>
     Array.from(values, (value) => 1 + values.filter((other) => other < value).length);
   const [predictedRank, measuredRank] = [rank(predicted), rank(measured)];
-  const residuals = measured.map((ms, i) => Math.log(ms / (scale * predicted[i]!)));
-  const errors = measured.map((ms, i) => Math.abs(ms / (scale * predicted[i]!) - 1));
+  const residuals = measured.map((ms, i) => Math.log(ms / (scale * predicted[i])));
+  const errors = measured.map((ms, i) => Math.abs(ms / (scale * predicted[i]) - 1));
   const best = Math.min(...measured);
   const regret = [1, 2, 5, 10].map((k) => ({
     k,
-    fraction: Math.min(...cases.map((_, i) => (predictedRank[i]! <= k ? measured[i]! : Infinity))) / best - 1,
+    fraction: Math.min(...cases.map((_, i) => (predictedRank[i] <= k ? measured[i] : Infinity))) / best - 1,
   }));
   const variance = (values: readonly number[]) => {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -172,17 +172,17 @@ export function sampleComparison(
   };
   const axes = (['threadsPerUnit', 'blockThreads', 'registerCap'] as const).map((axis) => {
     const values = [...new Set(cases.map(({ design }) => design![axis]))].sort((a, b) => Number(a) - Number(b));
-    const groups = values.map((value) => Array.from(residuals).filter((_, i) => cases[i]!.design![axis] === value));
+    const groups = values.map((value) => Array.from(residuals).filter((_, i) => cases[i].design![axis] === value));
     const within = groups.reduce((sum, group) => sum + variance(group), 0);
     return {
       axis,
       explained: 1 - within / variance(Array.from(residuals)),
       values: values.map((value, i) => ({
         value: String(value),
-        medianResidual: median(Float64Array.from(groups[i]!)),
-        lowResidual: Math.min(...groups[i]!),
-        highResidual: Math.max(...groups[i]!),
-        count: groups[i]!.length,
+        medianResidual: median(Float64Array.from(groups[i])),
+        lowResidual: Math.min(...groups[i]),
+        highResidual: Math.max(...groups[i]),
+        count: groups[i].length,
       })),
     };
   });
@@ -196,18 +196,18 @@ export function sampleComparison(
     designs: cases.map((each, i) => ({
       designIndex: each.designIndex!,
       design: each.design!,
-      predictedRank: predictedRank[i]!,
-      measuredRank: measuredRank[i]!,
-      predictedMs: predicted[i]!,
-      medianMs: measured[i]!,
+      predictedRank: predictedRank[i],
+      measuredRank: measuredRank[i],
+      predictedMs: predicted[i],
+      medianMs: measured[i],
       lowMs: each.measured!.lowMs,
       highMs: each.measured!.highMs,
-      residual: residuals[i]!,
+      residual: residuals[i],
     })),
     scale,
     medianError: median(errors),
-    p95Error: [...errors].sort((a, b) => a - b)[Math.floor(0.95 * errors.length)]!,
-    unscaledMedianError: median(measured.map((ms, i) => Math.abs(ms / predicted[i]! - 1))),
+    p95Error: [...errors].sort((a, b) => a - b)[Math.floor(0.95 * errors.length)],
+    unscaledMedianError: median(measured.map((ms, i) => Math.abs(ms / predicted[i] - 1))),
     spearman: spearman(predicted, measured),
     kendall: kendall(predicted, measured),
     intervals: { scale: { low: scale * 0.98, high: scale * 1.02 }, medianError: null, spearman: { low: 0.9, high: 0.99 } },
@@ -244,7 +244,7 @@ export function sampleProfile(change: Partial<CalibrationProfile> = {}): Calibra
     identified: Object.fromEntries(
       CALIBRATION_PARAMETERS.map((parameter, i) => [
         parameter,
-        { standardError: held.has(parameter) || parameter === 'schedulers' ? null : [180, 4, 3.9, 0, 0.004, 0, 0.3, 0, 0.0008][i]!, held: held.has(parameter) },
+        { standardError: held.has(parameter) || parameter === 'schedulers' ? null : [180, 4, 3.9, 0, 0.004, 0, 0.3, 0, 0.0008][i], held: held.has(parameter) },
       ]),
     ) as unknown as CalibrationProfile['identified'],
     fit: { designs: 39, medianError: 0.011, p95Error: 0.031, spearman: 0.991 },

@@ -100,7 +100,7 @@ describe('divergent loops', () => {
     expect(fit!.cyclesPerDivergentBranch).toBeCloseTo(32, 6);
     expect(fit!.cyclesPerSpillAndLoad).toBeCloseTo(84, 6);
     for (const { points, model } of curves)
-      for (const [i, [, cycles]] of points.entries()) expect(model[i]![1]).toBeCloseTo(cycles, 5);
+      for (const [i, [, cycles]] of points.entries()) expect(model[i][1]).toBeCloseTo(cycles, 5);
   });
 
   it('speaks of nanoseconds where the device counts no cycles', () => {
@@ -108,7 +108,7 @@ describe('divergent loops', () => {
     const { unit, curves, fit } = loopFindings(timed, false);
     expect(fit).toBeNull();
     expect(unit).toBe('ns');
-    expect(curves[0]!.points[0]![1] / 1e4).toBeCloseTo(1, 1);
+    expect(curves[0].points[0][1] / 1e4).toBeCloseTo(1, 1);
   });
 });
 

@@ -110,11 +110,11 @@ describe('points', () => {
     const comparison = sampleComparison(detail, () => 2);
     const { points, scale } = measuredPoints(detail, comparison);
     expect(scale).toBe(comparison.scale);
-    expect(points[0]!.predictedMs).toBe(comparison.designs[0]!.predictedMs);
-    expect(points[0]!.measured.designIndex).toBe(points[0]!.designIndex);
+    expect(points[0].predictedMs).toBe(comparison.designs[0].predictedMs);
+    expect(points[0].measured.designIndex).toBe(points[0].designIndex);
     // Of another run it says nothing.
-    expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0]!.predictedMs).toBe(
-      detail.cases[0]!.predictedMs,
+    expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0].predictedMs).toBe(
+      detail.cases[0].predictedMs,
     );
   });
 
@@ -137,7 +137,7 @@ describe('scatter', () => {
         }
         const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
         // Two exponentials of the same span, each rounded a few times.
-        expect(Math.abs(ratios[0]! / ratios[1]! - 1)).toBeLessThan(1e-12);
+        expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
       }),
     );
     expect(scatterFrame([])).toBeNull();
@@ -215,7 +215,7 @@ describe('residuals', () => {
   it('by axis, the one that explains most first, every design once in each', () => {
     const comparison = sampleComparison(sampleDetail());
     const axes = residualAxes(comparison);
-    expect(axes[0]!.axis).toBe('threadsPerUnit');
+    expect(axes[0].axis).toBe('threadsPerUnit');
     expect([...axes].sort((a, b) => b.explained - a.explained)).toEqual(axes);
     for (const { rows } of axes)
       expect(rows.reduce((sum, { dots }) => sum + dots.length, 0)).toBe(comparison.designs.length);
@@ -259,7 +259,7 @@ describe('table', () => {
   });
 
   it('tells what waits from what failed', () => {
-    const rows = measuredRows([sampleCase(0), detail.cases[17]!], [], { column: 'predictedRank', descending: false });
+    const rows = measuredRows([sampleCase(0), detail.cases[17]], [], { column: 'predictedRank', descending: false });
     expect(rows.map(({ state }) => state)).toEqual(['waiting', 'failed']);
   });
 
@@ -332,7 +332,7 @@ describe('set-up', () => {
     expect(fittingSuite('launch-grid', 'cpu')).toBe('designs');
     expect(fittingSuite('probes', 'cuda')).toBe('probes');
     expect(refusal(SETUP, webgpu, 3, [CPU], null)).toMatch(/predicts no GPU/);
-    expect(refusal(SETUP, SAMPLE_TARGETS[0]!, 3, [GPU], null)).toMatch(/not available: No CUDA device/);
+    expect(refusal(SETUP, SAMPLE_TARGETS[0], 3, [GPU], null)).toMatch(/not available: No CUDA device/);
     expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU], null)).toMatch(
       /cannot be measured with WebGPU/,
     );

@@ -19,7 +19,7 @@ const PAGES = readFileSync(join(import.meta.dirname, '../../src-renderer/views/m
 describe('the pages', () => {
   it('hold formulas that can be typeset', () => {
     const formulas = [...PAGES.matchAll(/\btex:\s*'((?:[^'\\]|\\.)*)'/g)].map((match) =>
-      match[1]!.replaceAll('\\\\', '\\'),
+      match[1].replaceAll('\\\\', '\\'),
     );
     expect(formulas.length).toBeGreaterThan(60);
     for (const formula of formulas)
@@ -63,11 +63,11 @@ describe('reproduced figures', () => {
   it('list what failed first, tables and rows', () => {
     const found = findRows([table('good', true), table('bad', false)], '');
     expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
-    expect(found[0]!.rows.map(({ passed }) => passed)).toEqual([false, true]);
+    expect(found[0].rows.map(({ passed }) => passed)).toEqual([false, true]);
   });
   it('are found by every word', () => {
     expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
-    expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0]!.rows).toHaveLength(1);
+    expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0].rows).toHaveLength(1);
     expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);
   });
   it('are counted', () => {

@@ -109,7 +109,7 @@ describe('a whole file', () => {
     );
     expect(ids(cases)).toEqual(['stream-1', 'stream-2', 'stream-4']);
     expect(cases[0]).toMatchObject({ compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' });
-    expect(cases[1]!.values).toEqual({ bandwidthGbS: 80, perCore: [1, 2] });
+    expect(cases[1].values).toEqual({ bandwidthGbS: 80, perCore: [1, 2] });
     expect(cases[2]).toMatchObject({ failure: 'out of memory', timesMs: [] });
   });
 });
@@ -134,8 +134,8 @@ describe('a file that stopped', () => {
     const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
     const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
     const { cases, warnings } = unwrap(await read([...first, cut, ...again, DONE]));
-    expect(cases[0]!.timesMs).toEqual([4, 5, 6]);
-    expect(cases[0]!.warmUpMs).toEqual([9]);
+    expect(cases[0].timesMs).toEqual([4, 5, 6]);
+    expect(cases[0].warmUpMs).toEqual([9]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
       'Measured more than once, of which the last counts: stream-1.',
@@ -153,7 +153,7 @@ describe('a file that stopped', () => {
         DONE,
       ]),
     );
-    expect(cases[0]!.timesMs).toEqual([7, 8, 9]);
+    expect(cases[0].timesMs).toEqual([7, 8, 9]);
     expect(warnings[0]).toMatch(/^Measured more than once/);
   });
 

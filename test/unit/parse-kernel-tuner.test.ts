@@ -45,8 +45,8 @@ describe('published search spaces', () => {
         expect(Math.abs(mean - (one.values.time as number))).toBeLessThanOrEqual(32 * Number.EPSILON * mean);
       }
     }
-    expect(file.cases[0]!.timesMs.slice(0, 2)).toEqual([3.976191997528076, 3.8789119720458984]);
-    expect(parametersOf(file.cases[0]!)!.configuration).toEqual({
+    expect(file.cases[0].timesMs.slice(0, 2)).toEqual([3.976191997528076, 3.8789119720458984]);
+    expect(parametersOf(file.cases[0])!.configuration).toEqual({
       block_size_x: 16,
       block_size_y: 1,
       tile_size_x: 1,
@@ -58,7 +58,7 @@ describe('published search spaces', () => {
       filter_height: 15,
       filter_width: 15,
     });
-    expect(Object.keys(file.cases[0]!.values)).toContain('GFLOP/s');
+    expect(Object.keys(file.cases[0].values)).toContain('GFLOP/s');
   });
 
   it('finds the same in the T4 file of the same measurements', async () => {
@@ -69,8 +69,8 @@ describe('published search spaces', () => {
     expect(second.cases.map((one) => one.failure)).toEqual(first.cases.map((one) => one.failure));
     // T4's `correctness: 1` says only that there is a time.
     expect(new Set(second.cases.map((one) => one.correct))).toEqual(new Set([null]));
-    expect(second.cases[0]!.values.compilation_time).toBe(918.5990339610726);
-    expect(parametersOf(second.cases[0]!)!.kernel).toBe('convolution');
+    expect(second.cases[0].values.compilation_time).toBe(918.5990339610726);
+    expect(parametersOf(second.cases[0])!.kernel).toBe('convolution');
   });
 
   it('reads a cache without its closing brackets and without a device', async () => {
@@ -141,7 +141,7 @@ describe('a cache', () => {
   it('takes names of parameters from tune_params where there are no keys', async () => {
     const file = unwrap(await read('{"tune_params":{"x":[1]},"cache":{"1":{"x":1,"time":2,"GFLOP/s":3}}}'));
     expect(configurations(file.cases)).toEqual([{ x: 1 }]);
-    expect(file.cases[0]!.values).toEqual({ time: 2, 'GFLOP/s': 3 });
+    expect(file.cases[0].values).toEqual({ time: 2, 'GFLOP/s': 3 });
   });
 });
 
@@ -155,16 +155,16 @@ describe('T4 results', () => {
     ['miliseconds', 5],
   ])('reads times in %s', async (unit, expected) => {
     const measurements = [{ name: 'time', value: 5, unit }];
-    expect(unwrap(await read(t4({ measurements }))).cases[0]!.timesMs).toEqual([expected]);
+    expect(unwrap(await read(t4({ measurements }))).cases[0].timesMs).toEqual([expected]);
     const byFile = t4(
       { times: { runtimes: [5] }, measurements: [{ name: 'time', value: 5, unit: '' }] },
       { timeunit: unit },
     );
-    expect(unwrap(await read(byFile)).cases[0]!.timesMs).toEqual([expected]);
+    expect(unwrap(await read(byFile)).cases[0].timesMs).toEqual([expected]);
   });
 
   it('tells a wrong result from one that was not checked', async () => {
-    const wrong = unwrap(await read(t4({ invalidity: 'correctness', correctness: 0 }))).cases[0]!;
+    const wrong = unwrap(await read(t4({ invalidity: 'correctness', correctness: 0 }))).cases[0];
     expect(wrong).toMatchObject({ correct: false, failure: 'gave a wrong result', timesMs: [] });
   });
 });
@@ -222,8 +222,8 @@ describe('what it refuses', () => {
     const file = unwrap(await read(text));
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect(file.cases).toHaveLength(1);
-    expect(Object.getPrototypeOf(file.cases[0]!.values)).toBe(Object.prototype);
-    expect(Object.keys(file.cases[0]!.values)).toEqual(['time']);
+    expect(Object.getPrototypeOf(file.cases[0].values)).toBe(Object.prototype);
+    expect(Object.keys(file.cases[0].values)).toEqual(['time']);
   });
 });
 

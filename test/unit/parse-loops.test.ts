@@ -80,7 +80,7 @@ describe('predicted imbalance against measured loops', async () => {
         rows,
         nonZeros,
         /** Lane steps over work, a thread per row, rows in any order. */
-        threadLoss: lossMoments(law, [GROUP])[0]!.aggregateLoss,
+        threadLoss: lossMoments(law, [GROUP])[0].aggregateLoss,
         /** Likewise with a thread group per row, whose last step is partly idle. */
         groupLoss: groupSteps / nonZeros,
         thread: timeOf(name, 'thread_mapped'),
@@ -151,7 +151,7 @@ describe('mean losses of the SMITE repository', () => {
     });
   });
 
-  const header = MEANS.split('\n', 1)[0]!;
+  const header = MEANS.split('\n', 1)[0];
   it.each([
     ['distribution,n\n', 'means.csv, line 1: header "distribution,n"; expected a column groups'],
     [`${header}\n`, 'means.csv, line 2: the file ends without a row; expected at least one'],

@@ -20,7 +20,7 @@ describe('measured times', () => {
       [{ design: 7 }, [1.5, 1.25]],
       [{ design: 3 }, [2]],
     ]);
-    expect(unwrap(await read(text)).cases[0]!.case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
+    expect(unwrap(await read(text)).cases[0].case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
     expect(
       await configurations('\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n'),
     ).toEqual([[{ threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 }, [0.25]]]);

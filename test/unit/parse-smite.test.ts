@@ -68,8 +68,8 @@ describe('groups of the SMITE repository', () => {
       expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - 1)).toBeLessThan(1e-9);
     }
     // Every bin of the simulation within five binomial standard errors of the model.
-    observed[0]!.forEach((part, bin) => {
-      const p = modelled[bin]!;
+    observed[0].forEach((part, bin) => {
+      const p = modelled[bin];
       expect(Math.abs(part - p), `bin ${bin}`).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / groups) + 1 / groups);
     });
   });

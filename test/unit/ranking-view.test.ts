@@ -204,7 +204,7 @@ describe('waterfall', () => {
     .map((values): Breakdown => ({
       timeMs: 0.1 + values.reduce((sum, value) => sum + value, 0),
       parts: Object.fromEntries(
-        BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i]! + (i === 0 ? 0.1 : 0)]),
+        BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i] + (i === 0 ? 0.1 : 0)]),
       ) as Breakdown['parts'],
     }));
 
@@ -217,7 +217,7 @@ describe('waterfall', () => {
         expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
         const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
         expect(signs).toEqual([...signs].sort((a, b) => a - b));
-        steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1]!.toMs));
+        steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
       }),
     );
   });
@@ -270,7 +270,7 @@ describe('the logarithmic axis', () => {
             expect(tick).toBeGreaterThanOrEqual(low);
             expect(tick).toBeLessThanOrEqual(low * span);
             if (i > 0)
-              expect(logPlace(low, low * span, tick) - logPlace(low, low * span, ticks[i - 1]!)).toBeGreaterThanOrEqual(
+              expect(logPlace(low, low * span, tick) - logPlace(low, low * span, ticks[i - 1])).toBeGreaterThanOrEqual(
                 0.05 - 1e-9,
               );
           });

@@ -97,7 +97,7 @@ const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case:
 /** The case of the run's ranking at a place, from 0. */
 async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
-  return `design-${page.rows[place]!.designIndex}`;
+  return `design-${page.rows[place].designIndex}`;
 }
 
 describe('measuring designs of a sweep', () => {
@@ -128,7 +128,7 @@ describe('measuring designs of a sweep', () => {
       expect(one.measured).toMatchObject({ repeats: 7, clockMhz: 1000 });
       expect(one.measured!.warmUpMs).toHaveLength(3);
       expect(one.measured!.timesMs).toHaveLength(7);
-      const median = one.measured!.timesMs.toSorted((a, b) => a - b)[3]!;
+      const median = one.measured!.timesMs.toSorted((a, b) => a - b)[3];
       expect(one.measured!.medianMs).toBeCloseTo(median, 9);
       expect(one.measured!.lowMs).toBeLessThanOrEqual(median);
       expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: one.case.id !== wrong });
@@ -232,8 +232,8 @@ describe('measuring designs of a sweep', () => {
     expect(after.map(({ fidelity }) => fidelity)).toEqual(['measured', 'measured', ...Array(3).fill('predicted')]);
     const found = await detail(engine, run.id);
     expect(after[0]).toMatchObject({
-      timeMs: found.cases[0]!.measured!.medianMs,
-      predictedMs: found.cases[0]!.predictedMs,
+      timeMs: found.cases[0].measured!.medianMs,
+      predictedMs: found.cases[0].predictedMs,
       tied: true,
       measured: { runId: run.id, repeats: 7, measuredOn: 'NVIDIA GeForce RTX 4090' },
     });
@@ -245,7 +245,7 @@ describe('measuring designs of a sweep', () => {
     );
     expect(byMeasured.rows.slice(2).every(({ measured }) => measured === null)).toBe(true);
     await call(engine, 'runs.delete', { id: run.id });
-    expect((await rows())[0]!.fidelity).toBe('predicted');
+    expect((await rows())[0].fidelity).toBe('predicted');
   });
 });
 
@@ -422,7 +422,7 @@ describe('a target that cannot run all of a sweep', () => {
       cases: 5,
       leftOut: { designs: all.length, runnable: able.length, limits: [{ quantity: 'threadsPerUnit', atMost: 32 }] },
     });
-    const named = unwrap(await engine.bundle({ ...BUNDLE, runId, choose: 'named', designs: [able[0]!] }));
+    const named = unwrap(await engine.bundle({ ...BUNDLE, runId, choose: 'named', designs: [able[0]] }));
     expect(named.leftOut).toBeNull();
   });
 });
@@ -479,10 +479,10 @@ describe('predictions beside measurements', () => {
     expect(compared.warnings.join('\n')).toMatch(/fitted to these measurements/);
 
     const used = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
-    expect(used.study.pipeline[DEVICE]!.latencyCycles).toBe(fitted.parameters.latencyCycles);
+    expect(used.study.pipeline[DEVICE].latencyCycles).toBe(fitted.parameters.latencyCycles);
     const again = (await ended(engine, 'runs.start', { studyId })).id;
     const best = async (id: number): Promise<number> =>
-      (await call<RankPage>(engine, 'ranking.page', { runId: id, filter: { deviceId: DEVICE }, limit: 1 })).rows[0]!
+      (await call<RankPage>(engine, 'ranking.page', { runId: id, filter: { deviceId: DEVICE }, limit: 1 })).rows[0]
         .predictedMs;
     const before = await best(runId);
     expect((await best(again)) / before).toBeGreaterThan(2);
@@ -767,7 +767,7 @@ describe('a page that measures', () => {
     expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
     const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);
-    expect(found[0]!.correct).toBe(true);
+    expect(found[0].correct).toBe(true);
   });
 });
 

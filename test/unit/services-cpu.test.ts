@@ -188,11 +188,9 @@ describe('a study of CPUs and a GPU', () => {
       filter: { deviceId: three.deviceId },
     });
     const at = sample.axes.findIndex(({ id }) => id === 'launch');
-    expect(sample.axes[at]!.categories).toEqual(grid.xValues);
+    expect(sample.axes[at].categories).toEqual(grid.xValues);
     const first = await call<RankRow>('ranking.design', { runId: run.id, designIndex: sample.designIndex[0] });
-    expect(sample.axes[at]!.categories![sample.columns[at]![0]!]).toMatch(
-      new RegExp(`^${first.design.gridBlocks} core`),
-    );
+    expect(sample.axes[at].categories![sample.columns[at][0]]).toMatch(new RegExp(`^${first.design.gridBlocks} core`));
     const facets = await call<LandscapeFacets>('landscape.facets', {
       runId: run.id,
       x: 'launch',

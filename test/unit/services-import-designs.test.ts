@@ -45,7 +45,7 @@ const measurementsOf = async (runId: number) => unwrap(await bench.engine.contex
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
 const ofDevice = (device: string, count: number): readonly Row[] => {
   const all = rows.filter((row) => row.device === device);
-  return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]!);
+  return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
 };
 
 /** Parameters of a design under the names of a T4 export. */
@@ -117,12 +117,12 @@ describe('configurations of a kernel of one’s own', () => {
     const detail = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
     // The configuration as it was in the file is kept beside the design.
-    expect(detail.cases[7]!.case).toMatchObject({
+    expect(detail.cases[7].case).toMatchObject({
       benchmark: 'external',
-      parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]!) },
+      parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]) },
     });
     expect(detail.cases.map((one) => one.design)).toEqual(chosen.map((row) => row.design));
-    expect(detail.cases[0]!.label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
+    expect(detail.cases[0].label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
 
     const compared = await call<MeasuringComparison>('bench.compare', { id: imported.runId });
     expect(compared.designs).toHaveLength(20);
@@ -134,9 +134,9 @@ describe('configurations of a kernel of one’s own', () => {
     expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [imported.runId] });
     expect(profile.fit.medianError).toBeLessThan(profile.before.medianError);
 
-    const { designIndex } = chosen[3]!;
+    const { designIndex } = chosen[3];
     const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
-    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: measuredMs(chosen[3]!), repeats: 3 });
+    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: measuredMs(chosen[3]), repeats: 3 });
   });
 
   it('that are no design of it stand alone and are counted, with the first and why', async () => {
@@ -146,7 +146,7 @@ describe('configurations of a kernel of one’s own', () => {
       [{ ...parametersOf(second), threads_per_unit: 3 }, 4],
       [parametersOf(third), 7],
       [{ ...parametersOf(third), grid_size_x: 999_983 }, 8],
-      [parametersOf(ofDevice(OTHER, 1)[0]!), 9],
+      [parametersOf(ofDevice(OTHER, 1)[0]), 9],
     ]);
     const imported = await importText('own.json', text, { runId: sweepId });
     expect(imported).toMatchObject({ cases: 5, linked: { designs: 2 } });
@@ -207,7 +207,7 @@ describe('configurations of a kernel of one’s own', () => {
 
   it('are refused, with the reason, where none of them is a design; and nothing is left behind', async () => {
     const before = await runCount();
-    const row = parametersOf(ofDevice(DEVICE, 1)[0]!);
+    const row = parametersOf(ofDevice(DEVICE, 1)[0]);
     const reasons = async (parameters: object, more: object = { runId: sweepId }) =>
       refusal(cache([[{ ...parameters }, 1]]), more);
     expect(await reasons({ tile: 4 })).toMatch(
@@ -224,7 +224,7 @@ describe('configurations of a kernel of one’s own', () => {
   });
 
   it('that nobody links stand alone, unless the open sweep has the parameters that only designs have', async () => {
-    const row = ofDevice(DEVICE, 1)[0]!;
+    const row = ofDevice(DEVICE, 1)[0];
     const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
     const single = await importText('own.json', text);
     expect(single.linked).toBeUndefined();
@@ -238,10 +238,10 @@ describe('configurations of a kernel of one’s own', () => {
 describe('an exported T4 file', () => {
   it('is of the run that it names: what was measured is taken, what is still predicted is left out', async () => {
     const file = await exported(1000);
-    const of = (row: Row) => file.results[rows.indexOf(row)]!;
+    const of = (row: Row) => file.results[rows.indexOf(row)];
     const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
     of(first).times.runtimes = [1.5, 1.7, 1.6];
-    of(second).measurements[0]!.value = 2.5;
+    of(second).measurements[0].value = 2.5;
     of(third).invalidity = 'runtime';
     const imported = await importText('filled.json', JSON.stringify(file));
     expect(imported).toMatchObject({
@@ -278,8 +278,8 @@ describe('an exported T4 file', () => {
       smallStudy({ name: 'Other kernel', workload: { lengths: 'constant(7)', units: 100_000 } }),
     );
     const file = await exported(10);
-    file.results[0]!.times.runtimes = [3, 4, 5];
-    file.results[1]!.measurements[0]!.value *= 2;
+    file.results[0].times.runtimes = [3, 4, 5];
+    file.results[1].measurements[0].value *= 2;
     const text = JSON.stringify(file);
     const imported = await importText('filled.json', text, { runId: another });
     expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
@@ -297,7 +297,7 @@ describe('an exported T4 file', () => {
       ]);
       // The device is the one that the file names beside the configuration.
       expect((await measurementsOf(single.runId))[0]).toMatchObject({
-        deviceId: rows[0]!.device,
+        deviceId: rows[0].device,
         sourceRunId: null,
         timesMs: [3, 4, 5],
       });
@@ -447,7 +447,7 @@ describe('the command line', () => {
       'Predicted is the kernel alone, which is what is timed: rank counts what balancing takes in, up to ',
     );
     // Nothing is balanced: one column says it all.
-    const plain = fileOf('plain-own.json', cache([[parametersOf(chosen[0]!), 0.02]]));
+    const plain = fileOf('plain-own.json', cache([[parametersOf(chosen[0]), 0.02]]));
     const other = JSON.parse(
       (
         await run(

@@ -105,7 +105,7 @@ describe('a result file', () => {
       seed: 1,
     });
     expect(run.studyId).not.toBeNull();
-    expect(run.best!.timeMs).toBe(timesNs(0)[0]! / 1e6);
+    expect(run.best!.timeMs).toBe(timesNs(0)[0] / 1e6);
 
     const records = await measurementsOf(imported.runId);
     plan.plan.cases.forEach((one, at) => {
@@ -148,10 +148,10 @@ describe('a result file', () => {
     expect(detail.cases.map((one) => one.registersPerThread)).toEqual([40, 41, 42, 43]);
 
     // Measured on the device that the sweep predicted for: the ranking of the sweep shows it.
-    const best = plan.plan.cases[0]!;
+    const best = plan.plan.cases[0];
     const designIndex = best.benchmark === 'unit-loop' ? best.parameters.designIndex : null;
     const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
-    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0]! / 1e6, repeats: 3 });
+    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0] / 1e6, repeats: 3 });
   });
 
   it('stands alone where its sweep is not here, and says so', async () => {
@@ -175,7 +175,7 @@ describe('a result file', () => {
     const moved = structuredClone<unknown>(plan) as {
       plan: { cases: { parameters: { design: { blockThreads: number } } }[] };
     };
-    moved.plan.cases[3]!.parameters.design.blockThreads += 32;
+    moved.plan.cases[3].parameters.design.blockThreads += 32;
     const changed = await importFile('results.jsonl', bytesOf(resultsOf(moved as unknown as PlanLine)));
     expect(changed.warnings).toEqual([another]);
   });
@@ -183,8 +183,8 @@ describe('a result file', () => {
   it('keeps what was measured before it stopped, and why a case failed', async () => {
     const plan = await bundledPlan();
     const lines = resultsOf(plan).split('\n');
-    const failed = JSON.stringify({ type: 'failed', case: plan.plan.cases[1]!.id, message: 'launch failed' });
-    const text = [...lines.slice(0, 8), failed, lines[2]!.slice(0, 20)].join('\n');
+    const failed = JSON.stringify({ type: 'failed', case: plan.plan.cases[1].id, message: 'launch failed' });
+    const text = [...lines.slice(0, 8), failed, lines[2].slice(0, 20)].join('\n');
     const { runId, ...imported } = await importFile('results.jsonl', bytesOf(text), 'Some other GPU');
     expect(imported).toMatchObject({ cases: 2, failed: 1 });
     expect(imported.warnings).toEqual([
@@ -256,7 +256,7 @@ describe("Kernel Tuner's files", () => {
     const detail = await detailOf(imported.runId);
     expect(detail.device!.name).toBe('NVIDIA A100-PCIE-40GB');
     expect(detail.request).toMatchObject({ backend: 'external', suite: 'external', repeats: 32 });
-    expect(detail.cases[0]!.label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
+    expect(detail.cases[0].label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
   });
 
   it('take their device from the person, or else from their name', async () => {
@@ -296,7 +296,7 @@ describe('loops and published losses', () => {
     expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
     const detail = await detailOf(smite.runId);
     expect(detail.request.suite).toBe('matrix-power');
-    expect(detail.cases[7]!.values).toMatchObject({ meanLoss: 1.464614 });
+    expect(detail.cases[7].values).toMatchObject({ meanLoss: 1.464614 });
   });
 });
 

@@ -74,7 +74,7 @@ describe('simulating the best of a sweep', () => {
     const run = await simulate(engine, { runId, top: 5, maxReplications: 10 });
     expect(run).toMatchObject({ kind: 'simulate', state: 'complete', enumerated: 5 });
     const rows = await list(engine, runId);
-    expect(run.bestTimeMs).toBe(rows[0]!.simulated.meanMs);
+    expect(run.bestTimeMs).toBe(rows[0].simulated.meanMs);
     expect(await list(engine, run.id)).toEqual(rows);
     expect(rows.map(({ designIndex }) => designIndex).sort()).toEqual(
       before.rows
@@ -84,12 +84,12 @@ describe('simulating the best of a sweep', () => {
     );
     for (const [at, { rank, tied, simulated, predictedMs, difference }] of rows.entries()) {
       expect(rank).toBe(at + 1);
-      if (at > 0) expect(simulated.meanMs).toBeGreaterThanOrEqual(rows[at - 1]!.simulated.meanMs);
+      if (at > 0) expect(simulated.meanMs).toBeGreaterThanOrEqual(rows[at - 1].simulated.meanMs);
       expect(simulated.lowMs).toBeLessThanOrEqual(simulated.meanMs);
       expect(simulated.minMs).toBeLessThanOrEqual(simulated.medianMs);
       expect(simulated.timesMs).toHaveLength(simulated.replications);
       expect(difference).toBe(predictedMs / simulated.meanMs - 1);
-      expect(tied).toBe(simulated.lowMs <= rows[0]!.simulated.highMs);
+      expect(tied).toBe(simulated.lowMs <= rows[0].simulated.highMs);
     }
 
     // By prediction the order is as it was; rows that were simulated show their simulated time beside it.
@@ -115,7 +115,7 @@ describe('simulating the best of a sweep', () => {
     expect(await bySimulation(true)).toEqual([...chosen.toReversed(), ...rest.toReversed()]);
 
     const one = await call<RankRow>(engine, 'ranking.design', { runId, designIndex: chosen[0] });
-    expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0]!.simulated.meanMs });
+    expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0].simulated.meanMs });
   });
 
   it('lets a list that is on screen stand as it was opened, and says when its order is outdated', async () => {
@@ -196,18 +196,18 @@ describe('simulating the best of a sweep', () => {
     const view = unwrap(await engine.openRun(runId));
     const rows = await list(engine, runId);
     expect(rows).toHaveLength(view.run.validCount);
-    const rate = view.predictor.rates[0]![0]!.cycles;
+    const rate = view.predictor.rates[0][0].cycles;
     for (const { design, designIndex, simulated, predictedMs } of rows) {
       const device = view.devices[0] as GpuDevice;
       const W = design.blockThreads / device.threadGroupWidth;
-      const R = view.ranking.columns.residentBlocks[designIndex]!;
+      const R = view.ranking.columns.residentBlocks[designIndex];
       const [waves, rest] = [
         Math.floor(design.gridBlocks / (R * device.multiprocessors)),
         design.gridBlocks % (R * device.multiprocessors),
       ];
       const last = Math.ceil(rest / device.multiprocessors);
       const depth = 32 * design.unitsPerThread;
-      const cycles = depth * (waves * rate[R * W]! + (last > 0 ? rate[last * W]! : 0));
+      const cycles = depth * (waves * rate[R * W] + (last > 0 ? rate[last * W] : 0));
       const phi = 0.95 / design.threadsPerUnit + 0.05;
       const waveMs = (cycles * phi) / (device.clockMhz * 1e3);
       // As many roundings as there are waves, and a few more.
@@ -264,7 +264,7 @@ describe('simulating the best of a sweep', () => {
     expect(await message({ designs: [total] })).toBe(
       `not-found: design ${total} is not in run ${runId}; expected 0 to ${total - 1}`,
     );
-    const { designIndex, invalid: reason } = invalid.rows[0]!;
+    const { designIndex, invalid: reason } = invalid.rows[0];
     expect(await message({ designs: [designIndex] })).toBe(
       `conflict: design ${designIndex} is invalid (${reason}); expected a valid one`,
     );
@@ -286,7 +286,7 @@ describe('a timeline', () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
     const best = async (balancing: string): Promise<number> =>
-      (await page(engine, { runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0]!.designIndex;
+      (await page(engine, { runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
     await simulate(engine, { runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
     const rows = await list(engine, runId);
     for (const balancing of ['none', 'dynamic-fetch']) {
@@ -297,7 +297,7 @@ describe('a timeline', () => {
         replication: 2,
       });
       const view = unwrap(await engine.openRun(runId));
-      const balancingMs = row.simulated.timesMs[2]! - timeline.kernelMs;
+      const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
       if (balancing === 'none') expect(balancingMs).toBe(0);
       expect(balancingMs).toBeGreaterThanOrEqual(0);
       expect(Math.max(...timeline.blockEndMs)).toBeCloseTo(timeline.kernelMs, 12);
@@ -313,15 +313,15 @@ describe('a timeline', () => {
         const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
         expect(start).toBeGreaterThanOrEqual(ends.get(slot) ?? 0);
         expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
-        ends.set(slot, timeline.blockEndMs[i]!);
+        ends.set(slot, timeline.blockEndMs[i]);
       });
       // All multiprocessors are shown, so the rows' mean is the device's.
       const bins = timeline.activeMean.length;
       for (let bin = 0; bin < bins; bin += 1) {
         let sum = 0;
-        for (let at = 0; at < timeline.multiprocessors; at += 1) sum += timeline.activePerRow[at * bins + bin]!;
-        expect(Math.abs(sum / timeline.multiprocessors - timeline.activeMean[bin]!)).toBeLessThan(1e-9);
-        expect(timeline.activeMin[bin]).toBeLessThanOrEqual(timeline.activeMean[bin]! + 1e-9);
+        for (let at = 0; at < timeline.multiprocessors; at += 1) sum += timeline.activePerRow[at * bins + bin];
+        expect(Math.abs(sum / timeline.multiprocessors - timeline.activeMean[bin])).toBeLessThan(1e-9);
+        expect(timeline.activeMin[bin]).toBeLessThanOrEqual(timeline.activeMean[bin] + 1e-9);
         expect(timeline.activeMax[bin]).toBeLessThanOrEqual(timeline.residentBlocks * timeline.groupsPerBlock + 1e-9);
       }
     }

@@ -43,8 +43,8 @@ describe('the best designs of cells', () => {
             (sum, axis) => sum + (axis.cells?.[Math.floor(design / axis.stride) % axis.count] ?? 0),
             0,
           );
-          const time = timeMs[first + design]!;
-          if (time < (Number.isNaN(expected[cell]!.time) ? Infinity : expected[cell]!.time))
+          const time = timeMs[first + design];
+          if (time < (Number.isNaN(expected[cell].time) ? Infinity : expected[cell].time))
             expected[cell] = { time, design: first + design };
         }
         const listed = [...cellAxes.slice(turn), ...cellAxes.slice(0, turn)];

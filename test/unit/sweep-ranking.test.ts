@@ -89,7 +89,7 @@ describe('rankedDesigns', () => {
           for (const [axis, set] of Object.entries(filter.positions))
             if (!(set ?? new Set()).has(axisPosition(ranking, Number(axis), design))) return false;
           return filter.ranges.every(
-            ({ column, from, to }) => columns[column][design]! >= from && columns[column][design]! <= to,
+            ({ column, from, to }) => columns[column][design] >= from && columns[column][design] <= to,
           );
         });
         expect([...list].sort((a, b) => a - b)).toEqual(wanted);
@@ -109,29 +109,29 @@ describe('rankedDesigns', () => {
         const key = (design: number): number | string => {
           switch (sort) {
             case 'device':
-              return AXES.devices[axisPosition(ranking, 0, design)]!.name;
+              return AXES.devices[axisPosition(ranking, 0, design)].name;
             case 'threadsPerUnit':
-              return AXES.threadsPerUnit[axisPosition(ranking, 1, design)]!;
+              return AXES.threadsPerUnit[axisPosition(ranking, 1, design)];
             case 'loop':
-              return AXES.loop[axisPosition(ranking, 2, design)]!;
+              return AXES.loop[axisPosition(ranking, 2, design)];
             case 'balancing':
-              return AXES.balancing[axisPosition(ranking, 3, design)]!;
+              return AXES.balancing[axisPosition(ranking, 3, design)];
             case 'registerCap':
               return AXES.registerCap[axisPosition(ranking, 5, design)] ?? Infinity;
             case 'blockThreads':
-              return AXES.blockThreads[axisPosition(ranking, 6, design)]!;
+              return AXES.blockThreads[axisPosition(ranking, 6, design)];
             case 'waves':
-              return ranking.waves[design]!;
+              return ranking.waves[design];
             default:
-              return columns[sort][design]!;
+              return columns[sort][design];
           }
         };
         for (let i = 1; i < list.length; i += 1) {
-          const [a, b] = [list[i - 1]!, list[i]!];
+          const [a, b] = [list[i - 1], list[i]];
           const [ka, kb] = [key(a), key(b)];
           expect(ka <= kb).toBe(true);
           if (ka === kb) {
-            expect(columns.timeMs[a]! <= columns.timeMs[b]!).toBe(true);
+            expect(columns.timeMs[a] <= columns.timeMs[b]).toBe(true);
             if (columns.timeMs[a] === columns.timeMs[b]) expect(a).toBeLessThan(b);
           }
         }
@@ -178,9 +178,9 @@ describe('tieCount', () => {
       fc.property(columnsOf, fc.double({ min: 0, max: 0.5, noNaN: true }), (columns, fraction) => {
         const ranking = createRanking(AXES, columns);
         const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
-        const limit = list.length ? columns.timeMs[list[0]!]! * (1 + fraction) : 0;
+        const limit = list.length ? columns.timeMs[list[0]] * (1 + fraction) : 0;
         expect(tieCount(ranking, list, fraction)).toBe(
-          [...list].filter((design) => columns.timeMs[design]! <= limit).length,
+          [...list].filter((design) => columns.timeMs[design] <= limit).length,
         );
       }),
       { numRuns: 60 },

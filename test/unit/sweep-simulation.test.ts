@@ -22,7 +22,7 @@ it('fills no lane that a block does not have: 96 threads on groups of 64', async
     expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 3 });
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
     // Three units of ten iterations in a row, two blocks of two groups on every multiprocessor.
-    const kernelMs = 30 * design.cyclesPerIteration[4]! * design.msPerCycle;
+    const kernelMs = 30 * design.cyclesPerIteration[4] * design.msPerCycle;
     expect(Math.abs(meanMs / (kernelMs + design.balancingMs) - 1)).toBeLessThan(8 * Number.EPSILON);
     expect(standardDeviationMs).toBe(0);
   }
@@ -42,7 +42,7 @@ it('gives slots of a grid that does not divide the work one unit more', async ()
   });
   const [even, odd] = await Promise.all(times);
   // One unit more keeps one group for ten iterations more, alone.
-  const moreMs = 10 * odd!.cyclesPerIteration[1]! * odd!.msPerCycle;
+  const moreMs = 10 * odd!.cyclesPerIteration[1] * odd!.msPerCycle;
   expect(Math.abs((odd!.meanMs - even!.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
 });
 

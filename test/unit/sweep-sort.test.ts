@@ -4,7 +4,7 @@ import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
 
 /** What the radix sort must equal: Array.sort, which is stable. Minus zero equals zero in both. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
-  return Array.from(items).sort((a, b) => values[a]! - values[b]!);
+  return Array.from(items).sort((a, b) => values[a] - values[b]);
 }
 
 /** Values that make trouble: neighbours a float32 cannot separate, negatives, zeros of both signs, infinities, repeats. */
@@ -38,9 +38,7 @@ describe('sortByValue', () => {
         ).filter(() => picks.next().value % 8 !== 0);
         const got = Array.from(sortByValue(items, values));
         // Infinity − Infinity is NaN, so the reference compares instead of subtracting.
-        const wanted = Array.from(items).sort((a, b) =>
-          values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0,
-        );
+        const wanted = Array.from(items).sort((a, b) => (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0));
         expect(got).toEqual(wanted);
       }),
       { numRuns: 400 },

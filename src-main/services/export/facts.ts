@@ -141,7 +141,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
-    kind === 'cores' && value <= cpu.cores ? [{ cores: value, timeMs: along.timeMs[at]! }] : [],
+    kind === 'cores' && value <= cpu.cores ? [{ cores: value, timeMs: along.timeMs[at] }] : [],
   );
   const enough = others.find((other) => other.timeMs <= timeMs * (1 + TIE_FRACTION));
   if (enough && enough.cores < cores)
@@ -165,7 +165,7 @@ function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): reado
     hint,
     share: breakdown.parts[id] / breakdown.timeMs,
   }));
-  const ideal = parts[0]!.share;
+  const ideal = parts[0].share;
   const losses = parts
     .slice(1)
     .filter(({ share }) => share > WORTH_SAYING)
@@ -215,6 +215,6 @@ export function granularityOf(
   return view.ranking.axes.threadsPerUnit.map((threadsPerUnit, at) => {
     const positions = { ...filter.value.positions, 1: new Set([at]) };
     const first = rankedDesigns(view.ranking, { ...filter.value, positions }, 'timeMs')[0];
-    return { threadsPerUnit, timeMs: first === undefined ? NaN : view.ranking.columns.timeMs[first]! };
+    return { threadsPerUnit, timeMs: first === undefined ? NaN : view.ranking.columns.timeMs[first] };
   });
 }

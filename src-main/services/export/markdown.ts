@@ -16,7 +16,7 @@ const sentences = (lines: readonly string[]): string => lines.map(markdown).join
 /** What the chosen design is, why, which designs tie with it, each device's best, and how the numbers were obtained. */
 export function markdownReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
-  const best = rows[0]!.timeMs;
+  const best = rows[0].timeMs;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const sections = [
     `# ${markdown(facts.title)}: tuning recommendation`,

@@ -71,7 +71,7 @@ const paragraph = (sentences: readonly string[]): string =>
 /** A page that needs nothing but itself: no script, no address, nothing loaded. Prints well, follows light and dark. */
 export function htmlReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
-  const best = rows[0]!.timeMs;
+  const best = rows[0].timeMs;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const body = [
     `<h1>${html(facts.title)}</h1>`,

@@ -49,8 +49,8 @@ export function distributionPlot(histogram: Histogram, chosenMs: number): string
   const { edgesMs, counts, best, median, beyond } = histogram;
   const top = 26;
   const bottom = 160;
-  const first = edgesMs[0]!;
-  const last = edgesMs[edgesMs.length - 1]!;
+  const first = edgesMs[0];
+  const last = edgesMs[edgesMs.length - 1];
   const x = (timeMs: number): number =>
     LEFT + (Math.log(timeMs / first) / Math.log(last / first)) * (WIDTH - LEFT - RIGHT);
   const most = Math.max(1, ...counts);
@@ -64,7 +64,7 @@ export function distributionPlot(histogram: Histogram, chosenMs: number): string
   counts.forEach((count, at) => {
     if (count > 0)
       parts.push(
-        rect(x(edgesMs[at]!) + 0.5, y(count), x(edgesMs[at + 1]!) - x(edgesMs[at]!) - 1, bottom - y(count), 'bar'),
+        rect(x(edgesMs[at]) + 0.5, y(count), x(edgesMs[at + 1]) - x(edgesMs[at]) - 1, bottom - y(count), 'bar'),
       );
   });
   parts.push(line(LEFT, bottom, WIDTH - RIGHT, bottom, 'axis'));
@@ -132,7 +132,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): string {
     parts.push(
       `<circle cx="${x(best.threadsPerUnit).toFixed(1)}" cy="${y(best.timeMs).toFixed(1)}" r="8" class="ring"/>`,
     );
-    const end = points[points.length - 1]!;
+    const end = points[points.length - 1];
     ends.push({ y: y(end.timeMs), x: x(end.threadsPerUnit), at, name });
   });
   // Labels at the ends of their lines, pushed apart where lines end together.

@@ -4,7 +4,7 @@ const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>':
 
 /** Text in HTML or SVG, as content or as a quoted attribute. Control characters, which HTML forbids, become spaces. */
 export function html(text: string): string {
-  return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]!);
+  return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
 /** Text in a Markdown paragraph or table cell: one line, and nothing in it is markup. */

@@ -70,7 +70,7 @@ export function compareRows(
     const texts = compared.map(({ entry }, at) => {
       if (!entry?.best) return '';
       if (text) return text(entry.best, entry);
-      return values[at] === null ? '–' : format(values[at]!);
+      return values[at] === null ? '–' : format(values[at]);
     });
     return { id, group: rowGroup, label, unit, hint, better, values, texts };
   };

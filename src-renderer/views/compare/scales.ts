@@ -16,17 +16,17 @@ export function logTicks(low: number, high: number, most: number): readonly numb
 /** Moves labels down until none is closer than `gap` to the one above; NaN stays. Input order is kept. */
 export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
   const out = [...at];
-  const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]!));
-  order.sort((a, b) => at[a]! - at[b]!);
+  const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
+  order.sort((a, b) => at[a] - at[b]);
   let moved = true;
   // Neighbours push each other apart by equal parts, so that a pair stays centred on its lines.
   for (let round = 0; moved && round < 50; round += 1) {
     moved = false;
     for (let k = 1; k < order.length; k += 1) {
-      const overlap = gap - (out[order[k]!]! - out[order[k - 1]!]!);
+      const overlap = gap - (out[order[k]] - out[order[k - 1]]);
       if (overlap <= 1e-6) continue;
-      out[order[k - 1]!]! -= overlap / 2;
-      out[order[k]!]! += overlap / 2;
+      out[order[k - 1]] -= overlap / 2;
+      out[order[k]] += overlap / 2;
       moved = true;
     }
   }

@@ -17,5 +17,5 @@ export interface Series {
 /** Five colours; from the sixth device on, the same colours with other shapes. */
 export function seriesOf(at: number): Series {
   const round = Math.floor(at / SERIES_PATHS.length);
-  return { colour: `var(--series-${(at % 5) + 1})`, path: SERIES_PATHS[(at + round) % SERIES_PATHS.length]! };
+  return { colour: `var(--series-${(at % 5) + 1})`, path: SERIES_PATHS[(at + round) % SERIES_PATHS.length] };
 }

@@ -25,11 +25,11 @@ export function markdownBlocks(text: string): readonly Block[] {
     .filter((block) => block !== '')
     .map((block): Block => {
       const heading = /^(#{1,6}) (.*)$/.exec(block);
-      if (heading) return { kind: 'heading', level: heading[1]!.length, spans: spans(heading[2]!) };
+      if (heading) return { kind: 'heading', level: heading[1].length, spans: spans(heading[2]) };
       const lines = block.split('\n');
       if (lines.every((line) => line.startsWith('- ')))
         return { kind: 'list', items: lines.map((line) => spans(line.slice(2))) };
-      if (lines.length > 1 && lines[0]!.startsWith('|')) {
+      if (lines.length > 1 && lines[0].startsWith('|')) {
         const [head, rule, ...rows] = lines.map(cells);
         return {
           kind: 'table',
@@ -59,7 +59,7 @@ function spans(text: string): readonly Span[] {
     plain = '';
   };
   for (let i = 0; i < text.length; i += 1) {
-    const mark = text[i]!;
+    const mark = text[i];
     if (mark === '\\' && /[!-/:-@[-`{-~]/.test(text[i + 1] ?? '')) {
       i += 1;
       plain += text[i];

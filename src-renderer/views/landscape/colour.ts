@@ -5,7 +5,7 @@ type Triple = readonly [number, number, number];
 function parseRgb(text: string): Triple {
   const hex = /^#([0-9a-f]{6})$/i.exec(text);
   if (hex) {
-    const value = Number.parseInt(hex[1]!, 16);
+    const value = Number.parseInt(hex[1], 16);
     return [value >> 16, (value >> 8) & 255, value & 255];
   }
   const [r = 0, g = 0, b = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
@@ -62,7 +62,7 @@ export function ramp(stops: readonly string[]): Ramp {
     const at = (step / (STEPS - 1)) * (labs.length - 1);
     const i = Math.min(labs.length - 2, Math.floor(at));
     const f = at - i;
-    const [p, q] = [labs[i]!, labs[i + 1]!];
+    const [p, q] = [labs[i], labs[i + 1]];
     const lab: Triple = [p[0] + (q[0] - p[0]) * f, p[1] + (q[1] - p[1]) * f, p[2] + (q[2] - p[2]) * f];
     const [r, g, b] = srgb(lab);
     packed[step] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

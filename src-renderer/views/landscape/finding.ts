@@ -13,7 +13,7 @@ export function mapFinding(grid: LandscapeGrid, decimals: number): string {
     if (Number.isNaN(time)) invalid += 1;
     else if (time > slowest) slowest = time;
   }
-  const place = `${axisLabels(xAxis, xValues)[at % xValues.length]!} × ${axisLabels(yAxis, yValues)[Math.floor(at / xValues.length)]!}`;
+  const place = `${axisLabels(xAxis, xValues)[at % xValues.length]} × ${axisLabels(yAxis, yValues)[Math.floor(at / xValues.length)]}`;
   const ties = tiedCells(grid).length;
   return [
     `best ${fixed(best, decimals)}${NBSP}ms at ${place}`,

@@ -9,10 +9,10 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   const y = new Float64Array(yValues.length).fill(NaN);
   for (let j = 0, at = 0; j < y.length; j += 1)
     for (let i = 0; i < nx; i += 1, at += 1) {
-      const time = timeMs[at]!;
+      const time = timeMs[at];
       if (Number.isNaN(time)) continue;
-      if (!(x[i]! <= time)) x[i] = time;
-      if (!(y[j]! <= time)) y[j] = time;
+      if (!(x[i] <= time)) x[i] = time;
+      if (!(y[j] <= time)) y[j] = time;
     }
   return { x, y };
 }
@@ -33,7 +33,7 @@ export function tiedCells({ timeMs, designIndex, best, bestDesign, tieFraction }
   const limit = best * (1 + tieFraction);
   const cells: number[] = [];
   for (let at = 0; at < timeMs.length; at += 1)
-    if (timeMs[at]! <= limit && designIndex[at] !== bestDesign) cells.push(at);
+    if (timeMs[at] <= limit && designIndex[at] !== bestDesign) cells.push(at);
   return cells;
 }
 
@@ -51,14 +51,14 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
   const ny = yValues.length;
   const NONE = 0;
   const kind = new Uint8Array(waves.length);
-  for (let at = 0; at < kind.length; at += 1) if (!Number.isNaN(timeMs[at]!)) kind[at] = waves[at]! > 1 + 1e-9 ? 2 : 1;
+  for (let at = 0; at < kind.length; at += 1) if (!Number.isNaN(timeMs[at])) kind[at] = waves[at] > 1 + 1e-9 ? 2 : 1;
   const differ = (a: number, b: number) => a !== NONE && b !== NONE && a !== b;
   const edges: Edge[] = [];
   for (let j = 0, at = 0; j < ny; j += 1)
     for (let i = 0; i < nx; i += 1, at += 1) {
-      const here = kind[at]!;
-      if (i + 1 < nx && differ(here, kind[at + 1]!)) edges.push({ x1: i + 1, y1: j, x2: i + 1, y2: j + 1 });
-      if (j + 1 < ny && differ(here, kind[at + nx]!)) edges.push({ x1: i, y1: j + 1, x2: i + 1, y2: j + 1 });
+      const here = kind[at];
+      if (i + 1 < nx && differ(here, kind[at + 1])) edges.push({ x1: i + 1, y1: j, x2: i + 1, y2: j + 1 });
+      if (j + 1 < ny && differ(here, kind[at + nx])) edges.push({ x1: i, y1: j + 1, x2: i + 1, y2: j + 1 });
     }
   return edges;
 }
@@ -66,6 +66,6 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
 /** Whether a part of the map is slow though it takes less than a wave: too few thread groups run there to hide latency. */
 export function hasStarvedRegion({ waves, timeMs, best }: LandscapeGrid): boolean {
   let count = 0;
-  for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at]! > 1.6 * best && waves[at]! <= 0.7) count += 1;
+  for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] > 1.6 * best && waves[at] <= 0.7) count += 1;
   return count >= Math.max(3, 0.03 * timeMs.length);
 }

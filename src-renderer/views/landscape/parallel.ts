@@ -50,7 +50,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
     text === 'none' && id === 'registerCap' ? Infinity : Number(text.replaceAll(',', '')),
   );
   const numeric = numbers.every((value) => !Number.isNaN(value));
-  const order = categories.map((_, i) => i).sort((a, b) => (numeric ? numbers[a]! - numbers[b]! : a - b));
+  const order = categories.map((_, i) => i).sort((a, b) => (numeric ? numbers[a] - numbers[b] : a - b));
   const placeOf = new Map(order.map((category, i) => [category, i / last]));
   const place = (value: number) => placeOf.get(value) ?? 0;
   const inside = (low: number, high: number) =>
@@ -66,10 +66,10 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
     label,
     place,
     parts: last,
-    text: (at) => shortText(categories[order[Math.round(at * last)]!] ?? ''),
+    text: (at) => shortText(categories[order[Math.round(at * last)]] ?? ''),
     ticks: order.flatMap((category, i) =>
       isLabelled(i, order.length, labelStride(order.length, 100, 15))
-        ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]!) : shortText(labels[category]!) }]
+        ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]) : shortText(labels[category]) }]
         : [],
     ),
     narrow: (low, high) => {
@@ -77,13 +77,13 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
       if (chosen.length === 0 || chosen.length === categories.length) return null;
       switch (id) {
         case 'blockThreads':
-          return { blockThreads: { from: Math.min(...chosen.map((i) => numbers[i]!)), to: Math.max(...chosen.map((i) => numbers[i]!)) } };
+          return { blockThreads: { from: Math.min(...chosen.map((i) => numbers[i])), to: Math.max(...chosen.map((i) => numbers[i])) } };
         case 'threadsPerUnit':
-          return { threadsPerUnit: chosen.map((i) => numbers[i]!) };
+          return { threadsPerUnit: chosen.map((i) => numbers[i]) };
         case 'registerCap':
           return { registerCap: chosen.map((i) => (categories[i] === 'none' ? null : Number(categories[i]))) };
         default:
-          return { [id]: chosen.map((i) => categories[i]!) };
+          return { [id]: chosen.map((i) => categories[i]) };
       }
     },
     brushed: (filter) => {
@@ -91,7 +91,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
       if (part === undefined) return null;
       if (id === 'blockThreads') {
         const { from, to } = part as { from: number; to: number };
-        return span((_, i) => numbers[i]! >= from && numbers[i]! <= to);
+        return span((_, i) => numbers[i] >= from && numbers[i] <= to);
       }
       const list = part as readonly (string | number | null)[];
       return span((text) => list.some((entry) => String(entry ?? 'none') === text));
@@ -148,6 +148,6 @@ export function parallelAxes(
         : id === 'occupancyFraction'
           ? occupancyAxis
           : categoryAxis(id, label, categories ?? []);
-    return [{ axis, column: sample.columns[i]! }];
+    return [{ axis, column: sample.columns[i] }];
   });
 }

@@ -21,8 +21,8 @@ export function paintPicture(
   const pixels = new Uint32Array(image.data.buffer);
   for (let j = 0, at = 0; j < ny; j += 1)
     for (let pixel = (ny - 1 - j) * nx, end = pixel + nx; pixel < end; pixel += 1, at += 1) {
-      const time = timeMs[at]!;
-      if (!Number.isNaN(time)) pixels[pixel] = packed[step(time)]!;
+      const time = timeMs[at];
+      if (!Number.isNaN(time)) pixels[pixel] = packed[step(time)];
     }
   context.putImageData(image, 0, 0);
 }

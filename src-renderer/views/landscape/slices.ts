@@ -51,13 +51,13 @@ export function prepareSlices(
       const numbers = values.map((text) => (text === 'none' ? Infinity : Number(text)));
       const ascending = axis !== 'launch' && numbers.every((value) => !Number.isNaN(value));
       const by = values.map((_, i) => i);
-      if (ascending) by.sort((a, b) => numbers[a]! - numbers[b]!);
+      if (ascending) by.sort((a, b) => numbers[a] - numbers[b]);
       return {
         axis,
         title: title(axis, values),
-        values: by.map((i) => texts[i]!),
-        timeMs: Float64Array.from(by, (i) => timeMs[i]!),
-        designIndex: Float64Array.from(by, (i) => designIndex[i]!),
+        values: by.map((i) => texts[i]),
+        timeMs: Float64Array.from(by, (i) => timeMs[i]),
+        designIndex: Float64Array.from(by, (i) => designIndex[i]),
         at: by.indexOf(at),
       };
     });

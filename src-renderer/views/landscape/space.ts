@@ -12,7 +12,7 @@ export function positionsOf(axes: readonly Axis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
   let rest = design;
   for (let at = axes.length - 1; at >= 0; at -= 1) {
-    const count = axes[at]!.values.length;
+    const count = axes[at].values.length;
     out[at] = rest % count;
     rest = Math.floor(rest / count);
   }
@@ -21,7 +21,7 @@ export function positionsOf(axes: readonly Axis[], design: number): number[] {
 
 /** The design at a position on every axis. */
 export function designAt(axes: readonly Axis[], positions: readonly number[]): number {
-  return axes.reduce((sum, axis, at) => sum * axis.values.length + positions[at]!, 0);
+  return axes.reduce((sum, axis, at) => sum * axis.values.length + positions[at], 0);
 }
 
 /** The same design, moved along one axis. */

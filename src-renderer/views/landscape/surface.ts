@@ -57,14 +57,14 @@ function heightOf(timeMs: number, bestMs: number): number {
 export function surfaceReach({ timeMs, xValues, yValues }: LandscapeGrid, bestMs: number, view: View): Reach {
   const place = placer(view);
   const floor = FLOOR.map(([x, y]) => place(x, y, 0));
-  const [px, py] = FLOOR[floor.reduce((left, [across], at) => (across < floor[left]![0] ? at : left), 0)]!;
+  const [px, py] = FLOOR[floor.reduce((left, [across], at) => (across < floor[left][0] ? at : left), 0)];
   const low = Math.min(...floor.map(([, up]) => up));
   let high = Math.max(place(px, py, 1)[1], ...floor.map(([, up]) => up));
   const nx = xValues.length;
   const ny = yValues.length;
   for (const j of sampled(ny))
     for (const i of sampled(nx)) {
-      const time = timeMs[j * nx + i]!;
+      const time = timeMs[j * nx + i];
       if (!Number.isNaN(time)) high = Math.max(high, place(i / (nx - 1), j / (ny - 1), heightOf(time, bestMs))[1]);
     }
   return { low, high };
@@ -102,12 +102,12 @@ export function surfaceFacets(
   const ny = yValues.length;
   const columns = sampled(nx);
   const rows = sampled(ny);
-  const time = (i: number, j: number) => Math.min(timeMs[j * nx + i]!, bestMs * CLIP);
+  const time = (i: number, j: number) => Math.min(timeMs[j * nx + i], bestMs * CLIP);
   const facets: (Facet & { readonly depth: number })[] = [];
   for (let b = 0; b + 1 < rows.length; b += 1)
     for (let a = 0; a + 1 < columns.length; a += 1) {
-      const [i, k] = [columns[a]!, columns[a + 1]!];
-      const [j, l] = [rows[b]!, rows[b + 1]!];
+      const [i, k] = [columns[a], columns[a + 1]];
+      const [j, l] = [rows[b], rows[b + 1]];
       const times = [time(i, j), time(k, j), time(k, l), time(i, l)] as const;
       if (times.some(Number.isNaN)) continue;
       const [x0, x1, y0, y1] = [i / (nx - 1), k / (nx - 1), j / (ny - 1), l / (ny - 1)];

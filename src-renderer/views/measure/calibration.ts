@@ -89,7 +89,7 @@ export function verdict(profile: CalibrationProfile): string {
   const kept =
     held.length === 0
       ? ''
-      : ` The data cannot identify ${names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}: kept as before.`;
+      : ` The data cannot identify ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}: kept as before.`;
   if (heldOut === null)
     return `Fitted on all ${count(fit.designs)} designs: too few to hold any out, so nothing says how it predicts others.${kept}`;
   if (heldOut.medianError >= before.medianError)

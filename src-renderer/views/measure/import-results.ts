@@ -21,7 +21,7 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
     ...(linked ? [`${counted(linked.designs, 'design')} of run ${linked.runId}`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(warnings.length > 0 ? [warnings[0]!] : []),
+    ...(warnings.length > 0 ? [warnings[0]] : []),
   ].join('; ');
 }
 

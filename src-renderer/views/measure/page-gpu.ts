@@ -91,7 +91,7 @@ export async function openPageDevice(
 /** The browser and its version, as it tells them: a driver's behaviour changes with it. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
-  return found ? { [found[1] === 'Version' ? 'Safari' : found[1]!]: found[2]! } : { browser: navigator.userAgent };
+  return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
 }
 
 const BATCH_RECORDS = 400;

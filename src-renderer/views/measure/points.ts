@@ -28,12 +28,12 @@ function middle(values: readonly number[]): number {
   if (values.length === 0) return NaN;
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
 /** Ranks from 1 by value; equal values in the order given. */
 function ranks(values: readonly number[]): readonly number[] {
-  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]! || a - b);
+  const order = values.map((_, i) => i).sort((a, b) => values[a] - values[b] || a - b);
   const out = new Array<number>(values.length);
   for (const [rank, i] of order.entries()) out[i] = rank + 1;
   return out;
@@ -76,8 +76,8 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
       medianMs: each.measured!.medianMs,
       lowMs: each.measured!.lowMs,
       highMs: each.measured!.highMs,
-      predictedRank: predictedRank[i]!,
-      measuredRank: measuredRank[i]!,
+      predictedRank: predictedRank[i],
+      measuredRank: measuredRank[i],
       residual: Math.log(each.measured!.medianMs / (scale * each.predictedMs!)),
       measured: each,
     })),

@@ -94,7 +94,7 @@ export function matrixPowerRows(
     if (seen.has(key)) return [];
     seen.add(key);
     const law = laws[parameters.lengths];
-    const model = law ? lossMoments(law, [parameters.unitsPerGroup])[0]! : null;
+    const model = law ? lossMoments(law, [parameters.unitsPerGroup])[0] : null;
     return [
       {
         lengths: parameters.lengths,

@@ -37,7 +37,7 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   return {
     ...lossComparison(lengths, n, [losses], LOSS_BINS),
     groups: SIMULATED_GROUPS,
-    modelledMean: lossMoments(lengths, [n])[0]!.meanLoss,
+    modelledMean: lossMoments(lengths, [n])[0].meanLoss,
     simulatedMean: losses.reduce((sum, loss) => sum + loss, 0) / SIMULATED_GROUPS,
   };
 }

@@ -37,8 +37,8 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   let inMemory = 0;
   let next = 0;
   for (let step = 0; step < run.executed; step += 1) {
-    for (; next < run.events.length && run.events[next]!.step === step; next += 1) {
-      if (run.events[next]!.kind === 'push') {
+    for (; next < run.events.length && run.events[next].step === step; next += 1) {
+      if (run.events[next].kind === 'push') {
         if (depth - inMemory === shape.fastEntries) inMemory += shape.chunkEntries;
         depth += 1;
       } else {

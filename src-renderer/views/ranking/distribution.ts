@@ -11,7 +11,7 @@ export function logTicks(low: number, high: number, apart: number): number[] {
         const tick = Number((factor * 10 ** power).toPrecision(3));
         if (tick >= low && tick <= high) ticks.push(tick);
       }
-    if (ticks.every((tick, i) => i === 0 || Math.log(tick / ticks[i - 1]!) / span >= apart)) break;
+    if (ticks.every((tick, i) => i === 0 || Math.log(tick / ticks[i - 1]) / span >= apart)) break;
   }
   return ticks;
 }

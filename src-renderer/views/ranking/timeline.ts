@@ -53,15 +53,15 @@ export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeo
 /** Where each multiprocessor's bars begin in the lists (length rows + 1). @param blockRow ascending */
 export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
   const starts = new Int32Array(rows + 1);
-  for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i]! + 1]! += 1;
-  for (let row = 0; row < rows; row += 1) starts[row + 1]! += starts[row]!;
+  for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i] + 1] += 1;
+  for (let row = 0; row < rows; row += 1) starts[row + 1] += starts[row];
   return starts;
 }
 
 /** The bar at a time in a slot, or −1. */
 export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: number, lane: number, ms: number): number {
   for (let i = starts[row] ?? 0; i < (starts[row + 1] ?? 0); i += 1)
-    if (timeline.blockLane[i] === lane && timeline.blockStartMs[i]! <= ms && ms <= timeline.blockEndMs[i]!) return i;
+    if (timeline.blockLane[i] === lane && timeline.blockStartMs[i] <= ms && ms <= timeline.blockEndMs[i]) return i;
   return -1;
 }
 
@@ -69,7 +69,7 @@ export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: num
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {
-    const slot = `${row} ${blockLane[i]!}`;
+    const slot = `${row} ${blockLane[i]}`;
     const turn = turns.get(slot) ?? 0;
     turns.set(slot, 1 - turn);
     return turn;
@@ -82,7 +82,7 @@ export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: Simu
   readonly longestMs: number;
   readonly relative: Float64Array;
 } {
-  const durations = blockStartMs.map((start, i) => (blockEndMs[i]! - start) / blockCount[i]!);
+  const durations = blockStartMs.map((start, i) => (blockEndMs[i] - start) / blockCount[i]);
   const shortestMs = durations.reduce((a, b) => Math.min(a, b), Infinity);
   const longestMs = durations.reduce((a, b) => Math.max(a, b), -Infinity);
   const span = longestMs - shortestMs;
@@ -111,12 +111,12 @@ export function timelineTable(timeline: SimulationTimeline): readonly (readonly 
   return [
     ['multiprocessor', 'slot', 'first block', 'blocks', 'start, ms', 'end, ms'],
     ...Array.from(timeline.blockRow, (row, i) => [
-      timeline.shownMultiprocessors[row]!,
-      timeline.blockLane[i]!,
-      timeline.blockIndex[i]!,
-      timeline.blockCount[i]!,
-      timeline.blockStartMs[i]!,
-      timeline.blockEndMs[i]!,
+      timeline.shownMultiprocessors[row],
+      timeline.blockLane[i],
+      timeline.blockIndex[i],
+      timeline.blockCount[i],
+      timeline.blockStartMs[i],
+      timeline.blockEndMs[i],
     ]),
   ];
 }

@@ -33,9 +33,9 @@ export function printAxis(axis: CountAxis): string {
     const { from, to, step = 1 } = axis;
     return `${count(from)} … ${count(to)}${step === 1 ? '' : `, step ${count(step)}`}`;
   }
-  const step = axis[1]! - axis[0]!;
-  const even = axis.every((value, i) => i === 0 || value - axis[i - 1]! === step);
-  if (axis.length > SHOWN_AS_LIST && even) return printAxis({ from: axis[0]!, to: axis.at(-1)!, step });
+  const step = axis[1] - axis[0];
+  const even = axis.every((value, i) => i === 0 || value - axis[i - 1] === step);
+  if (axis.length > SHOWN_AS_LIST && even) return printAxis({ from: axis[0], to: axis.at(-1)!, step });
   return axis.map(count).join(' ');
 }
 
@@ -44,7 +44,7 @@ export function parseAxis(text: string): Result<CountAxis> {
   const tidy = text.trim().replaceAll('\u00a0', ' ');
   const range = RANGE.exec(tidy);
   if (range) {
-    const [from, to] = [whole(range[1]!), whole(range[2]!)];
+    const [from, to] = [whole(range[1]), whole(range[2])];
     if (from === null || to === null) return fail('bad-input', `“${text}”; ${EXPECTED}`);
     if (to < from)
       return fail('bad-input', `${count(from)} … ${count(to)} runs backwards; expected the smaller end first`);

@@ -129,7 +129,7 @@ export function readDistribution(text: string): WrittenDistribution | null {
   const match = /^\s*([a-z-]+)\s*\(([^()]*)\)\s*$/.exec(text);
   const distribution = DISTRIBUTIONS.find(({ id }) => id === match?.[1]);
   if (!match || !distribution) return null;
-  const values = match[2]!.split(',').map((part) => Number(part.trim()));
+  const values = match[2].split(',').map((part) => Number(part.trim()));
   if (values.length !== distribution.parameters.length || values.some((value) => !Number.isFinite(value))) return null;
   return { distribution, values };
 }

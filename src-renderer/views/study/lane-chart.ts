@@ -21,10 +21,10 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   // The old curve may rise out of the plot: far above everything it would flatten what matters. Room below the lowest point for its label.
   const yMin = Math.max(0, Math.floor((low - 0.6 * step) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
-  const blue = theme.series[0]!;
+  const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
   // Outside the bend: beside a steep stretch, below a flat one, so that no number lies on the line.
-  const steep = (from: number, to: number) => Math.abs(costs[to]! - costs[from]!) > 0.14 * (yMax - yMin);
+  const steep = (from: number, to: number) => Math.abs(costs[to] - costs[from]) > 0.14 * (yMax - yMin);
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
@@ -47,11 +47,11 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
       trigger: 'axis',
       axisPointer: { type: 'none' },
       formatter: (params: unknown) => {
-        const row = rows[(params as readonly { value: readonly number[] }[])[0]!.value[0]!];
+        const row = rows[(params as readonly { value: readonly number[] }[])[0].value[0]];
         if (!row) return '';
         return tooltipBody(`${row.threadsPerUnit} × ${row.unitsPerGroup}`, '', [
           { label: 'Lane cost', value: fixed(row.laneCost, 3) },
-          { label: 'to best', value: `${signed((row.laneCost / costs[best]! - 1) * 100)} %` },
+          { label: 'to best', value: `${signed((row.laneCost / costs[best] - 1) * 100)} %` },
           { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 3) },
           { label: 'Cost of sharing', value: fixed(row.laneCost / row.aggregateLoss, 3) },
         ]);
@@ -77,7 +77,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
                     : [
                         {
                           name: before.label,
-                          coord: [beforeShown, before.rows[beforeShown]!.laneCost],
+                          coord: [beforeShown, before.rows[beforeShown].laneCost],
                           label: {
                             show: true,
                             ...plate(theme),

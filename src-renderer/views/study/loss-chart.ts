@@ -44,7 +44,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
         ]
       : []),
   ].sort((a, b) => b.value - a.value);
-  for (let i = 1; i < ends.length; i++) ends[i]!.value = Math.min(ends[i]!.value, ends[i - 1]!.value - apart);
+  for (let i = 1; i < ends.length; i++) ends[i].value = Math.min(ends[i].value, ends[i - 1].value - apart);
   return {
     grid: plotArea(40, 66, 12, 36),
     xAxis: {
@@ -71,7 +71,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
         label: { show: false },
       },
       formatter: (params: unknown) => {
-        const row = losses[Math.round((params as readonly { value: readonly number[] }[])[0]!.value[0]!)]!;
+        const row = losses[Math.round((params as readonly { value: readonly number[] }[])[0].value[0])];
         const own = bandAt(row.n);
         return tooltipBody(`${row.n} units in lockstep`, '', [
           { label: 'Mean loss', value: fixed(row.meanLoss, 4) },
@@ -101,7 +101,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
               stackStrategy: 'all',
               symbol: 'none',
               lineStyle: { opacity: 0 },
-              areaStyle: { color: theme.series[0]!, opacity: theme.dark ? 0.18 : 0.13 },
+              areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 },
             }),
           ]
         : []),
@@ -113,8 +113,8 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
           symbol: 'circle',
           symbolSize: 6,
           showAllSymbol: true,
-          lineStyle: { color: theme.series[0]!, width: 1.75 },
-          itemStyle: { color: theme.colour.bg, borderColor: theme.series[0]!, borderWidth: 1.5 },
+          lineStyle: { color: theme.series[0], width: 1.75 },
+          itemStyle: { color: theme.colour.bg, borderColor: theme.series[0], borderWidth: 1.5 },
           z: 3,
         },
       ),
@@ -123,7 +123,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
         losses.map(({ aggregateLoss }) => aggregateLoss),
         {
           symbol: 'none',
-          lineStyle: { color: theme.series[1]!, width: 1.5, type: [4, 3] },
+          lineStyle: { color: theme.series[1], width: 1.5, type: [4, 3] },
           z: 4,
           markPoint: {
             silent: true,

@@ -45,14 +45,14 @@ export interface PmfBins {
 /** Bins of whole lengths that give bars of at least 2 px, up to where 99.9 % of the units are (and all marks). */
 export function pmfBins({ law, depths, widthPx }: PmfInput): PmfBins {
   const { support, probability } = law;
-  const first = support[0]!;
-  const last = support[support.length - 1]!;
+  const first = support[0];
+  const last = support[support.length - 1];
   let beyond = 0;
   let end = support.length - 1;
   const shown = Math.max(0, ...depths.map(({ at }) => at)) * 1.12;
-  while (end > 0 && beyond + probability[end]! < TAIL && support[end]! > shown) beyond += probability[end--]!;
+  while (end > 0 && beyond + probability[end] < TAIL && support[end] > shown) beyond += probability[end--];
   // A tail that is nearly in view anyway is drawn whole.
-  const to = last <= support[end]! * 1.25 ? last : support[end]!;
+  const to = last <= support[end] * 1.25 ? last : support[end];
   if (to === last) {
     beyond = 0;
     end = support.length - 1;
@@ -60,7 +60,7 @@ export function pmfBins({ law, depths, widthPx }: PmfInput): PmfBins {
   const from = first;
   const step = Math.max(1, Math.ceil((to - from + 1) / Math.max(10, widthPx / 3)));
   const bins = new Float64Array(Math.floor((to - from) / step) + 1);
-  for (let i = 0; i <= end; i++) bins[Math.floor((support[i]! - from) / step)]! += probability[i]!;
+  for (let i = 0; i <= end; i++) bins[Math.floor((support[i] - from) / step)] += probability[i];
   return { from, step, probability: bins, to, beyond };
 }
 
@@ -76,7 +76,7 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
   const span = high - low;
   const marks = [
     { at: input.mean, name: 'mean', value: fixed(input.mean, 1), colour: theme.colour.text },
-    ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1]! })),
+    ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
   ].filter(({ at }) => at <= high);
   return {
     grid: plotArea(48, 16, 46, 38),
@@ -103,15 +103,15 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       trigger: 'axis',
       axisPointer: { type: 'none' },
       formatter: (params: unknown) => {
-        const { dataIndex } = (params as readonly { dataIndex: number }[])[0]!;
+        const { dataIndex } = (params as readonly { dataIndex: number }[])[0];
         const from = bins.from + dataIndex * bins.step;
         let below = 0;
-        for (let i = 0; i <= dataIndex; i++) below += bins.probability[i]!;
+        for (let i = 0; i <= dataIndex; i++) below += bins.probability[i];
         return tooltipBody(
           bins.step === 1 ? `${count(from)} iterations` : `${count(from)} – ${count(from + bins.step - 1)} iterations`,
           '',
           [
-            { label: 'Share of units', value: percent(bins.probability[dataIndex]!, 2) },
+            { label: 'Share of units', value: percent(bins.probability[dataIndex], 2) },
             { label: 'this long or shorter', value: percent(below, 1) },
             { label: 'longer', value: percent(Math.max(0, 1 - below), 1) },
           ],
@@ -123,8 +123,8 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
         type: 'bar',
         data: Array.from(bins.probability, (p, i) => [centre(i), p]),
         barWidth: Math.max(1, ((input.widthPx - 64) * bins.step) / span - 1),
-        itemStyle: { color: theme.series[0]!, opacity: 0.82 },
-        emphasis: { itemStyle: { opacity: 1, color: theme.series[0]! } },
+        itemStyle: { color: theme.series[0], opacity: 0.82 },
+        emphasis: { itemStyle: { opacity: 1, color: theme.series[0] } },
       },
       ...marks.map((mark, i) => ({
         type: 'custom' as const,

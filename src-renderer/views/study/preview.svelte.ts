@@ -82,7 +82,7 @@ export class Preview {
     );
     this.#worker.addEventListener('message', ({ data }: MessageEvent<QuantileReply>) => {
       if (data.id !== this.#asked) return;
-      const row = { n: data.n, low: data.values[0]!, high: data.values[1]! };
+      const row = { n: data.n, low: data.values[0], high: data.values[1] };
       const kept = this.#bandLaw === this.law ? this.#band : [{ n: 1, low: 1, high: 1 }];
       this.#bandLaw = this.law;
       this.#band = [...kept.filter(({ n }) => n !== row.n), row].sort((a, b) => a.n - b.n);

@@ -23,7 +23,7 @@ addEventListener('message', (event: MessageEvent<QuantileRequest>) => {
   let next = 0;
   const step = () => {
     if (id !== latest || next >= groupSizes.length) return;
-    const n = groupSizes[next++]!;
+    const n = groupSizes[next++];
     const distribution = affordableLossDistribution(law, n);
     postMessage({ id, n, values: levels.map((level) => quantile(distribution, level)) } satisfies QuantileReply);
     // Between group sizes, so that a newer law is seen before the older one is finished.

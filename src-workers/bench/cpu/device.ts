@@ -36,7 +36,7 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
       if (!size || !(level >= highest) || read(folder, 'type') === 'Instruction') continue;
       if (level > highest) instances = new Map();
       highest = level;
-      instances.set(read(folder, 'shared_cpu_list') ?? cpu, Number(size[1]) * UNITS[size[2]!]!);
+      instances.set(read(folder, 'shared_cpu_list') ?? cpu, Number(size[1]) * UNITS[size[2]]);
     }
   }
   const total = [...instances.values()].reduce((sum, bytes) => sum + bytes, 0);

@@ -20,7 +20,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  const longest = law.support[law.support.length - 1]!;
+  const longest = law.support[law.support.length - 1];
   const reach = (sums: number): number =>
     Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
@@ -36,8 +36,8 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const last = new Float64Array(2 * size);
   const both = new Float64Array(2 * size);
   for (let k = 0; k <= size; k += 2) {
-    const re = one[k]!;
-    const im = one[k + 1]!;
+    const re = one[k];
+    const im = one[k + 1];
     let powerRe = 1;
     let powerIm = 0;
     let squareRe = re;
@@ -71,14 +71,14 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   transform.completeSpectrum(last);
   // Two real sequences out of one transform.
   for (let k = 0; k < 2 * size; k += 2) {
-    both[k]! -= last[k + 1]!;
-    both[k + 1]! += last[k]!;
+    both[k] -= last[k + 1];
+    both[k + 1] += last[k];
   }
   transform.inverseTransform(one, both);
   const untilLast = startsIn(one, 0, sizes, step);
   const all = startsIn(one, 1, sizes, step);
   return all.map((starts, i) => {
-    const perRound = starts - untilLast[i]!;
+    const perRound = starts - untilLast[i];
     return { starts: starts + (rounds - followed) * perRound, perRound };
   });
 }
@@ -101,9 +101,9 @@ export const FOLLOWED_ROUNDS = 32;
 function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2 + part; t < starts.length; t += 2) {
-    const a = Math.min(1, starts[t]! / step);
+    const a = Math.min(1, starts[t] / step);
     if (a < 1e-12) continue;
-    tellAny(a, sizes, (i, any) => (sums[i]! += step * any));
+    tellAny(a, sizes, (i, any) => (sums[i] += step * any));
   }
   return sums;
 }
@@ -127,8 +127,8 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   transform.realTransform(spectrum, massesOf(law, step, size, damping));
   for (let k = 0; k <= size; k += 2) {
     // φ/(1 − φ) = 1/(1 − φ) − 1.
-    const re = 1 - spectrum[k]!;
-    const im = -spectrum[k + 1]!;
+    const re = 1 - spectrum[k];
+    const im = -spectrum[k + 1];
     const norm = re * re + im * im;
     spectrum[k] = re / norm - 1;
     spectrum[k + 1] = -im / norm;
@@ -141,22 +141,22 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   taken[0] = 1;
   for (const sums of starts) sums[0] = 1;
   for (let t = 1; t < size; t += 1) {
-    const lane = Math.min(step, Math.max(0, renewal[2 * t]! / damping ** t));
-    taken[t] = taken[t - 1]! + lane;
-    tellAny(lane / step, sizes, (i, any) => (starts[i]![t] = starts[i]![t - 1]! + step * any));
+    const lane = Math.min(step, Math.max(0, renewal[2 * t] / damping ** t));
+    taken[t] = taken[t - 1] + lane;
+    tellAny(lane / step, sizes, (i, any) => (starts[i][t] = starts[i][t - 1] + step * any));
   }
   return (rounds) => {
     let low = 0;
     let high = size - 1;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (taken[middle]! < rounds) low = middle;
+      if (taken[middle] < rounds) low = middle;
       else high = middle;
     }
     // Beyond what is followed a round adds what those of the second half add.
-    if (taken[high]! < rounds) low = size >> 1;
-    const part = (rounds - taken[low]!) / (taken[high]! - taken[low]!);
-    return starts.map((sums) => sums[low]! + part * (sums[high]! - sums[low]!));
+    if (taken[high] < rounds) low = size >> 1;
+    const part = (rounds - taken[low]) / (taken[high] - taken[low]);
+    return starts.map((sums) => sums[low] + part * (sums[high] - sums[low]));
   };
 }
 
@@ -170,10 +170,10 @@ const DAMPED = 1e-7;
 function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {
-    const cell = support[i]! / step;
+    const cell = support[i] / step;
     const below = Math.floor(cell);
-    masses[below % size]! += probability[i]! * (below + 1 - cell) * damping ** below;
-    masses[(below + 1) % size]! += probability[i]! * (cell - below) * damping ** (below + 1);
+    masses[below % size] += probability[i] * (below + 1 - cell) * damping ** below;
+    masses[(below + 1) % size] += probability[i] * (cell - below) * damping ** (below + 1);
   }
   return masses;
 }
@@ -184,7 +184,7 @@ function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: num
   let any = a;
   let lanes = 1;
   for (let i = 0; i < sizes.length; i += 1) {
-    const n = sizes[i]!;
+    const n = sizes[i];
     for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
     tell(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
   }
@@ -261,7 +261,7 @@ export function orderedStarts(rounds: readonly RoundLengths[], lanes: number): n
     for (let t = from; t <= to; t += 1) mass += Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2);
     for (let t = from; t <= to; t += 1) {
       const p = Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2) / (mass * step);
-      none[t]! += lanes * Math.log1p(-Math.min(p, 1 - 1e-9));
+      none[t] += lanes * Math.log1p(-Math.min(p, 1 - 1e-9));
     }
   }
   return none.reduce((starts, log) => starts - step * Math.expm1(log), 1);

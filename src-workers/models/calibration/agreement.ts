@@ -106,7 +106,7 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
     return fail('bad-input', `got columns of ${[n, ...lengths].join(', ')} designs; expected one length`);
   if (n < 2) return fail('bad-input', `got ${n} measured designs; agreement needs at least 2`);
   for (let i = 0; i < n; i += 1) {
-    if (isTime(predictedMs[i]!) && isTime(measuredMs[i]!)) continue;
+    if (isTime(predictedMs[i]) && isTime(measuredMs[i])) continue;
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
     return fail('bad-input', `design ${i}: got ${times}; expected positive times`, { design: i });
   }
@@ -114,7 +114,7 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   const figures = figuresOf(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
   const estimate = (name: keyof Figures): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
-  const residuals = measuredMs.map((measured, i) => Math.log(measured / (figures.scale * predictedMs[i]!)));
+  const residuals = measuredMs.map((measured, i) => Math.log(measured / (figures.scale * predictedMs[i])));
   const unscaled = sortedErrors(predictedMs, measuredMs, 1);
   return ok({
     designs: n,
@@ -151,11 +151,11 @@ interface Figures {
 }
 
 function sortedErrors(predicted: Float64Array, measured: Float64Array, scale: number): Float64Array {
-  return predicted.map((time, i) => Math.abs((scale * time) / measured[i]! - 1)).sort();
+  return predicted.map((time, i) => Math.abs((scale * time) / measured[i] - 1)).sort();
 }
 
 function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
-  const scale = median(measured.map((time, i) => time / predicted[i]!));
+  const scale = median(measured.map((time, i) => time / predicted[i]));
   const errors = sortedErrors(predicted, measured, scale);
   return {
     spearman: spearman(predicted, measured),
@@ -185,8 +185,8 @@ function bootstrap(
   for (let r = 0; r < resamples; r += 1) {
     for (let i = 0; i < n; i += 1) {
       const drawn = Math.floor(uniform() * n);
-      drawnPredicted[i] = predicted[drawn]!;
-      drawnMeasured[i] = measured[drawn]!;
+      drawnPredicted[i] = predicted[drawn];
+      drawnMeasured[i] = measured[drawn];
     }
     all.push(figuresOf(drawnPredicted, drawnMeasured));
   }
@@ -210,8 +210,8 @@ function axisResiduals(axis: string, values: readonly (string | number)[], resid
   const groups = new Map<string | number, number[]>();
   values.forEach((value, i) => {
     const group = groups.get(value);
-    if (group) group.push(residuals[i]!);
-    else groups.set(value, [residuals[i]!]);
+    if (group) group.push(residuals[i]);
+    else groups.set(value, [residuals[i]]);
   });
   const grandMean = mean(residuals);
   const total = residuals.reduce((sum, value) => sum + (value - grandMean) ** 2, 0);
@@ -253,15 +253,15 @@ function shortlist(
   let withinNoise: boolean | null = null;
   if (halfWidth) {
     // Of an expectation over ties, the interval of the nearest design that is no faster.
-    const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1]!;
-    const foundHalf = halfWidth[measured.indexOf(found)]!;
-    const leastHalf = halfWidth[measured.indexOf(sorted[0]!)]!;
-    if (!Number.isNaN(foundHalf + leastHalf)) withinNoise = bestMs - foundHalf <= sorted[0]! + leastHalf;
+    const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
+    const foundHalf = halfWidth[measured.indexOf(found)];
+    const leastHalf = halfWidth[measured.indexOf(sorted[0])];
+    if (!Number.isNaN(foundHalf + leastHalf)) withinNoise = bestMs - foundHalf <= sorted[0] + leastHalf;
   }
   return {
     k,
     bestMs,
-    regret: bestMs / sorted[0]! - 1,
+    regret: bestMs / sorted[0] - 1,
     withinNoise,
     randomMeasurements: randomMeasurements(sorted, bestMs),
     evenChanceMeasurements: evenChanceMeasurements(sorted, bestMs),

@@ -49,18 +49,18 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
     curve[cores] = median(Float64Array.from(own));
     for (let between = last + 1; between < cores; between += 1) {
       const share = (between - last) / (cores - last);
-      curve[between] = curve[last]! + share * (curve[cores]! - curve[last]!);
+      curve[between] = curve[last] + share * (curve[cores] - curve[last]);
     }
     last = cores;
   }
-  const memory = { singleCoreBandwidthGbS: curve[1]!, fullBandwidthGbS: Math.max(...curve) };
+  const memory = { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
   const maxRate = maxRateCurve(memory, last);
   return ok({
     curve,
     measuredAt,
     memory,
     saturatingCores: saturatingCores(memory),
-    kneeCores: measuredAt.find((cores) => curve[cores]! >= KNEE_FRACTION * memory.fullBandwidthGbS)!,
-    maxRateError: Math.max(...measuredAt.map((cores) => Math.abs(maxRate[cores]! / curve[cores]! - 1))),
+    kneeCores: measuredAt.find((cores) => curve[cores] >= KNEE_FRACTION * memory.fullBandwidthGbS)!,
+    maxRateError: Math.max(...measuredAt.map((cores) => Math.abs(maxRate[cores] / curve[cores] - 1))),
   });
 }

@@ -37,7 +37,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     ({ cycles, divergentLanes: n }) => !(cycles >= 0 && cycles < Infinity && Number.isInteger(n) && n >= 0 && n < 32),
   );
   if (bad >= 0) {
-    const got = `${runs[bad]!.cycles} cycles with ${runs[bad]!.divergentLanes} divergent lanes`;
+    const got = `${runs[bad].cycles} cycles with ${runs[bad].divergentLanes} divergent lanes`;
     return fail('bad-input', `run ${bad}: got ${got}; expected a number of cycles with 0 to 31`, { run: bad });
   }
   const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
@@ -56,10 +56,10 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   // Each kernel has a base of its own: only differences within a kernel count.
   const centred = (values: Float64Array) => {
     const means = kernels.map((loops) => {
-      const own = values.filter((_, i) => runs[i]!.loops === loops);
+      const own = values.filter((_, i) => runs[i].loops === loops);
       return own.reduce((sum, value) => sum + value, 0) / own.length;
     });
-    return values.map((value, i) => value - means[kernels.indexOf(runs[i]!.loops)]!);
+    return values.map((value, i) => value - means[kernels.indexOf(runs[i].loops)]);
   };
   const x = centred(branches);
   const z = centred(spills);
@@ -92,7 +92,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   const freedom = runs.length - parameters;
   const deviation = freedom > 0 ? Math.sqrt(squares / freedom) : null;
   const baseOf = (loops: LoopKernel) => {
-    const own = runs.flatMap((run, i) => (run.loops === loops ? [cycles[i]! - branch * branches[i]! - spill * spills[i]!] : [])); // prettier-ignore
+    const own = runs.flatMap((run, i) => (run.loops === loops ? [cycles[i] - branch * branches[i] - spill * spills[i]] : [])); // prettier-ignore
     return own.length === 0 ? null : own.reduce((sum, value) => sum + value, 0) / own.length;
   };
   const total = dot(y, y);
@@ -102,19 +102,19 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     branchStandardError: deviation === null ? null : deviation * Math.sqrt(branchVariance),
     cyclesPerSpillAndLoad: spillVariance > 0 ? spill : null,
     spillStandardError: spillVariance > 0 && deviation !== null ? deviation * Math.sqrt(spillVariance) : null,
-    residuals: y.map((value, i) => value - branch * x[i]! - spill * z[i]!),
+    residuals: y.map((value, i) => value - branch * x[i] - spill * z[i]),
     explained: total > 0 ? Math.max(0, 1 - squares / total) : 0,
   });
 }
 
 function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
-  for (let i = 0; i < a.length; i += 1) sum += a[i]! * b[i]!;
+  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
   return sum;
 }
 
 function sumOfSquares(y: Float64Array, x: Float64Array, z: Float64Array, branch: number, spill: number): number {
   let sum = 0;
-  for (let i = 0; i < y.length; i += 1) sum += (y[i]! - branch * x[i]! - spill * z[i]!) ** 2;
+  for (let i = 0; i < y.length; i += 1) sum += (y[i] - branch * x[i] - spill * z[i]) ** 2;
   return sum;
 }

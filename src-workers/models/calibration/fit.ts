@@ -75,7 +75,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 
   let best: Fit | null = null;
   for (const start of problem.starts) {
-    const coordinates = parameters.map((parameter, j) => toCoordinate(parameter, start[j]!));
+    const coordinates = parameters.map((parameter, j) => toCoordinate(parameter, start[j]));
     const fit = descend(problem, coordinates, quick, { weights: base, huber: FIRST_HUBER });
     if (!best || fit.cost < best.cost) best = fit;
   }
@@ -94,7 +94,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     if (unknown < 0) break;
     free[unknown] = false;
     const coordinates = best.coordinates.slice();
-    coordinates[unknown] = toCoordinate(parameters[unknown]!, parameters[unknown]!.initial);
+    coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
     // A deviation of the designs that nobody cares about is allowed in any case.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), LEAST_DEVIATION ** 2);
@@ -104,12 +104,12 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
   }
   const { coordinates, residuals } = best;
   return ok({
-    values: parameters.map((parameter, j) => toValue(parameter, coordinates[j]!)),
+    values: parameters.map((parameter, j) => toValue(parameter, coordinates[j])),
     standardErrors: parameters.map((parameter, j) =>
-      free[j] ? errors[j]! * (parameter.coordinate === 'log' ? toValue(parameter, coordinates[j]!) : 1) : null,
+      free[j] ? errors[j] * (parameter.coordinate === 'log' ? toValue(parameter, coordinates[j]) : 1) : null,
     ),
     held: free.map((isFree, j) => !isFree && !bounded[j]),
-    predictedMs: residuals.map((residual, i) => problem.measuredMs[i]! * Math.exp(residual)),
+    predictedMs: residuals.map((residual, i) => problem.measuredMs[i] * Math.exp(residual)),
   });
 }
 
@@ -129,7 +129,7 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
     );
     if (!fitted.ok) return fitted;
     fold.forEach((own, i) => {
-      if (own === f) predictedMs[i] = fitted.value.predictedMs[i]!;
+      if (own === f) predictedMs[i] = fitted.value.predictedMs[i];
     });
   }
   return ok(predictedMs);
@@ -140,14 +140,14 @@ export function dealFolds(count: number, folds: number, uniform: UniformSource):
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   for (let i = count - 1; i > 0; i -= 1) {
     const j = Math.floor(uniform() * (i + 1));
-    [fold[i], fold[j]] = [fold[j]!, fold[i]!];
+    [fold[i], fold[j]] = [fold[j], fold[i]];
   }
   return fold;
 }
 
 /** @param predictedMs,measuredMs same length ≥ 1, positive */
 export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float64Array): CalibrationFigures {
-  const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i]! - 1)).sort();
+  const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i] - 1)).sort();
   const correlation = spearman(predictedMs, measuredMs);
   return {
     designs: errors.length,
@@ -175,7 +175,7 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
 }
 
 function modelFailure(problem: FitProblem, included: readonly boolean[] | undefined): Result<never> {
-  const predicted = problem.predict(problem.starts[0]!);
+  const predicted = problem.predict(problem.starts[0]);
   const bad = predicted.findIndex((time, i) => (!included || included[i]) && !(time > 0 && time < Infinity));
   return fail('bad-input', `design ${bad}: the model predicts ${predicted[bad]} ms; expected a positive time`, {
     design: bad,
@@ -207,24 +207,24 @@ interface Fit {
 }
 
 function evaluate(problem: FitProblem, coordinates: readonly number[], { weights, huber }: Loss): Fit {
-  const predicted = problem.predict(problem.parameters.map((parameter, j) => toValue(parameter, coordinates[j]!)));
-  const residuals = predicted.map((time, i) => Math.log(time / problem.measuredMs[i]!));
+  const predicted = problem.predict(problem.parameters.map((parameter, j) => toValue(parameter, coordinates[j])));
+  const residuals = predicted.map((time, i) => Math.log(time / problem.measuredMs[i]));
   let cost = 0;
   residuals.forEach((residual, i) => {
     if (weights[i] === 0) return;
     const size = Math.abs(residual);
-    cost += weights[i]! * (size <= huber ? 0.5 * size * size : huber * (size - 0.5 * huber));
+    cost += weights[i] * (size <= huber ? 0.5 * size * size : huber * (size - 0.5 * huber));
   });
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
 /** Deviation of the residuals about zero, robustly, and with it the loss of the next fit. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
-  const sizes = fit.residuals.filter((_, i) => base[i]! > 0).map(Math.abs);
+  const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(LEAST_DEVIATION, MAD_TO_DEVIATION * median(sizes));
   return {
     huber: HUBER_DEVIATIONS * deviation,
-    weights: base.map((weight, i) => weight / (1 + (problem.relativeErrors[i]! / deviation) ** 2)),
+    weights: base.map((weight, i) => weight / (1 + (problem.relativeErrors[i] / deviation) ** 2)),
   };
 }
 
@@ -242,8 +242,8 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const { normal, gradient } = normalEquations(problem, fit, free, loss);
     const moving = parameters.map((_, j) => {
-      const x = fit.coordinates[j]!;
-      return free[j]! && normal[j]![j]! > 0 && !(gradient[j]! > 0 ? x <= lower[j]! : x >= upper[j]!);
+      const x = fit.coordinates[j];
+      return free[j] && normal[j][j] > 0 && !(gradient[j] > 0 ? x <= lower[j] : x >= upper[j]);
     });
     const active = parameters.map((_, j) => j).filter((j) => moving[j]);
     const before = fit.cost;
@@ -251,17 +251,17 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
     let moved = 0;
     while (!improved && damping < MOST_DAMPING && active.length > 0) {
       const damped = active.map((i) =>
-        active.map((j) => normal[i]![j]! * (i === j ? 1 + damping : 1) + (i === j ? 1e-12 * normal[i]![i]! : 0)),
+        active.map((j) => normal[i][j] * (i === j ? 1 + damping : 1) + (i === j ? 1e-12 * normal[i][i] : 0)),
       );
       const delta = solveSymmetric(
         damped,
-        active.map((j) => -gradient[j]!),
+        active.map((j) => -gradient[j]),
       );
       const coordinates = fit.coordinates.slice();
       moved = 0;
       active.forEach((j, at) => {
-        coordinates[j] = Math.min(upper[j]!, Math.max(lower[j]!, coordinates[j]! + delta[at]!));
-        moved = Math.max(moved, Math.abs(coordinates[j]! - fit.coordinates[j]!));
+        coordinates[j] = Math.min(upper[j], Math.max(lower[j], coordinates[j] + delta[at]));
+        moved = Math.max(moved, Math.abs(coordinates[j] - fit.coordinates[j]));
       });
       const next = evaluate(problem, coordinates, loss);
       if (next.cost < fit.cost) {
@@ -290,28 +290,26 @@ function normalEquations(
     const coordinates = fit.coordinates.slice();
     // Inwards at the upper bound, as there is nothing beyond it.
     const end = toCoordinate(parameter, parameter.upper);
-    const step = coordinates[j]! + parameter.step > end ? -parameter.step : parameter.step;
-    coordinates[j]! += step;
+    const step = coordinates[j] + parameter.step > end ? -parameter.step : parameter.step;
+    coordinates[j] += step;
     const moved = evaluate(problem, coordinates, { weights, huber }).residuals;
-    return moved.map((residual, i) => (weights[i] === 0 ? 0 : (residual - residuals[i]!) / step));
+    return moved.map((residual, i) => (weights[i] === 0 ? 0 : (residual - residuals[i]) / step));
   });
-  const robust = residuals.map(
-    (residual, i) => weights[i]! * Math.min(1, huber / Math.max(Math.abs(residual), 1e-300)),
-  );
+  const robust = residuals.map((residual, i) => weights[i] * Math.min(1, huber / Math.max(Math.abs(residual), 1e-300)));
   const normal = Array.from({ length: count }, () => new Float64Array(count));
   const gradient = new Float64Array(count);
   for (let a = 0; a < count; a += 1) {
     const columnA = columns[a];
     if (!columnA) continue;
     for (let i = 0; i < residuals.length; i += 1)
-      if (robust[i]! > 0) gradient[a]! += robust[i]! * columnA[i]! * residuals[i]!;
+      if (robust[i] > 0) gradient[a] += robust[i] * columnA[i] * residuals[i];
     for (let b = 0; b <= a; b += 1) {
       const columnB = columns[b];
       if (!columnB) continue;
       let sum = 0;
-      for (let i = 0; i < residuals.length; i += 1) if (robust[i]! > 0) sum += robust[i]! * columnA[i]! * columnB[i]!;
-      normal[a]![b] = sum;
-      normal[b]![a] = sum;
+      for (let i = 0; i < residuals.length; i += 1) if (robust[i] > 0) sum += robust[i] * columnA[i] * columnB[i];
+      normal[a][b] = sum;
+      normal[b][a] = sum;
     }
   }
   return { normal, gradient };
@@ -327,7 +325,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
     const size = Math.abs(residual);
     designs += 1;
     if (size > huber) clipped += 1;
-    squares += weights[i]! * Math.min(size, huber) ** 2;
+    squares += weights[i] * Math.min(size, huber) ** 2;
   });
   const kept = Math.max(0.5, 1 - clipped / designs);
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
@@ -344,22 +342,22 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
   const { normal } = normalEquations(problem, fit, free, loss);
   const residualVariance = Math.max(variance(fit, loss, free), LEAST_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
-  const active = errors.map((_, j) => j).filter((j) => free[j]! && normal[j]![j]! > 0);
+  const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
   // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others, whatever the units.
-  const scaled = active.map((i) => active.map((j) => normal[i]![j]! / Math.sqrt(normal[i]![i]! * normal[j]![j]!)));
+  const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));
     const inverse = solveSymmetric(
       scaled.map((line, i) => line.map((value, k) => (i === k ? value + 1e-9 : value))),
       unit,
-    )[at]!;
-    if (inverse < MOST_INFLATION) errors[j] = Math.sqrt((residualVariance * inverse) / normal[j]![j]!);
+    )[at];
+    if (inverse < MOST_INFLATION) errors[j] = Math.sqrt((residualVariance * inverse) / normal[j][j]);
   });
   return errors;
 }
 
 function lastUnknown(parameters: readonly FitParameter[], free: readonly boolean[], errors: readonly number[]): number {
-  return parameters.findLastIndex((parameter, j) => free[j]! && !(errors[j]! <= parameter.knownWithin));
+  return parameters.findLastIndex((parameter, j) => free[j] && !(errors[j] <= parameter.knownWithin));
 }
 
 /** Solution of A·x = b for a positive definite A, by Cholesky's factors. */
@@ -368,20 +366,20 @@ function solveSymmetric(a: readonly (readonly number[])[], b: readonly number[])
   const lower = a.map(() => new Float64Array(n));
   for (let i = 0; i < n; i += 1) {
     for (let j = 0; j <= i; j += 1) {
-      let sum = a[i]![j]!;
-      for (let k = 0; k < j; k += 1) sum -= lower[i]![k]! * lower[j]![k]!;
+      let sum = a[i][j];
+      for (let k = 0; k < j; k += 1) sum -= lower[i][k] * lower[j][k];
       // Rounding can leave a pivot of a nearly singular system at 0 or below.
-      lower[i]![j] = i === j ? Math.sqrt(Math.max(sum, 1e-14 * a[i]![i]!)) : sum / lower[j]![j]!;
+      lower[i][j] = i === j ? Math.sqrt(Math.max(sum, 1e-14 * a[i][i])) : sum / lower[j][j];
     }
   }
   const x = b.slice();
   for (let i = 0; i < n; i += 1) {
-    for (let k = 0; k < i; k += 1) x[i]! -= lower[i]![k]! * x[k]!;
-    x[i]! /= lower[i]![i]!;
+    for (let k = 0; k < i; k += 1) x[i] -= lower[i][k] * x[k];
+    x[i] /= lower[i][i];
   }
   for (let i = n - 1; i >= 0; i -= 1) {
-    for (let k = i + 1; k < n; k += 1) x[i]! -= lower[k]![i]! * x[k]!;
-    x[i]! /= lower[i]![i]!;
+    for (let k = i + 1; k < n; k += 1) x[i] -= lower[k][i] * x[k];
+    x[i] /= lower[i][i];
   }
   return x;
 }

@@ -43,7 +43,7 @@ export function calibrateLaunchGrid(
   if (folds < 2 || names.length < folds)
     return fail('bad-input', `got ${names.length} groups of launches for ${folds} folds; expected at least 2 folds, and a group for each`); // prettier-ignore
   const foldOfGroup = dealFolds(names.length, folds, uniform);
-  const foldOf = groups.map((group) => foldOfGroup[names.indexOf(group)]!);
+  const foldOf = groups.map((group) => foldOfGroup[names.indexOf(group)]);
   const heldOutMs = new Float64Array(launches.length);
   for (let f = 0; f < folds; f += 1) {
     const seen = fitSoftSaturation(
@@ -55,7 +55,7 @@ export function calibrateLaunchGrid(
       if (foldOf[i] === f) heldOutMs[i] = wavesTime(seen.value.parameters, launch);
     });
   }
-  const errors = heldOutMs.map((time, i) => Math.abs(time / launches[i]!.timeMs - 1));
+  const errors = heldOutMs.map((time, i) => Math.abs(time / launches[i].timeMs - 1));
   return ok({
     fit: fit.value,
     heldOutMs,

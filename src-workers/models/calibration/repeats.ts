@@ -88,25 +88,25 @@ export function summariseRepeats(
   }
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
-    if (!(timesNs[i]! >= 0 && timesNs[i]! < Infinity))
+    if (!(timesNs[i] >= 0 && timesNs[i] < Infinity))
       return fail('bad-input', `repeat ${i} took ${timesNs[i]} ns; expected 0 or more`, { repeat: i });
     if (!warmUp[i]) positions.push(i);
   }
   if (positions.length === 0)
     return fail('bad-input', `got ${timesNs.length} launches, all of them warm-ups; expected at least one that counts`);
-  const times = Float64Array.from(positions, (i) => timesNs[i]!);
+  const times = Float64Array.from(positions, (i) => timesNs[i]);
   const sorted = times.slice().sort();
   const n = sorted.length;
   const medianNs = median(times);
   const meanNs = mean(times);
   const bounds = medianInterval(n, CONFIDENCE);
   const interval = bounds && {
-    lowNs: sorted[bounds.low]!,
-    highNs: sorted[bounds.high]!,
+    lowNs: sorted[bounds.low],
+    highNs: sorted[bounds.high],
     coverageFraction: bounds.coverageFraction,
   };
   const squares = times.reduce((sum, time) => sum + (time - meanNs) ** 2, 0);
-  const outliers = outlierPositions(times).map((i) => positions[i]!);
+  const outliers = outlierPositions(times).map((i) => positions[i]);
   const slowStarts = slowStartCount(times);
   const drift = n >= MIN_TREND ? trendOf(times) : null;
   const clock = clocksMhz ? clockTrend(positions.map((i) => clocksMhz[i] ?? null)) : null;
@@ -122,8 +122,8 @@ export function summariseRepeats(
     medianNs,
     interval,
     relativeHalfWidth: interval && medianNs > 0 ? (interval.highNs - interval.lowNs) / (2 * medianNs) : null,
-    minNs: sorted[0]!,
-    maxNs: sorted[n - 1]!,
+    minNs: sorted[0],
+    maxNs: sorted[n - 1],
     meanNs,
     standardDeviationNs: n > 1 ? Math.sqrt(squares / (n - 1)) : null,
     medianDeviationNs: medianAbsoluteDeviation(times, medianNs),
@@ -233,7 +233,7 @@ function exactScoreTail(n: number, score: number): number {
   for (let m = 2; m <= n; m += 1) {
     const next = new Float64Array(pairs + 1);
     for (let k = 0; k <= pairs; k += 1)
-      for (let added = 0; added < m && added <= k; added += 1) next[k]! += probability[k - added]! / m;
+      for (let added = 0; added < m && added <= k; added += 1) next[k] += probability[k - added] / m;
     probability = next;
   }
   let tail = 0;

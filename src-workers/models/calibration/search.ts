@@ -22,19 +22,19 @@ function meanOfLeast(count: number, draws: number, value: (i: number) => number)
  */
 export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {
   // Differences, so that a draw that cannot miss the best has excess 0 and no rounding.
-  return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]!) - sorted[0]!);
+  return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 
 /** Fewest random measurements whose best is expected to be no worse than `target`, at least the least value. */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
-  const excess = target - sorted[0]!;
+  const excess = target - sorted[0];
   return fewest(sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
 /** Fewest random measurements with an even chance that the best of them is no worse than `target`. */
 export function evenChanceMeasurements(sorted: Float64Array, target: number): number {
   let good = 0;
-  while (good < sorted.length && sorted[good]! <= target) good += 1;
+  while (good < sorted.length && sorted[good] <= target) good += 1;
   let missed = 1;
   let draws = 0;
   while (missed > 0.5 && draws < sorted.length) {
@@ -63,13 +63,13 @@ function fewest(most: number, holds: (value: number) => boolean): number {
  * @param k 1 … number of designs
  */
 export function bestOfFirst(predicted: Float64Array, measured: Float64Array, k: number): number {
-  const order = Uint32Array.from(predicted, (_, i) => i).sort((a, b) => predicted[a]! - predicted[b]!);
-  const last = predicted[order[k - 1]!]!;
+  const order = Uint32Array.from(predicted, (_, i) => i).sort((a, b) => predicted[a] - predicted[b]);
+  const last = predicted[order[k - 1]];
   let certain = Infinity;
   let at = 0;
-  for (; predicted[order[at]!]! < last; at += 1) certain = Math.min(certain, measured[order[at]!]!);
+  for (; predicted[order[at]] < last; at += 1) certain = Math.min(certain, measured[order[at]]);
   const tied: number[] = [];
-  for (let i = at; i < order.length && predicted[order[i]!] === last; i += 1) tied.push(measured[order[i]!]!);
+  for (let i = at; i < order.length && predicted[order[i]] === last; i += 1) tied.push(measured[order[i]]);
   const sorted = Float64Array.from(tied).sort();
-  return certain <= sorted[0]! ? certain : sorted[0]! + expectedExcess(sorted, k - at, certain);
+  return certain <= sorted[0] ? certain : sorted[0] + expectedExcess(sorted, k - at, certain);
 }

@@ -6,6 +6,6 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 /* The CPU's program with passes of megabytes: what is tested with it is not speed. */
 const PROGRAM = new URL('../../../src-workers/bench/cpu/child.ts', import.meta.url);
 const print = (record: object): void => void process.stdout.write(`${JSON.stringify(record)}\n`);
-const plan = unwrap(await readPlanFolder(process.argv[2]!));
+const plan = unwrap(await readPlanFolder(process.argv[2]));
 print(cpuDevice());
 await measureCpu(plan, PROGRAM, { passBytes: 2 ** 22, mostThreads: 2 }, print);

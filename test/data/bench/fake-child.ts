@@ -48,7 +48,7 @@ if (fake.absent) {
   print({ type: 'lost', message: 'no adapter' });
   process.exit(0);
 }
-const plan = unwrap(await readPlanFolder(process.argv[2]!));
+const plan = unwrap(await readPlanFolder(process.argv[2]));
 print({
   type: 'device',
   backend: plan.backend,

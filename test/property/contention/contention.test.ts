@@ -111,8 +111,8 @@ describe('laws of memory contention', () => {
         const steps = staircaseSteps(maxRateCurve(machine, bytes.length), bytes);
         let movedBytes = 0;
         steps.forEach((step, i) => {
-          expect(step.fromMs).toBe(i === 0 ? 0 : steps[i - 1]!.toMs);
-          if (i > 0) expect(step.activeCores).toBeLessThan(steps[i - 1]!.activeCores);
+          expect(step.fromMs).toBe(i === 0 ? 0 : steps[i - 1].toMs);
+          if (i > 0) expect(step.activeCores).toBeLessThan(steps[i - 1].activeCores);
           movedBytes += (step.toMs - step.fromMs) * step.bandwidthGbS * 1e6;
         });
         const total = bytes.reduce((sum, load) => sum + load, 0);

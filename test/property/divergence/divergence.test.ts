@@ -75,8 +75,8 @@ describe('laws of the reconvergence stack', () => {
         let spills = 0;
         for (let draw = 0; draw < values ** lanes; draw++) {
           const picks = Array.from({ length: lanes }, (_, lane) => Math.floor(draw / values ** lane) % values);
-          const chance = picks.reduce((product, pick) => product * drawn.probability[pick]!, 1);
-          const run = unwrap(runProgram(SINGLE_LOOP, { M: picks.map((pick) => drawn.support[pick]!) }, stack));
+          const chance = picks.reduce((product, pick) => product * drawn.probability[pick], 1);
+          const run = unwrap(runProgram(SINGLE_LOOP, { M: picks.map((pick) => drawn.support[pick]) }, stack));
           divergentBranches += chance * run.divergentBranches;
           spills += chance * run.spills;
         }

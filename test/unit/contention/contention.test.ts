@@ -90,7 +90,7 @@ describe('two phases', () => {
     expect(times['no-contention']).toBe(1.5);
     expect(times['no-imbalance']).toBe(1.6);
     // One rounding error per core.
-    expect(Math.abs(times['staircase']! - times['two-phase']!)).toBeLessThan(8 * Number.EPSILON * 2);
+    expect(Math.abs(times['staircase'] - times['two-phase'])).toBeLessThan(8 * Number.EPSILON * 2);
   });
 });
 
@@ -131,7 +131,7 @@ describe('number of cores', () => {
     expect(sweep.best.partition).not.toBe('even-rows');
     expect(evenRows!.imbalance[7]).toBeGreaterThan(5);
     expect(mergePath!.imbalance[7]).toBeLessThan(1.1);
-    expect(evenNonZeros!.timeMs[7]).toBeLessThan(evenRows!.timeMs[7]!);
+    expect(evenNonZeros!.timeMs[7]).toBeLessThan(evenRows!.timeMs[7]);
     // One core does all of it, whatever the partition.
     const bytes = 54950 * 12 + 1000 * 20;
     for (const partition of sweep.partitions) expect(partition.timeMs[0]).toBeCloseTo(bytes / 10e6, 12);

@@ -70,7 +70,7 @@ describe('a device of the catalogue in Kim’s terms', () => {
       const { latencyCycles, issueCycles } = pipelineParameters(device, arithmeticOnly, { spilledRegisters: 0 });
       expect(functionalUnitCycles(model, 1), id).toBe(latencyCycles);
       // A whole number of widths: no part of the unit idles.
-      const full = model.functionalUnits[0]!.widthThreadGroups * 10;
+      const full = model.functionalUnits[0].widthThreadGroups * 10;
       expect(functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
     }
   });

@@ -38,7 +38,7 @@ describe('the drawn distribution', () => {
     expect(modelled.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
     // Five standard errors of a bin's share; one bin in a million would leave it.
     modelled.forEach((p, i) =>
-      expect(Math.abs(observed[0]![i]! - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
+      expect(Math.abs(observed[0][i] - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
     );
     expect(Math.abs(simulatedMean - modelledMean)).toBeLessThan(0.005);
   });
@@ -62,7 +62,7 @@ describe('the stack, replayed', () => {
     expect([up, down]).toEqual([run.spills * PUBLISHED_STACK.chunkEntries, run.loads * PUBLISHED_STACK.chunkEntries]);
     for (let step = 0; step < run.executed; step += 37) {
       const state = stackAt(run, step);
-      expect(state.tokens).toHaveLength(run.depths[step]!);
+      expect(state.tokens).toHaveLength(run.depths[step]);
       expect(state.inMemory).toBe(inMemory[step]);
       expect(state.tokens.length - state.inMemory).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
     }

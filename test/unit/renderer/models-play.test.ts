@@ -27,10 +27,10 @@ describe('a launch that is played to be watched', () => {
         const here = [...played.blockSlot.keys()].filter(
           (block) => played.blockMultiprocessor[block] === m && played.blockSlot[block] === slot,
         );
-        here.sort((a, b) => played.blockStartCycles[a]! - played.blockStartCycles[b]!);
+        here.sort((a, b) => played.blockStartCycles[a] - played.blockStartCycles[b]);
         expect(here.length).toBeGreaterThan(0);
         for (let k = 1; k < here.length; k += 1)
-          expect(played.blockStartCycles[here[k]!]!).toBeGreaterThanOrEqual(played.blockEndCycles[here[k - 1]!]!);
+          expect(played.blockStartCycles[here[k]]).toBeGreaterThanOrEqual(played.blockEndCycles[here[k - 1]]);
       }
   });
 

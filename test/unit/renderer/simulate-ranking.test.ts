@@ -18,9 +18,9 @@ const time = (timesMs: readonly number[]): SimulatedTime => {
     meanMs,
     lowMs: meanMs * 0.99,
     highMs: meanMs * 1.01,
-    medianMs: sorted[sorted.length >> 1]!,
+    medianMs: sorted[sorted.length >> 1],
     standardDeviationMs: 0.1,
-    minMs: sorted[0]!,
+    minMs: sorted[0],
     maxMs: sorted.at(-1)!,
     replications: timesMs.length,
     timesMs,
@@ -29,7 +29,7 @@ const time = (timesMs: readonly number[]): SimulatedTime => {
 };
 const row = (designIndex: number, rest: Partial<RankRow> = {}): RankRow =>
   ({ designIndex, rank: designIndex + 1, deviceId: 'gpu', invalid: null, simulated: null, ...rest }) as RankRow;
-const design = (designIndex: number, timesMs: readonly number[], predictedMs = timesMs[0]!): SimulatedDesign =>
+const design = (designIndex: number, timesMs: readonly number[], predictedMs = timesMs[0]): SimulatedDesign =>
   ({ designIndex, predictedMs, simulated: time(timesMs) }) as SimulatedDesign;
 const run = (rest: Partial<RunSummary>): RunSummary =>
   ({ kind: 'simulate', state: 'complete', valid: 20, elapsedMs: 4000, ...rest }) as RunSummary;
