@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -130,7 +131,7 @@ describe('migrating', () => {
     return next;
   }
 
-  it.each([1, 2, 3])('opens a file of version %i with all its content', (version) =>
+  it.each([1, 2, 3, 4])('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
       copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
@@ -183,6 +184,41 @@ describe('migrating', () => {
       open.close();
     }));
 
+  it('does not use the id of a removed run again', () =>
+    inFolder((folder) => {
+      const file = `${folder}/old.db`;
+      copyFileSync(join(GOLDEN, 'v3.sqlite'), file);
+      const old = new Database(file);
+      old.pragma('foreign_keys = ON');
+      old.exec('DELETE FROM runs');
+      old.close();
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      expect(unwrap(open.store.createRun(sampleDraft())).id).toBe(3);
+      open.close();
+    }));
+
+  it('keeps a file whole that is killed after any statement of the newest migration', () =>
+    inFolder((folder) => {
+      const newest = readMigrations(MIGRATIONS).at(-1)!;
+      const count = newest.sql.split(/(?<=;)$/m).length - 1;
+      expect(count).toBeGreaterThan(3);
+      for (let statement = 1; statement <= count; statement++) {
+        const file = `${folder}/${statement}.db`;
+        copyFileSync(join(GOLDEN, `v${newest.version - 1}.sqlite`), file);
+        const child = spawnSync(process.execPath, [
+          join(import.meta.dirname, 'migrate-child.ts'),
+          file,
+          `${statement}`,
+        ]);
+        expect(child.signal).toBe('SIGKILL');
+        const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+        expect(unwrap(open.store.listRuns({})).total).toBe(2);
+        expect(unwrap(open.store.loadRunColumns(1)).timeMs.length).toBe(unwrap(open.store.getRun(1)).enumeratedCount);
+        expect(unwrap(open.store.checkIntegrity())).toEqual([]);
+        open.close();
+      }
+    }));
+
   it('keeps a copy of the old version, and the content', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
@@ -223,6 +259,44 @@ describe('migrating', () => {
       expect(unwrap(open.store.listRuns({})).total).toBe(1);
       open.close();
     }));
+});
+
+describe('with another SQLite', () => {
+  it('has no check on a column that may be NULL which older versions fail for NULL', () =>
+    inFolder((folder) => {
+      const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
+      const tables = db
+        .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+        .all();
+      const checked = tables.flatMap(({ name, sql }) => {
+        const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
+        return columns
+          .filter((column) => !column.notnull && sql.includes(`json_valid(${column.name})`))
+          .map((column) => ({ column: column.name, sql }));
+      });
+      expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
+      for (const { column, sql } of checked) expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
+      db.close();
+    }));
+
+  const found = spawnSync('sqlite3', ['--version'], { encoding: 'utf8' }).status === 0;
+  it.each(['new', 1, 2, 3, 4])('passes the integrity check of the installed sqlite3: version %s', (version, context) =>
+    inFolder((folder) => {
+      if (!found) context.skip('sqlite3 is not installed (Debian: apt-get install sqlite3)');
+      const file = `${folder}/lockstep.db`;
+      if (version !== 'new') copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
+      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      const failed = unwrap(open.store.createRun(sampleDraft()));
+      const failure = { code: 'internal', message: 'no memory', context: {} } as const;
+      unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
+      unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
+      open.close();
+      const { stdout, stderr } = spawnSync('sqlite3', [file, 'PRAGMA integrity_check; PRAGMA foreign_key_check;'], {
+        encoding: 'utf8',
+      });
+      expect([stdout, stderr]).toEqual(['ok\n', '']);
+    }),
+  );
 });
 
 describe('when the database cannot be written', () => {
