@@ -275,27 +275,30 @@ describe('with another SQLite', () => {
           .map((column) => ({ column: column.name, sql }));
       });
       expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
-      for (const { column, sql } of checked) expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
+      for (const { column, sql } of checked)
+        expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
       db.close();
     }));
 
-  const found = spawnSync('sqlite3', ['--version'], { encoding: 'utf8' }).status === 0;
-  it.each(['new', 1, 2, 3, 4])('passes the integrity check of the installed sqlite3: version %s', (version, context) =>
-    inFolder((folder) => {
-      if (!found) context.skip('sqlite3 is not installed (Debian: apt-get install sqlite3)');
-      const file = `${folder}/lockstep.db`;
-      if (version !== 'new') copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-      const failed = unwrap(open.store.createRun(sampleDraft()));
-      const failure = { code: 'internal', message: 'no memory', context: {} } as const;
-      unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
-      unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
-      open.close();
-      const { stdout, stderr } = spawnSync('sqlite3', [file, 'PRAGMA integrity_check; PRAGMA foreign_key_check;'], {
-        encoding: 'utf8',
-      });
-      expect([stdout, stderr]).toEqual(['ok\n', '']);
-    }),
+  const absent = spawnSync('sqlite3', ['--version']).status !== 0;
+  const reason = absent ? ' (skipped: sqlite3 is not in PATH; Debian: apt-get install sqlite3)' : '';
+  it.skipIf(absent).each(['new', 1, 2, 3, 4])(
+    `passes the integrity check of the installed sqlite3: version %s${reason}`,
+    (version) =>
+      inFolder((folder) => {
+        const file = `${folder}/lockstep.db`;
+        if (version !== 'new') copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
+        const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+        const failed = unwrap(open.store.createRun(sampleDraft()));
+        const failure = { code: 'internal', message: 'no memory', context: {} } as const;
+        unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
+        unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
+        open.close();
+        const { stdout, stderr } = spawnSync('sqlite3', [file, 'PRAGMA integrity_check; PRAGMA foreign_key_check;'], {
+          encoding: 'utf8',
+        });
+        expect([stdout, stderr]).toEqual(['ok\n', '']);
+      }),
   );
 });
 
