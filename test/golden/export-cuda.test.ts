@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
 
 const nvcc = spawnSync('nvcc', ['--version'], { encoding: 'utf8' });
@@ -76,4 +77,51 @@ describe.skipIf(absent)(`the CUDA header under nvcc${absent ? ' (skipped: nvcc i
     },
     120_000,
   );
+
+  describe('with a register cap', () => {
+    const CAP = 32;
+    let fileName: string;
+    beforeAll(async () => {
+      const study = smallStudy({ devices: ['nvidia-a100-sxm4-40gb'] });
+      const run = await bench.run({ ...study, axes: { ...study.axes, blockThreads: [128], registerCap: [CAP] } });
+      const header = await bench.render(run, 'cuda');
+      expect(header.text).toContain(`register_cap = ${CAP}u`);
+      fileName = header.fileName;
+      writeFileSync(join(folder, fileName), header.text);
+    });
+
+    /** What ptxas says of a kernel that needs far more registers than the cap, after lines that stand before the header. */
+    function compile(before: string, flags: readonly string[]): KernelUsage {
+      const source = join(folder, 'capped.cu');
+      writeFileSync(
+        source,
+        `${before}
+#include "${fileName}"
+__global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
+  float x[80];
+  for (int i = 0; i < 80; ++i) x[i] = in[threadIdx.x + i * n];
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < 80; ++i) x[i] = x[i] * x[(i + 7) % 80] + in[k];
+  for (int i = 0; i < 80; ++i) out[threadIdx.x + i * n] = x[i];
+}
+`,
+      );
+      const args = ['-c', '-arch=sm_80', '-Xptxas', '-v', ...flags, source, '-o', join(folder, 'capped.o')];
+      const { status, stderr } = spawnSync('nvcc', args, { encoding: 'utf8' });
+      expect([status, stderr]).toEqual([0, expect.stringContaining('Used ')]);
+      return parsePtxas(stderr)[0]!;
+    }
+
+    it('holds the kernel to the cap, whatever -maxrregcount says', () => {
+      expect(compile('', []).registersPerThread).toBe(CAP);
+      expect(compile('', ['-maxrregcount=64']).registersPerThread).toBe(CAP);
+    }, 120_000);
+
+    it('leaves the cap to -maxrregcount before CUDA 12.4', () => {
+      const older =
+        '#undef __CUDACC_VER_MAJOR__\n#undef __CUDACC_VER_MINOR__\n#define __CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ 3';
+      expect(compile(older, []).registersPerThread).toBeGreaterThan(CAP);
+      expect(compile(older, [`-maxrregcount=${CAP}`]).registersPerThread).toBe(CAP);
+    }, 120_000);
+  });
 });

@@ -22,8 +22,32 @@ function unitsPerBlock({ design }: RankRow): number {
 }
 
 /**
- * A header with the launch shape, the `__launch_bounds__` of the kernel and a host helper for the grid. CUDA with C++14 or
- * later; includes nothing, so plain C++ and HIP read it too.
+ * Definition of the macro that stands before the kernel's name. With a cap it is `__maxnreg__` (CUDA 12.4 or later) alone: the
+ * compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming Guide,
+ * "Maximum Number of Registers per Thread").
+ */
+function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
+  const { blockThreads, registerCap: cap } = design;
+  return [
+    // HIP reads the second argument as waves per execution unit, not as blocks.
+    '#if defined(__HIP__) || defined(__HIPCC__)',
+    `#define ${macro} __launch_bounds__(${blockThreads})`,
+    ...(cap === null
+      ? ['#else', `#define ${macro} __launch_bounds__(${blockThreads}, ${residentBlocks})`]
+      : [
+          '#elif defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204',
+          `#define ${macro} __maxnreg__(${cap})`,
+          '#else',
+          `// Launch bounds would override -maxrregcount=${cap}.`,
+          `#define ${macro}`,
+        ]),
+    '#endif',
+  ];
+}
+
+/**
+ * A header with the launch shape, the launch bounds or register cap of the kernel and a host helper for the grid. CUDA with
+ * C++14 or later; includes nothing, so plain C++ and HIP read it too.
  */
 export function cudaHeader(view: RunView, row: RankRow): string {
   const { design } = row;
@@ -48,8 +72,8 @@ export function cudaHeader(view: RunView, row: RankRow): string {
     '/// Blocks that are to be resident on one multiprocessor.',
     `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
     cap === null
-      ? '/// Registers per thread the compiler is held to; 0: nothing caps it.'
-      : `/// Registers per thread the compiler is held to: compile with -maxrregcount=${cap}.`,
+      ? '/// Maximum registers per thread; 0: no cap.'
+      : `/// Maximum registers per thread: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`,
     `constexpr unsigned register_cap = ${cap ?? 0}u;`,
     '/// Units that one block covers.',
     `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`,
@@ -68,12 +92,7 @@ export function cudaHeader(view: RunView, row: RankRow): string {
     '',
     `// __global__ void LOCKSTEP_${upper}_BOUNDS kernel(...);`,
     `// kernel<<<lockstep_${name}::grid_blocks, lockstep_${name}::block_threads>>>(...);`,
-    // HIP reads the second argument as waves per execution unit, not as blocks.
-    '#if defined(__HIP__) || defined(__HIPCC__)',
-    `#define LOCKSTEP_${upper}_BOUNDS __launch_bounds__(${design.blockThreads})`,
-    '#else',
-    `#define LOCKSTEP_${upper}_BOUNDS __launch_bounds__(${design.blockThreads}, ${row.residentBlocks})`,
-    '#endif',
+    ...boundsMacro(`LOCKSTEP_${upper}_BOUNDS`, row),
     '',
     `#endif  // LOCKSTEP_${upper}_CUH`,
     '',

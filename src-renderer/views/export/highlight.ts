@@ -4,7 +4,7 @@ export interface Token {
 }
 
 const KEYWORDS =
-  'constexpr|const|unsigned|long|namespace|return|static_cast|static_assert|bool|true|false|fn|u32|vec2|vec3|null|__launch_bounds__';
+  'constexpr|const|unsigned|long|namespace|return|static_cast|static_assert|bool|true|false|fn|u32|vec2|vec3|null|__launch_bounds__|__maxnreg__';
 const TOKEN = new RegExp(
   [
     String.raw`(?<comment>\/\/[^\n]*)`,
