@@ -3,14 +3,14 @@ import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { RankRow } from '../contract/api.ts';
-import { deviceRows } from '../services/compare.ts';
+import { deviceRows } from '../services/devices/compare.ts';
 import type { Engine } from '../services/engine.ts';
-import { isCpuDesign } from '../services/design-text.ts';
+import { isCpuDesign } from '../services/ranking/design-text.ts';
 import { plainRow } from '../services/export/tables.ts';
-import { rowsAtBestFidelity } from '../services/fidelity.ts';
-import { writeFor } from '../services/files.ts';
-import { fileKind, readImportFile } from '../services/imports.ts';
-import { reproduction } from '../services/reproduction.ts';
+import { rowsAtBestFidelity } from '../services/ranking/fidelity.ts';
+import { writeFor } from '../services/app/files.ts';
+import { fileKind, readImportFile } from '../services/imports/imports.ts';
+import { reproduction } from '../services/models/reproduction.ts';
 import {
   ALL_VALID,
   orderingMs,
@@ -19,10 +19,10 @@ import {
   deviceFilter,
   TIE_FRACTION,
   type RunView,
-} from '../services/run-view.ts';
-import { readStudyFile } from '../services/studies.ts';
-import { prepareStudy, startSweep } from '../services/sweeps.ts';
-import type { RunRecord } from '../services/runs.ts';
+} from '../services/runs/run-view.ts';
+import { readStudyFile } from '../services/studies/studies.ts';
+import { prepareStudy, startSweep } from '../services/sweeps/sweeps.ts';
+import type { RunRecord } from '../services/runs/runs.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { called } from './call.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';

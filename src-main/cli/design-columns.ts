@@ -2,7 +2,7 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
-import { isCpuDesign } from '../services/design-text.ts';
+import { isCpuDesign } from '../services/ranking/design-text.ts';
 import { say, type Terminal } from './output.ts';
 
 /** Columns that every table of designs has, and a design's cells in them. */

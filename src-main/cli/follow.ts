@@ -1,8 +1,8 @@
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 import type { RunProgress } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
-import type { RunRecord } from '../services/runs.ts';
-import type { SweepHandle } from '../services/sweeps.ts';
+import type { RunRecord } from '../services/runs/runs.ts';
+import type { SweepHandle } from '../services/sweeps/sweeps.ts';
 import { progressBar, type Terminal } from './output.ts';
 
 /** The number of a run, as typed. */

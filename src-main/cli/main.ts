@@ -5,14 +5,14 @@ import { EXPORT_FORMATS } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
 import { LEAST_TRUNCATION, MOST_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
-import { defaultDatabaseFile } from '../services/data-folder.ts';
-import { doctorChecks } from '../services/doctor.ts';
-import { migrationsIn, openEngine, type Engine } from '../services/engine.ts';
-import { readText } from '../services/files.ts';
+import { defaultDatabaseFile } from '../services/app/data-folder.ts';
+import { doctorChecks } from '../services/app/doctor.ts';
+import { openEngine, type Engine } from '../services/engine.ts';
+import { readText } from '../services/app/files.ts';
 import { counted } from '../services/export/text.ts';
-import { lossReport } from '../services/loss.ts';
-import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/occupancy.ts';
-import { APP_VERSION } from '../services/version.ts';
+import { lossReport } from '../services/models/loss.ts';
+import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
+import { APP_VERSION } from '../services/app/version.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { importCommand, saveDevice } from './import.ts';
@@ -440,7 +440,7 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
     const databaseFile = resolve(options.db ?? defaultDatabaseFile());
-    const checks = await doctorChecks(databaseFile, migrationsIn(places.root), places.programs);
+    const checks = await doctorChecks(databaseFile, places.root, places.programs);
     if (options.json) printJson(terminal, { checks });
     else
       for (const check of checks) {

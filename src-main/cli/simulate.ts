@@ -4,8 +4,13 @@ import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
-import type { RunRecord } from '../services/runs.ts';
-import { ownSimulations, predictionAgreement, simulatedRows, simulationRequest } from '../services/simulations.ts';
+import type { RunRecord } from '../services/runs/runs.ts';
+import {
+  ownSimulations,
+  predictionAgreement,
+  simulatedRows,
+  simulationRequest,
+} from '../services/simulations/simulations.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';

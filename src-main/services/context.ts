@@ -1,8 +1,8 @@
 import type { StoreClient } from '../../db/store-api.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import type { EventName, Events, ProcedureArguments, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
-import type { MeasuringPrograms } from './bench-targets.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { MeasuringPrograms } from './measuring/targets.ts';
+import type { Catalogue } from './devices/catalogue.ts';
 import type { Pool } from './pool.ts';
 
 /** What every service is given. */

@@ -21,18 +21,18 @@ import {
   type ProcedureArguments,
   type ProcedureName,
 } from '../contract/procedures.ts';
-import { compareDevices, differences, diffRuns } from './compare.ts';
-import { openBenchmarks, type Bundle } from './benchmarks.ts';
-import { openTargets, type MeasuringPrograms } from './bench-targets.ts';
-import { openCatalogue } from './catalogue.ts';
+import { compareDevices, differences, diffRuns } from './devices/compare.ts';
+import { openBenchmarks, type Bundle } from './measuring/benchmarks.ts';
+import { openTargets, type MeasuringPrograms } from './measuring/targets.ts';
+import { openCatalogue } from './devices/catalogue.ts';
 import type { Context, Handlers } from './context.ts';
-import { makeDefaultFolder } from './data-folder.ts';
-import { doctorChecks } from './doctor.ts';
+import { makeDefaultFolder, migrationsIn } from './app/data-folder.ts';
+import { doctorChecks } from './app/doctor.ts';
 import { renderExport } from './export/render.ts';
-import { machineText } from './machine.ts';
-import { measuringHandlers } from './measuring.ts';
-import { importFile } from './imports.ts';
-import { designsPerMs, withSweep, type FinishedSweep } from './pace.ts';
+import { machineText } from './app/machine.ts';
+import { measuringHandlers } from './measuring/handlers.ts';
+import { importFile } from './imports/imports.ts';
+import { designsPerMs, withSweep, type FinishedSweep } from './sweeps/pace.ts';
 import { openPool } from './pool.ts';
 import {
   designSlices,
@@ -44,10 +44,10 @@ import {
   rankHistogram,
   rankPage,
   rankedDesign,
-} from './rankings.ts';
-import { knownPaper } from './reproduction.ts';
-import { checkDesign, createRunViews, runPlan, runStudy, type RunView } from './run-view.ts';
-import { runSummary } from './runs.ts';
+} from './ranking/rankings.ts';
+import { knownPaper } from './models/reproduction.ts';
+import { checkDesign, createRunViews, runPlan, runStudy, type RunView } from './runs/run-view.ts';
+import { runSummary } from './runs/runs.ts';
 import {
   ownSimulations,
   resumeSimulations,
@@ -55,14 +55,14 @@ import {
   simulatedRows,
   simulationRequest,
   simulationTimeline,
-} from './simulations.ts';
+} from './simulations/simulations.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';
-import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies.ts';
-import { prepareStudy, resolveLengths, runSweep, startSweep, studyDevices, type SweepHandle } from './sweeps.ts';
-import { APP_VERSION, MODEL_VERSION } from './version.ts';
-import { packLengths, sha256 } from './workloads.ts';
+import { exampleStudies, locatedStudy, saveStudy, studyRecord, type LocatedStudy } from './studies/studies.ts';
+import { prepareStudy, resolveLengths, runSweep, startSweep, studyDevices, type SweepHandle } from './sweeps/sweeps.ts';
+import { APP_VERSION, MODEL_VERSION } from './app/version.ts';
+import { packLengths, sha256 } from './studies/workloads.ts';
 import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
-import { sweepPlan, studyAxes } from './plan.ts';
+import { sweepPlan, studyAxes } from './studies/plan.ts';
 
 /** One engine: services, store and pool, behind the contract. Hosts are thin around it. */
 export interface Engine {
@@ -92,17 +92,13 @@ export interface EngineOptions {
   readonly workers?: number;
 }
 
-/** @param resourceFolder as of `EngineOptions` */
-export const migrationsIn = (resourceFolder: string): string => join(resourceFolder, 'db', 'migrations');
-
 export async function openEngine(options: EngineOptions): Promise<Result<Engine>> {
   const { databaseFile, resourceFolder, host } = options;
   const made = makeDefaultFolder(databaseFile);
   if (!made.ok) return made;
-  const migrationsFolder = migrationsIn(resourceFolder);
   const store = await openStoreClient({
     file: databaseFile,
-    migrationsFolder,
+    migrationsFolder: migrationsIn(resourceFolder),
     ...(options.storeThreadFile ? { threadFile: options.storeThreadFile } : {}),
   });
   if (!store.ok) return store;
@@ -256,7 +252,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<Engine>
         workers,
       });
     },
-    'app.doctor': async () => ok(await doctorChecks(databaseFile, migrationsFolder, programs, closing.signal)),
+    'app.doctor': async () => ok(await doctorChecks(databaseFile, resourceFolder, programs, closing.signal)),
     'settings.get': async ({ key }) => {
       const settings = await context.store.listSettings();
       return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RANK_COLUMNS, type RunSummary, type StudyRecord } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
-import { missingTasks } from '../../src-main/services/sweeps.ts';
+import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { predictRanges } from '../../src-workers/sweep/predict.ts';

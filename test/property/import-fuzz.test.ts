@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fileKind } from '../../src-main/services/imports.ts';
+import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';

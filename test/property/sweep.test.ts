@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { missingTasks } from '../../src-main/services/sweeps.ts';
+import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { explainDesign } from '../../src-workers/sweep/designs.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
-import { inTemporaryFolder } from '../../src-main/services/temporary-folder.ts';
+import { inTemporaryFolder } from '../../src-main/services/app/temporary-folder.ts';
 import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/files.ts';
+import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/app/files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-files-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,8 +6,8 @@ import { benchCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import type { BenchRunStudy } from '../../src-main/services/benchmarks.ts';
-import { restoredPlan } from '../../src-main/services/bench-plans.ts';
+import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
+import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { suiteCases } from '../../src-main/services/bench-suites.ts';
+import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import type { CaseOf, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 

@@ -15,8 +15,8 @@ import type {
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
-import { isDone } from '../../src-main/services/measured.ts';
-import { isSameDevice } from '../../src-main/services/measured-device.ts';
+import { isDone } from '../../src-main/services/measured/measured.ts';
+import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Device } from '../../src-workers/domain/device.ts';

@@ -18,7 +18,7 @@ import type {
 import type { ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { designCells } from '../../src-main/cli/design-columns.ts';
-import { deviceRows } from '../../src-main/services/compare.ts';
+import { deviceRows } from '../../src-main/services/devices/compare.ts';
 import { compareRows } from '../../src-renderer/views/compare/rows.ts';
 import { withCores } from '../../src-renderer/views/study/edit.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';

@@ -7,7 +7,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
-import { prepareStudy, startSweep } from '../../src-main/services/sweeps.ts';
+import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { ImportedFile, MeasuringDetail } from '../../src-main/contract/measuring.ts';
-import { fileKind } from '../../src-main/services/imports.ts';
+import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';

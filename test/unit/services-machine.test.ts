@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { machineText, thisMachine } from '../../src-main/services/machine.ts';
-import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/pace.ts';
+import { machineText, thisMachine } from '../../src-main/services/app/machine.ts';
+import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
 describe('the machine of a run', () => {
   it('says what its numbers are', () => {

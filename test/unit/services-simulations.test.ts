@@ -14,7 +14,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
-import { predictionAgreement } from '../../src-main/services/simulations.ts';
+import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';

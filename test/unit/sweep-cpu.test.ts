@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
-import { studyAxes } from '../../src-main/services/plan.ts';
-import { packLengths, unpackLengths } from '../../src-main/services/workloads.ts';
+import { studyAxes } from '../../src-main/services/studies/plan.ts';
+import { packLengths, unpackLengths } from '../../src-main/services/studies/workloads.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';

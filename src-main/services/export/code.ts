@@ -1,7 +1,7 @@
 import type { RankRow } from '../../contract/api.ts';
-import { designText, layoutSentences } from '../design-text.ts';
-import type { RunView } from '../run-view.ts';
-import { APP_VERSION } from '../version.ts';
+import { designText, layoutSentences } from '../ranking/design-text.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { APP_VERSION } from '../app/version.ts';
 import { comment, identifier, ms } from './text.ts';
 
 /** The chosen design as code. Only checked numbers and cleaned names reach the text. */

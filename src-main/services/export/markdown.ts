@@ -1,6 +1,6 @@
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { designText, isCpuDesign } from '../design-text.ts';
+import { designText, isCpuDesign } from '../ranking/design-text.ts';
 import type { ReportFacts } from './facts.ts';
 import { markdown, ms, percent, whole } from './text.ts';
 

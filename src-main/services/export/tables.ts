@@ -1,8 +1,8 @@
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, RankRow } from '../../contract/api.ts';
-import { orderingMs, type RunView } from '../run-view.ts';
-import { APP_VERSION, MODEL_VERSION } from '../version.ts';
-import { rowsAtBestFidelity } from '../fidelity.ts';
+import { orderingMs, type RunView } from '../runs/run-view.ts';
+import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { rowsAtBestFidelity } from '../ranking/fidelity.ts';
 import { csvCell, json } from './text.ts';
 
 /** A design as the command line and exports print it. */

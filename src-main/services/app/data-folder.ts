@@ -1,0 +1,36 @@
+import { mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+
+/** The database used where none is named: in the user's data folder, by the customs of the platform. */
+export function defaultDatabaseFile(): string {
+  const home = homedir();
+  // The XDG base directory specification has relative paths ignored.
+  const shared = process.env.XDG_DATA_HOME ?? '';
+  const folder =
+    process.platform === 'win32'
+      ? join(process.env.APPDATA ?? join(home, 'AppData', 'Roaming'), 'Lockstep')
+      : process.platform === 'darwin'
+        ? join(home, 'Library', 'Application Support', 'Lockstep')
+        : join(isAbsolute(shared) ? shared : join(home, '.local', 'share'), 'lockstep');
+  return join(folder, 'lockstep.db');
+}
+
+/** Makes the folder of a database that nobody placed; one that a person names is theirs. Fails with `storage`. */
+export function makeDefaultFolder(databaseFile: string): Result<null> {
+  if (databaseFile !== defaultDatabaseFile()) return ok(null);
+  const folder = dirname(databaseFile);
+  try {
+    mkdirSync(folder, { recursive: true });
+    return ok(null);
+  } catch (error) {
+    return fail(
+      'storage',
+      `${folder}: cannot be made (${systemReason(error)}); expected a folder for the database, or --db FILE`,
+    );
+  }
+}
+
+/** @param resourceFolder holds `db/`: the project, or the packaged application */
+export const migrationsIn = (resourceFolder: string): string => join(resourceFolder, 'db', 'migrations');

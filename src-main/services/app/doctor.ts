@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { inspectDatabase } from '../../../db/open.ts';
+import { findNvcc, nvccVersion } from '../../../src-workers/bench/cuda/compile.ts';
+import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/cuda/tool.ts';
+import type { DoctorCheck } from '../../contract/api.ts';
+import { webgpuTarget, type MeasuringPrograms } from '../measuring/targets.ts';
+import { CHROMIUM_NAMES } from './chromium.mjs';
+import { makeDefaultFolder, migrationsIn } from './data-folder.ts';
+
+const COMMAND_TIMEOUT_MS = 5_000;
+
+/** First line that a program prints and matches, or null where it is absent or fails. */
+function firstLine(program: string, args: readonly string[], pattern: RegExp): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(program, [...args], { timeout: COMMAND_TIMEOUT_MS, windowsHide: true }, (error, stdout) => {
+      if (error) return resolve(null);
+      resolve(
+        stdout
+          .split('\n')
+          .find((line) => pattern.test(line))
+          ?.trim() ?? null,
+      );
+    });
+  });
+}
+
+function check(
+  id: string,
+  label: string,
+  found: string | null,
+  advice: string,
+  state: DoctorCheck['state'] = 'absent',
+): DoctorCheck {
+  return found === null
+    ? { id, label, state, found: 'not found', advice }
+    : { id, label, state: 'ok', found, advice: '' };
+}
+
+async function cudaCompiler(): Promise<string | null> {
+  const nvcc = await findNvcc(process.env);
+  const version = nvcc.ok ? await nvccVersion(nvcc.value) : nvcc;
+  return nvcc.ok && version.ok ? `nvcc ${version.value} (${nvcc.value})` : null;
+}
+
+/** Caches of one core and of all, as Linux states them; empty where the system does not say. */
+async function cacheSizes(): Promise<string> {
+  const found: string[] = [];
+  for (let index = 0; index < 8; index += 1) {
+    const read = (name: string): Promise<string> =>
+      readFile(`/sys/devices/system/cpu/cpu0/cache/index${index}/${name}`, 'utf8').then((text) => text.trim());
+    try {
+      const [level, type, size] = [await read('level'), await read('type'), await read('size')];
+      if (type !== 'Instruction') found.push(`L${level} ${size.replace('K', ' KiB').replace('M', ' MiB')}`);
+    } catch {
+      break;
+    }
+  }
+  return found.join(', ');
+}
+
+/** Whether the database could be opened, or made. */
+function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
+  const made = makeDefaultFolder(file);
+  const looked = made.ok ? inspectDatabase({ file, migrationsFolder: migrationsIn(resourceFolder) }) : made;
+  if (!looked.ok) {
+    const advice = 'Choose another with --db FILE.';
+    return { id: 'database', label: 'Database', state: 'problem', found: looked.error.message, advice };
+  }
+  const { bytes } = looked.value;
+  return check(
+    'database',
+    'Database',
+    `${file} (${bytes === null ? 'not created yet' : `${(bytes / 1e6).toFixed(1)} MB`})`,
+    '',
+  );
+}
+
+/** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
+export async function doctorChecks(
+  databaseFile: string,
+  resourceFolder: string,
+  programs: MeasuringPrograms,
+  signal?: AbortSignal,
+): Promise<readonly DoctorCheck[]> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const node: DoctorCheck =
+    major > 22 || (major === 22 && minor >= 18)
+      ? check('node', 'Node', `${process.version} (${process.execPath})`, '')
+      : {
+          id: 'node',
+          label: 'Node',
+          state: 'problem',
+          found: process.version,
+          advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.',
+        };
+  const database = databaseCheck(databaseFile, resourceFolder);
+  const electron =
+    process.env.LOCKSTEP_ELECTRON ??
+    (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary(resourceFolder));
+  const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
+  const [nvcc, gpu, webgpu, caches] = await Promise.all([
+    cudaCompiler(),
+    firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
+    webgpuTarget(programs, signal),
+    cacheSizes(),
+  ]);
+  return [
+    node,
+    check(
+      'processor',
+      'Processor',
+      `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads${caches === '' ? '' : `, ${caches}`}, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+      '',
+    ),
+    database,
+    check(
+      'electron',
+      'Electron',
+      electron,
+      'The desktop window needs it: npx install-electron. The browser host (lockstep serve) works without.',
+    ),
+    check(
+      'browser',
+      'Browser',
+      browser,
+      'A Chromium-based browser shows the browser host best, and runs the browser tests.',
+    ),
+    check(
+      'nvcc',
+      'CUDA compiler',
+      nvcc,
+      'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions do not.',
+    ),
+    check(
+      'cuda',
+      'CUDA device',
+      gpu,
+      'No NVIDIA device answers nvidia-smi. Predictions need none; lockstep bench --bundle packs a measurement for a machine that has one.',
+    ),
+    webgpu.available
+      ? check('webgpu', 'WebGPU', webgpu.label, '')
+      : { id: 'webgpu', label: 'WebGPU', state: 'absent', found: `not found (${webgpu.label})`, advice: webgpu.advice },
+  ];
+}
+
+async function electronBinary(resourceFolder: string): Promise<string | null> {
+  const binary = join(resourceFolder, 'node_modules', 'electron', 'dist', 'electron');
+  return (await isProgram(binary)) ? binary : null;
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+
+/** Files that a person names: a wrong path costs neither memory nor what stands there. */
+
+/** The largest file whose text is read whole: a study, a device, a table of launches. */
+const MAX_TEXT_BYTES = 64 * 2 ** 20;
+
+/**
+ * Reads a file, or what comes through a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`, `not-found` where it
+ * cannot be read.
+ * @param expected what should be there, as in `a study file (JSON)`
+ */
+export async function readBytes(path: string, maxBytes: number, expected = 'a file'): Promise<Result<Uint8Array>> {
+  try {
+    const handle = await open(path, 'r');
+    try {
+      const info = await handle.stat();
+      if (info.isDirectory()) return fail('bad-input', `${path}: got a folder, expected ${expected}`);
+      const tooMuch = (bytes: number | string): Result<never> =>
+        fail('bad-input', `${path}: got ${bytes} bytes, expected at most ${maxBytes}`);
+      if (info.size > maxBytes) return tooMuch(info.size);
+      if (info.isFile()) return ok(await handle.readFile());
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const part of handle.createReadStream({ autoClose: false, end: maxBytes })) {
+        parts.push(part as Uint8Array);
+        bytes += (part as Uint8Array).length;
+      }
+      return bytes > maxBytes ? tooMuch(`more than ${maxBytes}`) : ok(Buffer.concat(parts));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected ${expected}`);
+  }
+}
+
+/** The same as text. */
+export async function readText(path: string, expected?: string, maxBytes = MAX_TEXT_BYTES): Promise<Result<string>> {
+  const bytes = await readBytes(path, maxBytes, expected);
+  return bytes.ok ? ok(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.value)) : bytes;
+}
+
+/** What a system answers where a file may be written but none beside it, or where a file is mounted by itself. */
+const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
+
+/**
+ * Writes a file beside its place and puts it there when it is whole, so that a failure leaves what was there. A link stays, and so
+ * does who may read the file; what is no file (a terminal, a pipe, a link to nothing) is written to. Throws what the system says.
+ */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));
+  if (entry && !before?.isFile()) return writeFile(path, content);
+  const file = before ? await realpath(path) : path;
+  const draft = `${file}.${randomUUID().slice(0, 8)}.part`;
+  try {
+    await writeFile(draft, content, { flag: 'wx', ...(before && { mode: before.mode }) });
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    if (!before || !ONLY_IN_PLACE.includes(systemReason(error))) throw error;
+    await writeFile(file, content);
+  }
+}
+
+/** The same for a person. Fails with `storage`. */
+export async function writeFor(path: string, content: string | Uint8Array): Promise<Result<null>> {
+  try {
+    await writeWhole(path, content);
+    return ok(null);
+  } catch (error) {
+    return fail('storage', `${path}: cannot be written (${systemReason(error)}); expected a file that can be`);
+  }
+}

@@ -1,0 +1,31 @@
+import { cpus, hostname, platform, release } from 'node:os';
+import { coresText } from '../../../src-workers/domain/terms.ts';
+
+/** What a run executes on, as the run keeps it. */
+export function thisMachine(): Readonly<Record<string, string | number>> {
+  return {
+    host: hostname(),
+    platform: `${platform()} ${release()}`,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: cpus().length,
+    node: process.version,
+  };
+}
+
+/** A run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device that measured. */
+export function machineText(machine: unknown): string {
+  if (typeof machine !== 'object' || machine === null) return '';
+  const words = (name: string, value: unknown): string => {
+    switch (name) {
+      case 'cores':
+        return coresText(Number(value));
+      case 'node':
+        return `Node ${String(value).replace(/^v/, '')}`;
+      default:
+        return String(value);
+    }
+  };
+  return Object.entries(machine)
+    .map(([name, value]) => words(name, value))
+    .join(', ');
+}

@@ -1,0 +1,34 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { processLives } from '../../../db/ownership.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+
+/** Of this machine's folders; the id of the process that made one follows. A plan's lengths may be hundreds of megabytes. */
+const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
+
+/** Lends a folder of its own while something runs. Fails with `storage` where none can be made. */
+export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>): Promise<Result<T>> {
+  let folder: string;
+  try {
+    await removeLeftFolders();
+    folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  } catch (error) {
+    return fail('storage', `no temporary folder for the plan: ${String(error)}`);
+  }
+  try {
+    return ok(await body(folder));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Takes away what processes left that were killed. */
+async function removeLeftFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;
+    if (pid === undefined || processLives(Number(pid))) continue;
+    // Somebody else's stays.
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+}

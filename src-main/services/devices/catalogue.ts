@@ -1,0 +1,105 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoreClient } from '../../../db/store-api.ts';
+import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { editDistance } from '../../contract/nearest.ts';
+import { validateDevice } from '../../../src-workers/parse/device.ts';
+
+/** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
+export interface Catalogue {
+  list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
+  /** Devices by id, in the order asked; a name that does not exist is answered with the nearest ones. */
+  devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
+  /** As `devices`; a CPU is refused. */
+  gpus(ids: readonly string[]): Promise<Result<readonly GpuDevice[]>>;
+  save(device: unknown): Promise<Result<Device>>;
+  remove(id: string): Promise<Result<null>>;
+}
+
+/** Up to three names that look like what was meant: those that contain it, then those with its words or a few letters off. */
+export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
+  const lower = wanted.toLowerCase();
+  const words = lower.split(/[^a-z0-9]+/).filter(Boolean);
+  const score = (name: string): number => {
+    if (lower.length > 1 && name.includes(lower)) return name.length - 1000;
+    const hits = words.filter((word) => name.includes(word)).length;
+    return editDistance(lower, name) - 8 * hits;
+  };
+  return [...names].sort((a, b) => score(a) - score(b)).slice(0, 3);
+}
+
+export async function openCatalogue(resourceFolder: string, store: StoreClient): Promise<Result<Catalogue>> {
+  const folder = join(resourceFolder, 'db', 'devices');
+  const shipped = new Map<string, Device>();
+  for (const fileName of (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()) {
+    const entries: unknown = JSON.parse(await readFile(join(folder, fileName), 'utf8'));
+    if (!Array.isArray(entries)) return fail('internal', `${fileName}: expected a list of devices`);
+    for (const entry of entries) {
+      const device = validateDevice(entry);
+      if (!device.ok) return fail('internal', `${fileName}: ${device.error.message}`);
+      shipped.set(device.value.id, device.value);
+    }
+  }
+
+  const list: Catalogue['list'] = async () => {
+    const own = await store.listDevices();
+    if (!own.ok) return own;
+    const all = new Map<string, Device & { own: boolean }>();
+    for (const device of shipped.values()) all.set(device.id, { ...device, own: false });
+    for (const device of own.value) all.set(device.id, { ...device, own: true });
+    return ok([...all.values()]);
+  };
+
+  const devices: Catalogue['devices'] = async (ids) => {
+    const all = await list();
+    if (!all.ok) return all;
+    const byId = new Map(all.value.map((device) => [device.id, device]));
+    const found: Device[] = [];
+    for (const [position, id] of ids.entries()) {
+      const device = byId.get(id);
+      if (!device) {
+        const near = nearestNames(id, [...byId.keys()]);
+        return fail(
+          'not-found',
+          `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`,
+          { field: `devices[${position}]` },
+        );
+      }
+      const { own: _own, ...rest } = device;
+      found.push(rest);
+    }
+    return ok(found);
+  };
+
+  return ok({
+    list,
+    devices,
+    async gpus(ids) {
+      const found = await devices(ids);
+      if (!found.ok) return found;
+      const gpus = found.value.filter((device) => device.kind === 'gpu');
+      const position = found.value.findIndex((device) => device.kind === 'cpu');
+      return position < 0
+        ? ok(gpus)
+        : fail('unsupported', `devices[${position}]: "${ids[position]}" is a CPU; expected a GPU`, {
+            field: `devices[${position}]`,
+          });
+    },
+    async save(value) {
+      const device = validateDevice(value);
+      if (!device.ok) return device;
+      const saved = await store.saveDevice(device.value);
+      return saved.ok ? device : saved;
+    },
+    async remove(id) {
+      const removed = await store.deleteDevice(id);
+      if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
+        return fail(
+          'conflict',
+          `device "${id}" comes with Lockstep and cannot be deleted; expected one of your own devices`,
+        );
+      return removed;
+    },
+  });
+}

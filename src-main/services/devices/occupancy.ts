@@ -1,0 +1,120 @@
+import { limitingFactors, type LimitingFactor } from '../../../src-workers/domain/design.ts';
+import type { DeviceLimits } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { nvidiaOccupancyRules, nvidiaResidentBlocks } from '../../../src-workers/models/occupancy/nvidia.ts';
+import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
+import { checkUsage, type BlockUsage, type Residency } from '../../../src-workers/models/occupancy/usage.ts';
+import type { Catalogue } from './catalogue.ts';
+
+export interface OccupancyReport {
+  readonly blocksPerSm: number;
+  readonly warpsPerSm: number;
+  readonly occupancyFraction: number;
+  readonly limitedBy: readonly LimitingFactor[];
+  /** Blocks each resource alone would allow; null where the launch puts no limit on it. */
+  readonly limits: Readonly<Record<LimitingFactor, number | null>>;
+  /** Why such a block cannot be launched at all; null where it can, or where only all that it asks for together is too much. */
+  readonly refused: string | null;
+}
+
+/** What one block or thread asks for beyond the hard limits of the device. */
+function refusal(usage: BlockUsage, limits: DeviceLimits): string | null {
+  const beyond = [
+    [usage.blockThreads, limits.maxThreadsPerBlock, 'threads per block'],
+    [usage.registersPerThread, limits.maxRegistersPerThread, 'registers per thread'],
+    [usage.sharedMemoryBytesPerBlock, limits.maxSharedMemoryBytesPerBlock, 'bytes of shared memory per block'],
+  ] as const;
+  const found = beyond.find(([got, most]) => got > most);
+  return found ? `${found[0]} ${found[2]}, more than the ${found[1]} that the device allows` : null;
+}
+
+function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): OccupancyReport {
+  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  return {
+    blocksPerSm: residency.blocksPerMultiprocessor,
+    warpsPerSm: residency.threadGroupsPerMultiprocessor,
+    occupancyFraction: residency.occupancyFraction,
+    limitedBy: limitingFactors(residency.limitedBy),
+    limits: {
+      warps: finite(residency.limits.warps),
+      registers: finite(residency.limits.registers),
+      sharedMemory: finite(residency.limits.sharedMemory),
+      blocks: finite(residency.limits.blocks),
+    },
+    refused: refusal(usage, limits),
+  };
+}
+
+export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
+  const residency = nvidiaResidentBlocks(computeCapability, usage);
+  if (!residency.ok) return residency;
+  const rules = nvidiaOccupancyRules(computeCapability);
+  return rules.ok ? ok(report(residency.value, usage, rules.value.limits)) : rules;
+}
+
+export async function deviceOccupancy(
+  catalogue: Catalogue,
+  deviceId: string,
+  usage: BlockUsage,
+): Promise<Result<OccupancyReport>> {
+  const device = await catalogue.gpus([deviceId]);
+  if (!device.ok) return device;
+  const checked = checkUsage(usage);
+  if (!checked.ok) return checked;
+  const [found] = device.value;
+  return ok(report(residentBlocks(found!, checked.value), checked.value, found!.limits));
+}
+
+const BATCH_COLUMNS = [
+  'compute_capability',
+  'block_threads',
+  'registers_per_thread',
+  'dynamic_shared_memory_bytes',
+] as const;
+
+export interface OccupancyRow extends OccupancyReport {
+  readonly computeCapability: string;
+  readonly blockThreads: number;
+  readonly registersPerThread: number;
+  readonly sharedMemoryBytes: number;
+}
+
+/** Occupancy of every line of a CSV whose first four columns are BATCH_COLUMNS; further columns are ignored. */
+export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const head = lines[0].split(',').map((cell) => cell.trim());
+  if (BATCH_COLUMNS.some((name, at) => head[at] !== name))
+    return fail(
+      'bad-input',
+      `${fileName}, line 1: got "${lines[0].slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`,
+    );
+  const rows: OccupancyRow[] = [];
+  for (let line = 1; line < lines.length; line += 1) {
+    if (lines[line].trim() === '') continue;
+    const cells = lines[line].split(',').map((cell) => cell.trim());
+    const [computeCapability, ...numbers] = cells.slice(0, 4);
+    if (numbers.length < 3)
+      return fail('bad-input', `${fileName}, line ${line + 1}: got ${cells.length} columns, expected at least 4`);
+    const wrong = numbers.findIndex((cell) => !/^\d+$/.test(cell));
+    if (wrong >= 0)
+      return fail(
+        'bad-input',
+        `${fileName}, line ${line + 1}, ${BATCH_COLUMNS[wrong + 1]}: got "${numbers[wrong]}", expected a whole number ≥ 0`,
+      );
+    const [blockThreads, registersPerThread, sharedMemoryBytes] = numbers.map(Number) as [number, number, number];
+    const one = nvidiaOccupancy(computeCapability!, {
+      blockThreads,
+      registersPerThread,
+      sharedMemoryBytesPerBlock: sharedMemoryBytes,
+    });
+    if (!one.ok) return fail(one.error.code, `${fileName}, line ${line + 1}: ${one.error.message}`);
+    rows.push({
+      computeCapability: computeCapability!,
+      blockThreads,
+      registersPerThread,
+      sharedMemoryBytes,
+      ...one.value,
+    });
+  }
+  return ok(rows);
+}

@@ -1,0 +1,335 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
+import { INVALID_REASONS, type Design } from '../../../src-workers/domain/design.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
+import { DESIGN_NAMES, type DesignField } from '../../../src-workers/parse/design-names.ts';
+import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
+import { axisCounts, encode } from '../../../src-workers/space/axes.ts';
+import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { isSameDevice } from '../measured/device.ts';
+import { checkDesign, type RunView } from '../runs/run-view.ts';
+
+/**
+ * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under the names
+ * that exports give them.
+ */
+
+/** DesignFields whose names no other program gives its parameters. */
+const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
+
+type Value = number | string | boolean;
+type Configuration = Readonly<Record<string, Value>>;
+/** A field of a design as a file says it. */
+interface Given {
+  readonly name: string;
+  readonly value: Value;
+}
+type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
+
+function wantedOf(configuration: Configuration): Wanted {
+  const wanted: Partial<Record<DesignField, Given>> = {};
+  for (const [field, names] of Object.entries(DESIGN_NAMES) as [DesignField, readonly string[]][]) {
+    const name = names.find((each) => Object.hasOwn(configuration, each));
+    if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]) };
+  }
+  return wanted;
+}
+
+/** Numbers that stand as text are numbers. */
+function plain(value: Value): Value {
+  return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
+}
+
+/** A case's design as asked for; null where its file gives none of the parameters. @param deviceId of a design, beside it */
+function wantedDesign({ case: one }: CaseResult, deviceId: string | null): Wanted | null {
+  if (one.benchmark === 'external') {
+    const wanted = wantedOf(one.parameters.configuration);
+    return Object.keys(wanted).length === 0 ? null : wanted;
+  }
+  if (one.benchmark !== 'unit-loop') return null;
+  const { registerCap, ...design } = one.parameters.design;
+  return wantedOf({ ...design, registerCap: registerCap ?? 0, ...(deviceId === null ? {} : { device: deviceId }) });
+}
+
+/** Whether any of the cases is told by a parameter that only designs have. */
+export function tellsDesigns(cases: readonly CaseResult[]): boolean {
+  return cases.some((one) => OWN.some((field) => wantedDesign(one, null)?.[field] !== undefined));
+}
+
+/** What was found of a file's cases in a sweep. */
+export interface LinkedDesigns {
+  readonly cases: readonly CaseResult[];
+  /** The device of the sweep that the designs are of. */
+  readonly device: Device;
+  /** How many cases are designs of the sweep. */
+  readonly designs: number;
+  readonly warnings: readonly string[];
+}
+
+/** Other work gets its turn this often, ms. */
+const TURN_MS = 8;
+
+/**
+ * Links cases to the designs of a sweep. One that is no design of it stays as it is. Of several of one design the fastest is
+ * linked: they differ in parameters that a design has not. A time that is to the last digit what the sweep predicted was not
+ * measured, and its case is left out.
+ *
+ * Fails where no case is a design.
+ *
+ * @param deviceIds per case, where the file says them beside the configurations
+ * @param named device of the sweep by id or name, where the file or the person says which measured
+ * @param exported whether the file was exported from this very sweep, so that a predicted time that differs has been changed
+ */
+export async function linkDesigns(
+  view: RunView,
+  cases: readonly CaseResult[],
+  deviceIds: readonly (string | null)[] | null,
+  named: string | null,
+  exported: boolean,
+): Promise<Result<LinkedDesigns>> {
+  const finder = designFinder(view, named);
+  const found: (number | string)[] = [];
+  let turn = performance.now();
+  for (const [at, one] of cases.entries()) {
+    const wanted = wantedDesign(one, deviceIds?.[at] ?? null);
+    found.push(wanted ? finder(wanted) : 'it has none of the parameters of a design, such as threads_per_unit');
+    if (performance.now() - turn < TURN_MS) continue;
+    await nextTurn();
+    turn = performance.now();
+  }
+
+  const deviceOf = (index: number): Device => describeDesign(view.predictor, index).device;
+  const linked: (LinkedCase | null)[] = [];
+  const tally = new Map<Device, number>();
+  for (const [at, index] of found.entries()) {
+    const one = typeof index === 'number' ? linkedCase(view, cases[at], index, exported) : null;
+    linked.push(one);
+    if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
+  }
+  if (linked.every((one) => one === null))
+    return fail(
+      'conflict',
+      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; of ${caseWords(cases[0])}: ${String(found[0])}`,
+    );
+  const isThat = (device: Device): number => Number(isNamed(device, named));
+  const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
+  if (!most)
+    return fail(
+      'conflict',
+      `all times are the ones that run ${view.run.id} predicted, unchanged; expected some that were measured`,
+    );
+  const [chosen] = most;
+
+  // Of one design the fastest, before those without a time.
+  const best = new Map<number, number>();
+  const timeOf = (at: number): number => {
+    const { timesMs, correct } = linked[at]!.result;
+    return timesMs.length > 0 && correct !== false ? median(Float64Array.from(timesMs)) : Infinity;
+  };
+  const elsewhere: number[] = [];
+  for (const [at, one] of linked.entries()) {
+    if (!one || one.predicted) continue;
+    if (one.device !== chosen) {
+      elsewhere.push(at);
+      continue;
+    }
+    const other = best.get(one.index);
+    if (other === undefined || timeOf(at) < timeOf(other)) best.set(one.index, at);
+  }
+  const kept: CaseResult[] = [];
+  const unknown: number[] = [];
+  let [unchanged, slower] = [0, 0];
+  for (const [at, one] of linked.entries()) {
+    if (one?.predicted) {
+      unchanged += 1;
+      continue;
+    }
+    const isLinked = one?.device === chosen && best.get(one.index) === at;
+    if (!one) unknown.push(at);
+    else if (one.device === chosen && !isLinked) slower += 1;
+    kept.push(isLinked ? one.result : cases[at]);
+  }
+
+  const warnings: string[] = [];
+  const runId = view.run.id;
+  if (unknown.length > 0)
+    warnings.push(
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]])}.`,
+    );
+  if (elsewhere.length > 0)
+    warnings.push(
+      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]])} of ${deviceOf(found[elsewhere[0]] as number).id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
+    );
+  if (unchanged > 0)
+    warnings.push(
+      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the time that run ${runId} predicted, unchanged: left out, as not measured.`,
+    );
+  if (slower > 0)
+    warnings.push(
+      `${counted(slower, 'configuration')} ${isAre(slower)} of a design that a faster one is of as well, and ${slower === 1 ? 'stands' : 'stand'} alone.`,
+    );
+  return ok({ cases: kept, device: chosen, designs: best.size, warnings });
+}
+
+const isAre = (count: number): string => (count === 1 ? 'is' : 'are');
+const counted = (count: number, what: string): string =>
+  `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+
+/** A case in words: the first parameters of its configuration, or its design. */
+function caseWords({ case: one }: CaseResult): string {
+  const parameters: Readonly<Record<string, unknown>> =
+    one.benchmark === 'external'
+      ? one.parameters.configuration
+      : one.benchmark === 'unit-loop'
+        ? { ...one.parameters.design }
+        : {};
+  const words = Object.entries(parameters).map(([name, value]) => `${name}=${String(value)}`);
+  return words.length === 0 ? `the case ${one.id}` : words.slice(0, 8).join(' ');
+}
+
+interface LinkedCase {
+  readonly index: number;
+  readonly device: Device;
+  readonly result: CaseResult;
+  /** Its time is the prediction: there is nothing measured. */
+  readonly predicted: boolean;
+}
+
+function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): LinkedCase {
+  const { device, design } = describeDesign(view.predictor, index);
+  const predictedMs = view.ranking.columns.timeMs[index];
+  const isPrediction = (time: number): boolean =>
+    time === predictedMs || time === view.simulated.times.get(index)?.meanMs;
+  const { case: own } = one;
+  const link = { design, designIndex: index, predictedMs };
+  if (own.benchmark === 'unit-loop') {
+    // A design of an exported file, with the time in it: the prediction, or what someone wrote over it.
+    const time = own.parameters.predictedMs;
+    const predicted = time === null || !exported || isPrediction(time);
+    const parameters = { ...own.parameters, ...link };
+    return {
+      index,
+      device,
+      predicted,
+      result: { ...one, case: { ...own, parameters }, timesMs: predicted ? [] : [time] },
+    };
+  }
+  if (own.benchmark !== 'external') throw new TypeError(`got ${own.benchmark}, expected a configuration`);
+  return {
+    index,
+    device,
+    predicted: one.timesMs.length > 0 && one.timesMs.every(isPrediction),
+    result: { ...one, case: { ...own, parameters: { ...own.parameters, linked: link } } },
+  };
+}
+
+/** The most designs that are looked through for one configuration. */
+const MAX_CANDIDATES = 20_000;
+
+/** Finds a design by what a file says of it: its index, or why there is none. */
+function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
+  const { axes } = view.ranking;
+  const counts = axisCounts(axes);
+  const runId = view.run.id;
+  const all = axes.devices.map((_, at) => at);
+  const ofName = all.filter((at) => isNamed(axes.devices[at], named));
+  return (wanted) => {
+    if (wanted.designIndex) {
+      const { name, value } = wanted.designIndex;
+      const isIndex = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+      if (!isIndex) return `${name} is ${shown(String(value))}; expected the number of a design`;
+      const known = checkDesign(view, value);
+      if (!known.ok) return known.error.message;
+      const { invalid } = describeDesign(view.predictor, value);
+      return invalid === null ? value : `design ${value} is not valid: ${invalidText(invalid)}`;
+    }
+    const pick = <T>(field: DesignField, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
+      const asked = wanted[field];
+      const every = values.map((_, at) => at);
+      if (!asked) return every;
+      const { name, value } = asked;
+      const at = every.filter((place) => same(values[place], value));
+      return at.length > 0 ? at : `${name}=${String(value)} is none of ${values.map(String).join(', ')}`;
+    };
+    const equal = (value: unknown, asked: Value): boolean => value === asked;
+    const capped = axes.registerCap.map((cap) => cap ?? 0);
+    const devices = wanted.device
+      ? pick('device', axes.devices.map(({ id }) => id), (id, asked) => id === asked || isNamed(view.devices.find((each) => each.id === id)!, String(asked)))
+      : ofName.length > 0 ? ofName : all; // prettier-ignore
+    const units = pick('threadsPerUnit', axes.threadsPerUnit, equal);
+    const loops = pick('loop', axes.loop, equal);
+    const orders = pick('balancing', axes.balancing, equal);
+    const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
+    const blocks = pick('blockThreads', axes.blockThreads, equal);
+    for (const one of [devices, units, loops, orders, caps]) if (typeof one === 'string') return one;
+
+    const hits = new Map<string, number>();
+    let reason: string | null = null;
+    let looked = 0;
+    for (const device of devices as number[]) {
+      // A core's share has one thread, whatever the block sizes of the GPUs beside it.
+      const ofDevice = axes.devices[device].kind === 'cpu' ? [0] : blocks;
+      if (typeof ofDevice === 'string') {
+        reason ??= ofDevice;
+        continue;
+      }
+      for (const unit of units as number[])
+        for (const loop of loops as number[])
+          for (const order of orders as number[])
+            for (const cap of caps as number[])
+              for (const block of ofDevice)
+                for (let launch = 0; launch < axes.launch.length; launch += 1) {
+                  looked += 1;
+                  if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
+                  const index = encode(counts, [device, unit, loop, order, launch, cap, block]);
+                  const { design, invalid } = describeDesign(view.predictor, index);
+                  // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
+                  if (invalid === 'not-on-device') continue;
+                  if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
+                  if (!isLaunch(design, wanted)) continue;
+                  if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
+                  else {
+                    const key = JSON.stringify([device, design]);
+                    if (!hits.has(key)) hits.set(key, index);
+                  }
+                }
+    }
+    if (hits.size > 1) return tooLittle(wanted, String(hits.size), runId);
+    const [index] = hits.values();
+    return index ?? reason ?? `no launch of run ${runId} has ${launchWords(wanted)}`;
+  };
+}
+
+/** How files write that nothing caps the registers. */
+const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
+
+/** What a block size and a launch make of a design. */
+const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
+
+function isLaunch(design: Design, wanted: Wanted): boolean {
+  return LAUNCH.every((field) => !wanted[field] || wanted[field].value === design[field]);
+}
+
+function launchWords(wanted: Wanted): string {
+  return LAUNCH.flatMap((field) => {
+    const given = wanted[field];
+    return given ? [`${given.name}=${String(given.value)}`] : [];
+  }).join(' ');
+}
+
+function tooLittle(wanted: Wanted, designs: string, runId: number): string {
+  const names = (Object.keys(DESIGN_NAMES) as DesignField[]).filter((field) => field !== 'designIndex');
+  const missing = names.filter((field) => !wanted[field]).map((field) => DESIGN_NAMES[field][0]);
+  return `it fits ${designs} designs of run ${runId}; expected ${missing.length === 0 ? 'the number of the design' : `also some of ${missing.join(', ')}`}`;
+}
+
+function isNamed(device: Device, name: string | null): boolean {
+  if (name === null) return false;
+  return device.id === name || device.name === name || isSameDevice(device, { name, multiprocessors: null });
+}
+
+function invalidText(invalid: string): string {
+  return INVALID_REASONS.find(({ code }) => code === invalid)?.text ?? invalid;
+}

@@ -1,0 +1,210 @@
+import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
+import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
+import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import type { CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import {
+  fitDivergence,
+  type DivergenceFit,
+  type DivergentRun,
+} from '../../../src-workers/models/calibration/divergence.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
+import type { SavedProfile } from '../../contract/measuring.ts';
+import { validate } from '../../contract/parse.ts';
+import { studySchema, type Study } from '../../contract/study.ts';
+import type { Context } from '../context.ts';
+import { measuredTime } from './measured.ts';
+import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
+import type { RunView } from '../runs/run-view.ts';
+
+/** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
+
+/** A measured run of designs of a sweep, with the sweep. */
+export interface MeasuredSweep {
+  readonly run: RunRecord;
+  readonly view: RunView;
+  readonly deviceId: string;
+  readonly deviceAt: number;
+  readonly measuring: MeasuringDevice;
+  readonly records: readonly MeasurementRecord[];
+}
+
+/** Opens a measured run with the sweep whose designs it measured. */
+export async function openMeasuredSweep(
+  context: Context,
+  runId: number,
+  openRun: (runId: number) => Promise<Result<RunView>>,
+): Promise<Result<MeasuredSweep>> {
+  const run = await context.store.getRun(runId);
+  if (!run.ok) return run;
+  const study = measuredRunStudy(run.value);
+  if (!study.ok) return study;
+  const { sourceRunId, deviceId } = study.value.request;
+  const measuring = run.value.measuringDevice as MeasuringDevice | null;
+  if (sourceRunId === null || deviceId === null)
+    return fail(
+      'unsupported',
+      `run ${runId} measured no designs of a sweep; expected one that did${run.value.kind === 'import' ? ', or a file imported for the sweep that its designs are of' : ''}`,
+    );
+  if (!measuring) return fail('conflict', `run ${runId} has measured nothing yet; expected some results`);
+  const view = await openRun(sourceRunId);
+  if (!view.ok) return view;
+  const deviceAt = view.value.devices.findIndex((device) => device.id === deviceId);
+  if (deviceAt < 0) return fail('not-found', `device "${deviceId}" is not in run ${sourceRunId}`);
+  const records = await context.store.listMeasurements(runId);
+  if (!records.ok) return records;
+  return ok({ run: run.value, view: view.value, deviceId, deviceAt, measuring, records: records.value });
+}
+
+export interface ComparableDesign extends MeasuredDesign {
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+}
+
+/** The designs that have a time and no wrong result, of a design measured twice the newest. */
+export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
+  const designs = new Map<number, ComparableDesign>();
+  for (const record of records) {
+    const { designIndex, failure, correct } = record;
+    if (designIndex === null || failure !== null || correct === false) continue;
+    const time = measuredTime(record);
+    // A time of 0 is less than the device's timer can tell.
+    if (!time || time.medianMs === 0) continue;
+    const { medianMs: timeMs, lowMs, highMs } = time;
+    const halfWidthMs = lowMs === null || highMs === null ? null : (highMs - lowMs) / 2;
+    designs.set(designIndex, { designIndex, timeMs, halfWidthMs, lowMs, highMs });
+  }
+  return [...designs.values()];
+}
+
+/** Fits in a worker: it takes seconds. */
+export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
+  const { run, view, deviceAt, measuring } = measured;
+  const divergence = await divergenceOf(context, measuring.fingerprint);
+  if (!divergence.ok) return divergence;
+  const fitted = await context.pool.run('calibrate', {
+    plan: view.predictor.plan,
+    deviceAt,
+    measured: comparableDesigns(measured),
+    options: {
+      deviceName: measuring.name,
+      fingerprint: measuring.fingerprint,
+      backend: measuring.backend,
+      sourceRunIds: [run.id, ...(divergence.value ? [divergence.value.runId] : [])],
+      divergence: divergence.value?.fit ?? null,
+    },
+    seed: run.seed ?? 0,
+  });
+  return fitted.ok ? fitted : fail(fitted.error.code, `run ${run.id}: ${fitted.error.message}`);
+}
+
+/** What the newest run of divergent loops on the same device says, if there is one. */
+async function divergenceOf(
+  context: Context,
+  fingerprint: string,
+): Promise<Result<{ readonly runId: number; readonly fit: DivergenceFit } | null>> {
+  const page = await context.store.listRuns({ kind: 'bench', state: 'complete', limit: 1000 });
+  if (!page.ok) return page;
+  for (const { id } of page.value.rows) {
+    const run = await context.store.getRun(id);
+    if (!run.ok) return run;
+    const study = measuredRunStudy(run.value);
+    const device = run.value.measuringDevice as MeasuringDevice | null;
+    if (!study.ok || study.value.request.suite !== 'divergent-loops' || device?.fingerprint !== fingerprint) continue;
+    const records = await context.store.listMeasurements(id);
+    if (!records.ok) return records;
+    const runs = records.value.flatMap(({ failure, correct, detail }): DivergentRun[] => {
+      const { case: one, values } = detail as MeasuredCaseDetail;
+      const { cycles } = values;
+      if (one.benchmark !== 'divergent-loops' || failure !== null || correct === false || cycles === undefined)
+        return [];
+      const { loops, divergentLanes } = one.parameters;
+      const all = typeof cycles === 'number' ? [cycles] : cycles;
+      return all.length === 0 ? [] : [{ loops, divergentLanes, cycles: median(Float64Array.from(all)) }];
+    });
+    const fit = fitDivergence(runs);
+    // Loops that say nothing are no reason not to calibrate the rest.
+    if (fit.ok) return ok({ runId: id, fit: fit.value });
+  }
+  return ok(null);
+}
+
+export async function saveCalibration(
+  context: Context,
+  name: string,
+  profile: CalibrationProfile,
+): Promise<Result<SavedProfile>> {
+  const saved = await context.store.saveCalibration({ name, deviceId: profile.deviceId, profile });
+  return saved.ok ? savedProfile(saved.value) : saved;
+}
+
+export async function listCalibrations(context: Context, deviceId?: string): Promise<Result<readonly SavedProfile[]>> {
+  const records = await context.store.listCalibrations(deviceId);
+  if (!records.ok) return records;
+  // One that a newer version wrote is left out rather than read wrong.
+  return ok(records.value.flatMap((record) => (isKnown(record.profile) ? [profileOf(record, record.profile)] : [])));
+}
+
+export async function getCalibration(context: Context, id: number): Promise<Result<SavedProfile>> {
+  const records = await context.store.listCalibrations();
+  if (!records.ok) return records;
+  const record = records.value.find((one) => one.id === id);
+  return record ? savedProfile(record) : fail('not-found', `no calibration ${id} in this database`, { id });
+}
+
+function isKnown(profile: unknown): profile is CalibrationProfile {
+  return typeof profile === 'object' && profile !== null && 'version' in profile && profile.version === 1;
+}
+
+function profileOf({ id, name, createdAt }: CalibrationRecord, profile: CalibrationProfile): SavedProfile {
+  return { id, name, createdAt, profile };
+}
+
+function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
+  return isKnown(record.profile)
+    ? ok(profileOf(record, record.profile))
+    : fail('storage', `calibration ${record.id} is not one this version can read; expected version 1`);
+}
+
+/** The sharpest knee that a study may have. */
+const MAX_KNEE_SOFTNESS = 100;
+
+/**
+ * A study that predicts a device with a profile, or with `null` as its data sheet says. What the measurement found of the
+ * kernel itself (its serial part, the cost of cooperation, its setup) becomes the kernel's, for all devices of the study;
+ * taking a profile out leaves that as it is.
+ */
+export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile | null): Result<Study> {
+  if (!study.devices.includes(deviceId))
+    return fail('not-found', `device "${deviceId}" is not in the study; expected one of ${study.devices.join(', ')}`);
+  if (!profile) {
+    const { [deviceId]: _gone, ...pipeline } = study.pipeline;
+    return ok({ ...study, pipeline });
+  }
+  if (profile.deviceId !== deviceId)
+    return fail('conflict', `the profile is of ${profile.deviceId}; expected one of ${deviceId}`);
+  const { parameters, identified } = profile;
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
+  const kernel: Partial<Record<'serialFraction' | 'cooperationCost' | 'setupIterationsPerUnit', number>> = {};
+  for (const name of ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const) {
+    const value = parameters[name];
+    if (value !== null && !identified[name].held) kernel[name] = value;
+  }
+  return validate(
+    studySchema,
+    {
+      ...study,
+      kernel: { ...study.kernel, ...kernel },
+      pipeline: {
+        ...study.pipeline,
+        [deviceId]: {
+          latencyCycles,
+          issueCycles,
+          kneeSoftness: Math.min(kneeSoftness, MAX_KNEE_SOFTNESS),
+          schedulers,
+        },
+      },
+    },
+    'study',
+  );
+}

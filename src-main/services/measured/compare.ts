@@ -1,0 +1,133 @@
+import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/calibrate.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { MeasuringComparison, SavedProfile } from '../../contract/measuring.ts';
+import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';
+import type { Context } from '../context.ts';
+import { measuringWarnings } from './measured.ts';
+import { ALL_VALID, axisTexts, orderingMs } from '../runs/run-view.ts';
+import { MODEL_VERSION } from '../app/version.ts';
+
+/** See the contract's `bench.compare`. */
+export async function compareMeasured(
+  context: Context,
+  sweep: MeasuredSweep,
+  profile: SavedProfile | null,
+): Promise<Result<MeasuringComparison>> {
+  const { run, view, deviceId, deviceAt, measuring, records } = sweep;
+  if (profile && profile.profile.deviceId !== deviceId)
+    return fail(
+      'conflict',
+      `calibration ${profile.id} is of ${profile.profile.deviceId}; run ${run.id} was predicted for ${deviceId}`,
+    );
+  const measured = comparableDesigns(sweep);
+  if (measured.length < 2)
+    return fail('conflict', `run ${run.id} has ${measured.length} designs with a right result; a comparison needs 2`);
+  const indices = measured.map(({ designIndex }) => designIndex);
+  const { plan } = view.predictor;
+  const predicted = profile
+    ? predictMeasured(
+        calibratedPlan(plan, deviceId, profile.profile.parameters),
+        indices,
+        profile.profile.parameters.launchOverheadMs ?? 0,
+      )
+    : predictMeasured(plan, indices);
+  if (!predicted.ok) return predicted;
+  const { ranking } = view;
+  const device = view.devices[deviceAt];
+  const axes = AXIS_ORDER.flatMap((axis, at) => {
+    const texts = axisTexts(view, at);
+    const values = indices.map((design) => texts[axisPosition(ranking, at, design)]);
+    return new Set(values).size > 1 ? [{ axis, values }] : [];
+  });
+  const measuredMs = Float64Array.from(measured, ({ timeMs }) => timeMs);
+  const found = await context.pool.run('agree', {
+    designs: {
+      predictedMs: predicted.value,
+      measuredMs,
+      halfWidthMs: Float64Array.from(measured, ({ halfWidthMs }) => halfWidthMs ?? NaN),
+      axes,
+      designsOfRun: rankedDesigns(
+        ranking,
+        { ...ALL_VALID, positions: { [AXIS.device]: new Set([deviceAt]) } },
+        'timeMs',
+      ).length,
+    },
+    seed: run.seed ?? 0,
+  });
+  if (!found.ok) return found;
+  const { scale, medianError, p95Error, unscaled, spearman, kendall, residuals, shortlists, notes } = found.value;
+  const predictedRank = ranks(predicted.value);
+  const measuredRank = ranks(measuredMs);
+  const designs = measured
+    .map(({ designIndex, timeMs, lowMs, highMs }, at) => ({
+      designIndex,
+      design: describeDesign(view.predictor, designIndex).design,
+      predictedRank: predictedRank[at],
+      measuredRank: measuredRank[at],
+      predictedMs: predicted.value[at],
+      balancingMs: orderingMs(view, designIndex),
+      medianMs: timeMs,
+      lowMs,
+      highMs,
+      residual: residuals[at],
+    }))
+    .sort((a, b) => a.medianMs - b.medianMs || a.designIndex - b.designIndex);
+  return ok({
+    runId: run.id,
+    sourceRunId: view.run.id,
+    deviceId,
+    device: device.name,
+    measuredOn: measuring.name,
+    basis: profile ? { profileId: profile.id, name: profile.name } : 'prediction',
+    designs,
+    scale: scale.value,
+    medianError: medianError.value,
+    p95Error: p95Error.value,
+    unscaledMedianError: unscaled.medianError,
+    spearman: spearman.value,
+    kendall: kendall.value,
+    intervals: { scale: scale.interval, medianError: medianError.interval, spearman: spearman.interval },
+    regret: shortlists.map(({ k, regret }) => ({ k, fraction: regret })),
+    randomEquivalent: shortlists.map(({ k, randomMeasurements }) => ({ k, measurements: randomMeasurements })),
+    axes: found.value.axes.map(({ axis, explained, values }) => ({
+      axis,
+      explained: explained ?? NaN,
+      values: values.map((one) => ({
+        value: String(one.value),
+        medianResidual: one.medianResidual,
+        lowResidual: one.lowerQuartile,
+        highResidual: one.upperQuartile,
+        count: one.designs,
+      })),
+    })),
+    warnings: [...measuringWarnings(run, deviceId, records, []), ...basisWarnings(sweep, profile), ...notes],
+  });
+}
+
+/** Rank of each time from 1, equal ones in the order given. */
+function ranks(timesMs: Float64Array): readonly number[] {
+  const out = new Array<number>(timesMs.length);
+  const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a] - timesMs[b] || a - b);
+  order.forEach((at, rank) => (out[at] = rank + 1));
+  return out;
+}
+
+function basisWarnings({ run, view, measuring }: MeasuredSweep, profile: SavedProfile | null): readonly string[] {
+  if (!profile) {
+    const version = view.run.modelVersions.prediction ?? '';
+    return version === MODEL_VERSION
+      ? []
+      : [`The sweep was predicted by ${version}; the predictions here are by ${MODEL_VERSION}.`];
+  }
+  const warnings: string[] = [];
+  if (profile.profile.sourceRunIds.includes(run.id))
+    warnings.push(
+      'The calibration was fitted to these measurements: how well it predicts others is its held-out error, not this.',
+    );
+  if (profile.profile.fingerprint !== measuring.fingerprint)
+    warnings.push(`The calibration is of ${profile.profile.deviceName}, these measurements are of ${measuring.name}.`);
+  return warnings;
+}

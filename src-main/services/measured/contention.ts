@@ -1,0 +1,33 @@
+import { contentionAnalysis, contentionFromStream, measuredCpu } from '../../../src-workers/bench/cpu/analysis.ts';
+import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { ContentionFindings } from '../../contract/measuring.ts';
+import type { Context } from '../context.ts';
+import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
+
+/** See the contract's `bench.contention`. */
+export async function contentionFindings(context: Context, runId: number): Promise<Result<ContentionFindings>> {
+  const run = await context.store.getRun(runId);
+  if (!run.ok) return run;
+  const study = measuredRunStudy(run.value);
+  if (!study.ok) return study;
+  const { suite } = study.value.request;
+  if (suite !== 'contention') return fail('unsupported', `run ${runId} is of ${suite}; expected one of contention`);
+  const records = await context.store.listMeasurements(runId);
+  if (!records.ok) return records;
+  const cases = records.value.flatMap(({ timesMs, failure, correct, detail }) => {
+    const { case: one, values } = detail as MeasuredCaseDetail;
+    return failure === null && correct !== false ? [{ case: one, timesMs, values }] : [];
+  });
+  const found = contentionAnalysis(cases);
+  if (!found.ok) return fail(found.error.code, `run ${runId}: ${found.error.message}`);
+  const measured = contentionFromStream(cases);
+  const measuring = run.value.measuringDevice as MeasuringDevice | null;
+  const device = measured.ok && measuring ? measuredCpu(measuring, measured.value) : null;
+  const { workloads, ...bandwidths } = found.value;
+  return ok({
+    ...bandwidths,
+    device: device?.ok ? device.value : null,
+    workloads: workloads.map(({ workload, cores, measuredMs, models }) => ({ workload, cores, measuredMs, models })),
+  });
+}

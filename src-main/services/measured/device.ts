@@ -1,0 +1,39 @@
+import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+
+/** Words that a driver or a browser adds to a device's name, or leaves out: makers, trademarks, kinds, capacities. */
+const NOISE =
+  /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
+
+function words(name: string): readonly string[] {
+  return name.replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
+}
+
+/** Words that name a model: those with a digit, or all of them where none has one (SwiftShader). */
+function modelWords(name: string): readonly string[] {
+  const all = words(name);
+  const numbered = all.filter((word) => /\d/.test(word));
+  return numbered.length > 0 ? numbered : all;
+}
+
+/** What tells the boards of one model apart, where a name says it: memory and form. */
+function variant(name: string): readonly (string | undefined)[] {
+  return [/(\d+)\s*gi?b\b/i.exec(name)?.[1], /sxm|pcie|nvl/i.exec(name)?.[0].toLowerCase()];
+}
+
+/**
+ * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its name
+ * decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board)
+ * counts too where the model's own word is in both and the multiprocessors, which most variants differ in, are as many.
+ * Boards of different memory or form are different devices where both names tell.
+ */
+export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
+  const theirs = variant(measuring.name);
+  if (variant(device.name).some((value, at) => value && theirs[at] && value !== theirs[at])) return false;
+  const [ours, others] = [words(device.name).join(''), words(measuring.name).join('')];
+  if (ours === '' || others === '') return false;
+  if (ours === others) return true;
+  const model = modelWords(device.name)[0];
+  if (device.kind !== 'gpu' || model === undefined || modelWords(measuring.name)[0] !== model) return false;
+  return measuring.multiprocessors === device.multiprocessors;
+}

@@ -1,0 +1,267 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
+import type { BenchCase, MeasuringDevice, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../../src-workers/domain/design.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { coresText } from '../../../src-workers/domain/terms.ts';
+import { disturbedFraction } from '../../../src-workers/bench/cpu/analysis.ts';
+import {
+  REPEAT_WARNINGS,
+  summariseRepeats,
+  type RepeatWarning,
+} from '../../../src-workers/models/calibration/repeats.ts';
+import type { MeasuredCase, MeasuredTime, MeasuringDetail } from '../../contract/measuring.ts';
+import type { Context } from '../context.ts';
+import { designText } from '../ranking/design-text.ts';
+import { isSameDevice } from './device.ts';
+import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
+
+/** Reading what was measured: the same for a run of this machine and for an imported file. */
+
+const NS_PER_MS = 1e6;
+
+interface Repeats {
+  readonly time: MeasuredTime;
+  readonly warnings: readonly RepeatWarning[];
+}
+
+type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
+
+/** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
+const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
+/** What is remembered of all cases of all runs, in numbers: about 64 MB with the times themselves. */
+const MAX_REMEMBERED = 2 ** 22;
+/** What a case takes besides its times, in numbers. */
+const NUMBERS_PER_CASE = 64;
+let remembered = 0;
+/** Other work gets its turn this often, ms. */
+const TURN_MS = 8;
+
+function repeatsOf(record: Times): Repeats | null {
+  const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
+  // Records come anew from the store each time, so a case is known by its times.
+  const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
+  const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
+  const known = summaries.get(key);
+  if (known && known.of.length === of.length && known.of.every((value, at) => Object.is(value, of[at])))
+    return known.found;
+  const found = summarised(record);
+  forget(key);
+  summaries.set(key, { of, found });
+  remembered += of.length + NUMBERS_PER_CASE;
+  for (const oldest of summaries.keys()) {
+    if (remembered <= MAX_REMEMBERED) break;
+    forget(oldest);
+  }
+  return found;
+}
+
+function forget(key: string): void {
+  const known = summaries.get(key);
+  if (!known) return;
+  summaries.delete(key);
+  remembered -= known.of.length + NUMBERS_PER_CASE;
+}
+
+/** Summarises all cases of a run, letting the engine answer others meanwhile. */
+async function summariseAll(records: readonly Times[]): Promise<void> {
+  let turn = performance.now();
+  for (const record of records) {
+    repeatsOf(record);
+    if (performance.now() - turn < TURN_MS) continue;
+    await nextTurn();
+    turn = performance.now();
+  }
+}
+
+function summarised({ timesMs, detail }: Times): Repeats | null {
+  if (timesMs.length === 0) return null;
+  const { warmUpMs = [], clockMhz = null } = (detail ?? {}) as Partial<MeasuredCaseDetail>;
+  const all = [...warmUpMs, ...timesMs];
+  const summary = summariseRepeats(
+    all.map((time) => time * NS_PER_MS),
+    all.map((_, at) => at < warmUpMs.length),
+  );
+  if (!summary.ok) return null;
+  const { medianNs, interval, minNs, maxNs, repeats, outliers, drift, warnings } = summary.value;
+  const time: MeasuredTime = {
+    medianMs: medianNs / NS_PER_MS,
+    lowMs: interval && interval.lowNs / NS_PER_MS,
+    highMs: interval && interval.highNs / NS_PER_MS,
+    minMs: minNs / NS_PER_MS,
+    maxMs: maxNs / NS_PER_MS,
+    repeats,
+    timesMs,
+    warmUpMs,
+    outliers: outliers.length,
+    driftFraction: drift?.significant ? drift.relativeChange : null,
+    clockMhz,
+  };
+  return { time, warnings };
+}
+
+/** What the repeats of a saved case say; `null` where none was measured. */
+export function measuredTime(record: Times): MeasuredTime | null {
+  return repeatsOf(record)?.time ?? null;
+}
+
+/** A case in a few words. */
+export function caseLabel(measured: BenchCase): string {
+  switch (measured.benchmark) {
+    case 'unit-loop':
+      return designText(measured.parameters.design);
+    case 'matrix-power': {
+      const { lengths, unitsPerGroup, workGroups, execution, synchronised } = measured.parameters;
+      return `${lengths}, ${workGroups} groups of ${unitsPerGroup}, ${execution}${synchronised ? ', synchronised' : ''}`;
+    }
+    case 'divergent-loops': {
+      const { loops, divergentLanes, iterations } = measured.parameters;
+      return `${loops} loop, ${divergentLanes} divergent lanes, ${iterations} iterations`;
+    }
+    case 'launch-grid': {
+      const { blocks, threads, elements } = measured.parameters;
+      return `${blocks} blocks of ${threads} threads, ${elements} elements`;
+    }
+    case 'probe': {
+      const settings = Object.entries(measured.parameters.arguments).map(([name, value]) => `${name} ${value}`);
+      return [measured.parameters.probe, ...settings].join(', ');
+    }
+    case 'stream':
+      return `triad on ${coresText(measured.parameters.cores)}`;
+    case 'triangular':
+      return `triangular, ${measured.parameters.rows} rows on ${coresText(measured.parameters.cores)}`;
+    case 'imbalanced-stream':
+      return `imbalanced triad on ${coresText(measured.parameters.cores)}`;
+    case 'external': {
+      const { kernel, configuration, linked } = measured.parameters;
+      if (linked) return designText(linked.design);
+      const settings = Object.entries(configuration).map(([name, value]) => `${name}=${value}`);
+      return [kernel, ...settings].join(' ');
+    }
+  }
+}
+
+/** @param ofSweep whether the run's designs come from a sweep, so that device ids are of its devices */
+function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
+  const detail = record.detail as MeasuredCaseDetail;
+  const { benchmark, parameters } = detail.case;
+  const isDesign = benchmark === 'unit-loop' || (benchmark === 'external' && parameters.linked !== undefined);
+  const design = isDesign ? (record.design as Design) : null;
+  return {
+    position,
+    case: detail.case,
+    label: caseLabel(detail.case),
+    deviceId: ofSweep ? record.deviceId : null,
+    designIndex: record.designIndex,
+    design,
+    predictedMs: record.predictedMs,
+    measured: record.failure === null ? measuredTime(record) : null,
+    correct: record.correct,
+    failure: record.failure ?? (record.correct === false ? detail.checkMessage || 'wrong result' : null),
+    registersPerThread: detail.compiled?.registersPerThread ?? null,
+    values: detail.values,
+  };
+}
+
+/** The cases that a run of kind `bench` was made for; null where a run only has what it has. */
+function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
+  const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
+  return (line as PlanLine | null)?.plan.cases ?? null;
+}
+
+function waitingCase(one: BenchCase, position: number, deviceId: string | null): MeasuredCase {
+  const ofSweep = one.benchmark === 'unit-loop' ? one.parameters : null;
+  return {
+    position,
+    case: one,
+    label: caseLabel(one),
+    deviceId: ofSweep && deviceId,
+    designIndex: ofSweep?.designIndex ?? null,
+    design: ofSweep?.design ?? null,
+    predictedMs: ofSweep?.predictedMs ?? null,
+    measured: null,
+    correct: null,
+    failure: null,
+    registersPerThread: null,
+    values: {},
+  };
+}
+
+/** Whether a case has been measured, found something, or failed. */
+export function isDone({ measured, failure, values }: MeasuredCase): boolean {
+  return measured !== null || failure !== null || Object.keys(values).length > 0;
+}
+
+/** Of several cases the number, of one its label. */
+function counted(cases: readonly string[]): string {
+  return cases.length === 1 ? cases[0] : `${cases.length} cases`;
+}
+
+/** What a reader must know before using the numbers of a run. */
+export function measuringWarnings(
+  run: RunRecord,
+  deviceId: string | null,
+  records: readonly MeasurementRecord[],
+  noticed: readonly string[],
+): readonly string[] {
+  const measuring = run.measuringDevice as MeasuringDevice | null;
+  const warnings = [...noticed];
+  const predicted = run.devices.find((device) => device.id === deviceId);
+  if (predicted && measuring && !isSameDevice(predicted, measuring))
+    warnings.push(
+      `Predicted for ${predicted.name}, measured on ${measuring.name}: the times are of another device, only their order can be compared.`,
+    );
+  const labels = (matches: (record: MeasurementRecord) => boolean): string[] =>
+    records.filter(matches).map((record) => caseLabel((record.detail as MeasuredCaseDetail).case));
+  const wrong = labels((record) => record.correct === false);
+  if (wrong.length > 0) warnings.push(`Wrong results, left out of comparisons: ${counted(wrong)}.`);
+  const failed = labels((record) => record.failure !== null);
+  if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
+  const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
+  if (instant.length > 0)
+    warnings.push(`Faster than the timer can tell, left out of comparisons: ${counted(instant)}.`);
+  // The findings of contention say so themselves, case by case.
+  const disturbed = labels(({ detail }) => {
+    const { case: one, values } = detail as MeasuredCaseDetail;
+    return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;
+  });
+  if (disturbed.length > 0)
+    warnings.push(`Measured beside other programs, which had a part of the cores: ${counted(disturbed)}.`);
+  const noted = new Map<RepeatWarning, string[]>();
+  for (const record of records) {
+    if (record.failure !== null) continue;
+    for (const warning of repeatsOf(record)?.warnings ?? [])
+      noted.set(warning, [...(noted.get(warning) ?? []), caseLabel((record.detail as MeasuredCaseDetail).case)]);
+  }
+  for (const { code, text } of REPEAT_WARNINGS) {
+    const cases = noted.get(code);
+    if (cases) warnings.push(`${counted(cases)}: ${text}.`);
+  }
+  return warnings;
+}
+
+/** See the contract's `bench.detail`. */
+export async function measuringDetail(context: Context, run: RunRecord): Promise<Result<MeasuringDetail>> {
+  const study = measuredRunStudy(run);
+  if (!study.ok) return study;
+  const records = await context.store.listMeasurements(run.id);
+  if (!records.ok) return records;
+  await summariseAll(records.value);
+  const { request, warnings } = study.value;
+  const ofSweep = request.sourceRunId !== null;
+  const planned = plannedCases(run);
+  const byCase = new Map(records.value.map((record) => [(record.detail as MeasuredCaseDetail).case.id, record]));
+  const cases = planned
+    ? planned.map((one, at) => {
+        const record = byCase.get(one.id);
+        return record ? measuredCase(record, at, ofSweep) : waitingCase(one, at, request.deviceId);
+      })
+    : records.value.map((record, at) => measuredCase(record, at, ofSweep));
+  return ok({
+    runId: run.id,
+    request,
+    device: run.measuringDevice as MeasuringDevice | null,
+    cases,
+    warnings: measuringWarnings(run, request.deviceId, records.value, warnings),
+  });
+}

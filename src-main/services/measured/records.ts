@@ -1,0 +1,69 @@
+import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
+import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { MeasuringRequest } from '../../contract/measuring.ts';
+import { RUN_KIND_TEXT } from '../runs/runs.ts';
+
+/**
+ * How a measured run stands in the database, whoever measured: a `bench` run of this machine or an `import` of a file. One
+ * place writes and reads it, so that both come back through the same procedures.
+ */
+
+/** What a measured run's `study` column holds, beside the study of its sweep where it has one. */
+export interface MeasuredRunStudy {
+  readonly measuring: {
+    readonly request: MeasuringRequest;
+    /** What was noticed while measuring or reading. */
+    readonly warnings: readonly string[];
+  };
+}
+
+/** What the store keeps of one measured case beside what has a column of its own. */
+export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
+
+/** Where the designs of a measured run came from, and who measured them. */
+export interface MeasuredOrigin {
+  readonly sourceRunId: number | null;
+  /** Of the sweep, where the designs come from one; otherwise the name of the device that measured. */
+  readonly deviceId: string;
+  readonly backend: string;
+}
+
+/** A measured case as the store takes it. */
+export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin): MeasurementRecord {
+  const { timesMs, correct, failure, ...detail } = measured;
+  const { benchmark, parameters } = measured.case;
+  const ofSweep =
+    benchmark === 'unit-loop' ? parameters : benchmark === 'external' ? (parameters.linked ?? null) : null;
+  return {
+    sourceRunId: ofSweep && origin.sourceRunId,
+    // An index means something only beside the sweep that it counts in.
+    designIndex: ofSweep && origin.sourceRunId !== null ? ofSweep.designIndex : null,
+    predictedMs: ofSweep && ofSweep.predictedMs,
+    deviceId: origin.deviceId,
+    design: ofSweep ? ofSweep.design : benchmark === 'external' ? parameters.configuration : parameters,
+    backend: origin.backend,
+    timesMs,
+    correct,
+    failure,
+    detail: detail satisfies MeasuredCaseDetail,
+  };
+}
+
+/** Reads what a measured run was asked for. */
+export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measuring']> {
+  const { study } = run;
+  const measuring =
+    typeof study === 'object' && study !== null && 'measuring' in study
+      ? (study.measuring as Partial<MeasuredRunStudy['measuring']> | null)
+      : null;
+  const { request, warnings } = measuring ?? {};
+  if (run.kind !== 'bench' && run.kind !== 'import')
+    return fail(
+      'bad-input',
+      `run ${run.id} is ${RUN_KIND_TEXT[run.kind]}, not a measurement; expected a run that measured`,
+    );
+  if (!request || !Array.isArray(warnings))
+    return fail('storage', `run ${run.id}: not a measurement this version can read`);
+  return ok({ request, warnings });
+}

@@ -1,0 +1,468 @@
+import type { RunRecord } from '../../../db/records.ts';
+import type { BenchPlan, BenchRecord, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
+import type { MeasuringRequest } from '../../contract/measuring.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { RunnableDesigns } from '../../contract/runnable.ts';
+import {
+  chosenDesigns,
+  designCases,
+  measuredDeviceId,
+  measuredUnits,
+  restoredPlan,
+  type MeasuringInput,
+} from './plans.ts';
+import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
+import type { PlacedFile } from '../../../src-workers/bench/cuda/plan.ts';
+import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
+import { runnableDesigns } from './runnable.ts';
+import { runProgram } from './runner.ts';
+import { openSession, type MeasuringSession } from './session.ts';
+import { suiteCases } from './suites.ts';
+import { checkLimits, PAGE_TARGET, prepareProgram, targetAbility, targetBackend, type Targets } from './targets.ts';
+import type { Context } from '../context.ts';
+import { thisMachine } from '../app/machine.ts';
+import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts';
+import { runStudy, type RunView } from '../runs/run-view.ts';
+import type { RunStudy, SweepHandle } from '../sweeps/sweeps.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+
+/**
+ * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run remembers its
+ * plan, so that one that stopped goes on with the cases that have no result, on the same device or not at all.
+ */
+
+/** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
+export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
+  readonly bench: PlanLine;
+}
+
+/** Time a program has until its first case speaks: shaders are compiled and results computed by then. */
+const START_LIMIT_MS = 300_000;
+/** A case's own limit is kept by the program that measures; this much later it is taken for hung. */
+const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
+/** Programs that hang one after another with nothing measured in between. */
+const MAX_HANGS = 3;
+
+interface PlannedMeasurement {
+  readonly plan: BenchPlan;
+  /** Of the units' lengths. */
+  readonly digest: string | null;
+  readonly request: MeasuringRequest;
+  readonly view: RunView | null;
+}
+
+/**
+ * What a request means: the cases, and the units they run over.
+ * @param view the sweep, where the suite is `designs`
+ */
+async function planMeasurement(
+  context: Context,
+  targets: Targets,
+  { target, limits, ...input }: ProcedureArguments<'bench.start'>,
+  view: RunView | null,
+): Promise<Result<PlannedMeasurement>> {
+  const backend = targetBackend(target);
+  if (!backend.ok) return backend;
+  const { suite, repeats, warmUps, caseTimeLimitMs } = input;
+  const shared = {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: backend.value,
+    repeats,
+    warmUps,
+    caseTimeLimitMs,
+  } as const;
+  const asked = { target, backend: backend.value, suite, repeats, warmUps };
+  if (suite !== 'designs') {
+    const device = backend.value === 'webgpu' ? await targets.device(target) : null;
+    const cases = suiteCases(suite, backend.value, device);
+    if (!cases.ok) return cases;
+    const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
+    const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
+    return ok({ plan, digest: null, request, view: null });
+  }
+  if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  if (!deviceId.ok) return deviceId;
+  const known = checkLimits(target, limits);
+  if (!known.ok) return known;
+  const chosen = await chosenDesigns(view, deviceId.value, input, () =>
+    targetAbility(targets, target, backend.value, limits),
+  );
+  if (!chosen.ok) return chosen;
+  const { designs, leftOut } = chosen.value;
+  const seed = view.run.seed ?? 0;
+  const units = await measuredUnits(context, view.study, backend.value, seed);
+  if (!units.ok) return units;
+  const { workload, digest } = units.value;
+  const cases = designCases(view, designs);
+  return ok({
+    plan: { ...shared, cases, seed, workload },
+    digest,
+    request: {
+      ...asked,
+      sourceRunId: view.run.id,
+      deviceId: deviceId.value,
+      cases: cases.length,
+      ...(leftOut && { leftOut }),
+    },
+    view,
+  });
+}
+
+function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
+  if (!view || request.deviceId === null) return null;
+  return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
+}
+
+/** Runs of the page's own GPU that wait for its records. */
+export interface PageMeasurements {
+  /** What is still to be measured. */
+  plan(runId: number): Result<BenchPlan>;
+  record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
+}
+
+export interface Bundle {
+  /** Of the archive that the files would make. */
+  readonly fileName: string;
+  readonly cases: number;
+  /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
+  readonly leftOut: RunnableDesigns | null;
+  readonly files: readonly PlacedFile[];
+}
+
+export interface Benchmarks extends PageMeasurements {
+  /** How much of a sweep a target can run. */
+  runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
+  /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
+  bundle(input: MeasuringInput): Promise<Result<Bundle>>;
+  start(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
+  /** Goes on with a run that stopped: only the cases that have no result are measured. */
+  resume(run: RunRecord): Promise<Result<SweepHandle>>;
+}
+
+/** A bundle as one tar archive. */
+export function bundleArchive({
+  fileName,
+  files,
+}: Bundle): Result<{ readonly fileName: string; readonly bytes: Uint8Array }> {
+  const bytes = tarArchive(files);
+  return bytes.ok ? ok({ fileName, bytes: bytes.value }) : bytes;
+}
+
+/**
+ * @param targets whose devices say which designs they can run
+ * @param openRun opens the sweep whose designs are measured
+ * @param saved told of every case that is saved
+ */
+export function openBenchmarks(
+  context: Context,
+  targets: Targets,
+  openRun: (runId: number) => Promise<Result<RunView>>,
+  saved: () => void,
+): Benchmarks {
+  const pages = new Map<number, PageRun>();
+  /** What is being measured, in words. */
+  let busy: string | null = null;
+
+  const execute = (session: MeasuringSession, request: MeasuringRequest): SweepHandle => {
+    if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
+    const page = runOnPage(session);
+    pages.set(session.run.id, page);
+    void page.finished.finally(() => pages.delete(session.run.id));
+    return page;
+  };
+  /** Two measurements at once would measure each other. */
+  const alone = async (begin: () => Promise<Result<SweepHandle>>): Promise<Result<SweepHandle>> => {
+    if (busy !== null) return fail('conflict', `${busy} is being measured; expected one measurement at a time`);
+    busy = 'another run';
+    let handle: Result<SweepHandle> | null = null;
+    try {
+      handle = await begin();
+    } finally {
+      busy = handle?.ok ? `run ${handle.value.runId}` : null;
+    }
+    if (handle.ok) void handle.value.finished.finally(() => (busy = null));
+    return handle;
+  };
+  const pageOf = (runId: number): Result<PageRun> => {
+    const page = pages.get(runId);
+    if (page) return ok(page);
+    return fail(
+      'conflict',
+      `run ${runId} is not being measured by a page; expected one with the target ${PAGE_TARGET}`,
+    );
+  };
+
+  const plan = async (input: ProcedureArguments<'bench.start'>): Promise<Result<PlannedMeasurement>> => {
+    let view: RunView | null = null;
+    if (input.suite === 'designs' && input.runId !== undefined) {
+      const opened = await openRun(input.runId);
+      if (!opened.ok) return opened;
+      view = opened.value;
+    }
+    return planMeasurement(context, targets, input, view);
+  };
+
+  return {
+    async runnable({ target, limits, runId, deviceId: named }) {
+      const backend = targetBackend(target);
+      if (!backend.ok) return backend;
+      const view = await openRun(runId);
+      if (!view.ok) return view;
+      const deviceId = measuredDeviceId(view.value, backend.value, named);
+      if (!deviceId.ok) return deviceId;
+      const known = checkLimits(target, limits);
+      if (!known.ok) return known;
+      const ability = await targetAbility(targets, target, backend.value, limits);
+      const among = runnableDesigns(view.value, deviceId.value, ability);
+      return among.ok ? ok(among.value.found) : among;
+    },
+    async bundle(input) {
+      const planned = await plan({ target: 'cuda:0', ...input });
+      if (!planned.ok) return planned;
+      const files = await context.pool.run('bundle', {
+        plan: planned.value.plan,
+        sourcesFolder: context.programs.cudaFolder,
+        source: planSource(planned.value),
+      });
+      const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
+      const { cases, leftOut = null } = planned.value.request;
+      return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, leftOut, files: files.value }) : files;
+    },
+    start: (input) =>
+      alone(async () => {
+        const planned = await plan(input);
+        if (!planned.ok) return planned;
+        if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was begun');
+        const { plan: wanted, digest, request, view } = planned.value;
+        const study: BenchRunStudy = {
+          ...view?.study,
+          measuring: { request, warnings: [] },
+          bench: keptPlan(wanted, digest, planSource(planned.value)),
+        };
+        const run = await context.store.createRun({
+          kind: 'bench',
+          name: view?.run.name ?? `${input.suite} on ${input.target}`,
+          studyId: view?.run.studyId ?? null,
+          study,
+          appVersion: APP_VERSION,
+          modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
+          seed: wanted.seed,
+          machine: thisMachine(),
+          sourceRunId: request.sourceRunId,
+          enumeratedCount: wanted.cases.length,
+          devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
+          axes: null,
+        });
+        if (!run.ok) return run;
+        return ok(execute(openSession(context, run.value, wanted, request, [], saved), request));
+      }),
+    resume: (run) =>
+      alone(async () => {
+        const asked = measuredRunStudy(run);
+        if (!asked.ok) return asked;
+        const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
+        if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
+        const study = line.value.plan.workload ? runStudy(run) : ok(null);
+        if (!study.ok) return study;
+        const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
+        if (!again.ok) return again;
+        const before = await context.store.listMeasurements(run.id);
+        if (!before.ok) return before;
+        const { request } = asked.value;
+        return ok(execute(openSession(context, run, again.value, request, before.value, saved), request));
+      }),
+    plan(runId) {
+      const page = pageOf(runId);
+      return page.ok ? ok(page.value.plan()) : page;
+    },
+    async record(runId, records) {
+      const page = pageOf(runId);
+      return page.ok ? page.value.record(records) : page;
+    },
+  };
+}
+
+/** Measures what is left with a program of the target, and with another one after a case that hung. */
+function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): SweepHandle {
+  const controller = new AbortController();
+  const signal = AbortSignal.any([controller.signal, context.closing]);
+  const measure = async (): Promise<Result<RunRecord>> => {
+    let hangs = 0;
+    for (;;) {
+      const before = session.state().saved;
+      const attempt = await measureOnce(context, session, request.target, signal);
+      if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
+      hangs = session.state().saved > before + 1 ? 1 : hangs + 1;
+      if (hangs >= MAX_HANGS)
+        return session.finish({
+          code: 'unsupported',
+          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}; the other cases wait: lockstep runs resume ${session.run.id} goes on with them`,
+        });
+      if (session.remaining().cases.length === 0) return session.finish('complete');
+    }
+  };
+  const finished = measure().catch((error: unknown) =>
+    // A bug here must neither leave the run open nor take the engine down.
+    session.finish({ code: 'internal', message: error instanceof Error ? error.message : String(error) }),
+  );
+  return { runId: session.run.id, finished, cancel: () => controller.abort() };
+}
+
+type Attempt =
+  | { readonly kind: 'complete' | 'cancelled' }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  | { readonly kind: 'hung'; readonly label: string };
+
+const failed = (error: Failure): Attempt => ({ kind: 'failed', error });
+
+async function measureOnce(
+  context: Context,
+  session: MeasuringSession,
+  target: string,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const plan = session.remaining();
+  if (plan.cases.length === 0) return { kind: 'complete' };
+  const attempt = await inTemporaryFolder((folder) => measureIn(folder, plan, context, session, target, signal));
+  return attempt.ok ? attempt.value : failed(attempt.error);
+}
+
+async function measureIn(
+  folder: string,
+  plan: BenchPlan,
+  context: Context,
+  session: MeasuringSession,
+  target: string,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const program = await prepareProgram(context, target, plan, folder, signal);
+  if (signal.aborted) return { kind: 'cancelled' };
+  if (!program.ok) return failed(program.error);
+  let refused: Failure | null = null;
+  const limits = {
+    totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
+    quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
+  };
+  const end = await runProgram(program.value, limits, signal, async (record) => {
+    const taken = await session.take(record);
+    if (!taken.ok) refused = taken.error;
+    return taken;
+  });
+  const state = session.state();
+  if (refused) return failed(refused);
+  const settled = await session.programEnded();
+  if (!settled.ok) return failed(settled.error);
+  if (state.done) return { kind: 'complete' };
+  // Asked for when a case that failed with the program is saved too.
+  const kept = (): string =>
+    `${session.state().saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
+  if (state.lost !== null) {
+    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept()}` });
+    const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
+    if (!gone.ok) return failed(gone.error);
+    return failed({
+      code: 'unsupported',
+      message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept()}`,
+    });
+  }
+  switch (end.kind) {
+    case 'cancelled':
+      return { kind: 'cancelled' };
+    case 'ended':
+      return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept()}` });
+    case 'refused':
+      return failed({ code: 'bad-input', message: `${end.message}; ${kept()}` });
+    case 'crashed': {
+      // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
+      const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
+      if (!at.ok) return failed(at.error);
+      const where = at.value === null ? '' : ` (while measuring ${at.value})`;
+      return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept()}` });
+    }
+    case 'late': {
+      const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
+      if (end.whole || !state.begun)
+        return failed({
+          code: 'unsupported',
+          message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept()}`,
+        });
+      const at = await session.giveUp(`no result within ${seconds}: given up`);
+      return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
+    }
+  }
+}
+
+/** A page that asks for nothing and sends nothing for this long beyond a case's limit has gone away. */
+const PAGE_GRACE_MS = 120_000;
+
+interface PageRun extends SweepHandle {
+  plan(): BenchPlan;
+  record(records: readonly BenchRecord[]): Promise<Result<null>>;
+}
+
+/** A run that a page measures: it asks for the plan and sends records, batch by batch. */
+function runOnPage(session: MeasuringSession): PageRun {
+  let resolve: (result: Result<RunRecord>) => void;
+  const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
+  let ended = false;
+  let watch: NodeJS.Timeout | null = null;
+  /** Batches one after another. */
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    if (watch) clearTimeout(watch);
+    const settled = await session.programEnded();
+    resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
+  };
+  const heard = (): void => {
+    if (watch) clearTimeout(watch);
+    const { caseTimeLimitMs } = session.remaining();
+    const limitMs = caseTimeLimitMs + PAGE_GRACE_MS;
+    watch = setTimeout(() => {
+      const message = 'the page that measured went away; what it sent is saved, and a page can resume the run';
+      void end({ code: 'cancelled', message });
+    }, limitMs);
+    watch.unref();
+  };
+  heard();
+
+  const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
+    if (ended) return fail('conflict', `run ${session.run.id} has ended`);
+    heard();
+    for (const record of records) {
+      const taken = await session.take(record);
+      if (!taken.ok) {
+        await end(taken.error);
+        return taken;
+      }
+    }
+    const { answered, begun, done, lost } = session.state();
+    if (lost !== null) {
+      const message = answered ? `the device was lost: ${lost}` : lost;
+      const at = begun ? await session.giveUp(message) : ok(null);
+      await end(at.ok ? { code: 'unsupported', message } : at.error);
+    } else if (done) await end('complete');
+    return ok(null);
+  };
+  return {
+    runId: session.run.id,
+    finished,
+    cancel: () => void end('cancelled'),
+    plan() {
+      heard();
+      return session.remaining();
+    },
+    record(records) {
+      const taken = queue.then(() => take(records));
+      queue = taken.catch(() => undefined);
+      return taken;
+    },
+  };
+}

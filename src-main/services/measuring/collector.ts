@@ -1,0 +1,72 @@
+import type { BenchCase, CaseResult } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import {
+  addRecord,
+  caseResult,
+  gatheredCase,
+  type CaseRecord,
+  type GatheredCase,
+} from '../../../src-workers/parse/case-records.ts';
+
+interface Gathered extends GatheredCase {
+  readonly case: BenchCase;
+}
+
+/** Puts the records of a running measurement together, case by case, and says when a case has all it will get. */
+export interface CaseCollector {
+  /**
+   * The cases that are complete now. A case is when it failed, and when it has every launch that counts (or values, where it
+   * has no launches) and another case is spoken of: its check may come last. Programs may take cases in turn.
+   * Fails with `bad-input` on a case that is not expected.
+   */
+  take(record: CaseRecord): Result<readonly CaseResult[]>;
+  /** What is complete when nothing more comes, however the program ended. */
+  settle(): readonly CaseResult[];
+  /** After `done`: everything else. A case without any answer failed. */
+  finish(): readonly CaseResult[];
+  /** The case that was being measured, or would have been next. */
+  underWay(): BenchCase | null;
+}
+
+/** @param repeats launches of a case that count */
+export function collectCases(cases: readonly BenchCase[], repeats: number): CaseCollector {
+  const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, { case: one, ...gatheredCase() }]));
+  const known = new Set(waiting.keys());
+  let last: string | null = null;
+
+  const isFull = (found: Gathered): boolean =>
+    found.timesMs.length >= repeats || (found.timesMs.length === 0 && Object.keys(found.values).length > 0);
+  const close = (found: Gathered): CaseResult => {
+    waiting.delete(found.case.id);
+    return caseResult(found.case, found);
+  };
+  const closeFull = (but: string | null): CaseResult[] =>
+    [...waiting.values()].filter((found) => found.case.id !== but && isFull(found)).map(close);
+
+  return {
+    take(record) {
+      if (!known.has(record.case))
+        return fail('bad-input', `a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
+      const found = waiting.get(record.case);
+      // A case that was closed has its result; a late check of it would change what was already saved.
+      if (!found) return ok([]);
+      addRecord(found, record);
+      if (record.type === 'compiled') return ok([]);
+      const complete = record.case === last ? [] : closeFull(record.case);
+      last = record.case;
+      return ok(found.failure === null ? complete : [...complete, close(found)]);
+    },
+    settle: () => closeFull(null),
+    finish: () =>
+      [...waiting.values()].map((found) => {
+        const empty = found.timesMs.length === 0 && Object.keys(found.values).length === 0;
+        if (empty) found.failure = 'the measuring program said nothing of this case';
+        return close(found);
+      }),
+    underWay() {
+      if (last !== null && waiting.has(last)) return waiting.get(last)!.case;
+      const next = waiting.values().next();
+      return next.done ? null : next.value.case;
+    },
+  };
+}

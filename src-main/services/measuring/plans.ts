@@ -1,0 +1,217 @@
+import type { Ability } from '../../../src-workers/domain/ability.ts';
+import type {
+  BenchBackend,
+  BenchCase,
+  BenchPlan,
+  PlanLine,
+  UnitLoopWorkload,
+} from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../../src-workers/bench/unit-loop.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+import { drawnLengths, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { limitText, type RunnableDesigns } from '../../contract/runnable.ts';
+import { runnableDesigns } from './runnable.ts';
+import type { Context } from '../context.ts';
+import { checkPredicted, deviceFilter, type RunView } from '../runs/run-view.ts';
+import { resolveLengths, type RunStudy } from '../sweeps/sweeps.ts';
+import { unpackLengths } from '../studies/workloads.ts';
+
+/** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
+
+export type MeasuringInput = ProcedureArguments<'bench.bundle'>;
+
+/** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
+export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
+  const runId = view.run.id;
+  const [kind, words] = backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
+  const devices = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
+  if (named !== undefined) {
+    const filter = deviceFilter(view, named);
+    if (!filter.ok) return filter;
+    if (devices.includes(named)) return ok(named);
+    return fail('unsupported', `device "${named}" is no ${words}; expected one, which is what ${backend} measures`);
+  }
+  if (devices.length === 1) return ok(devices[0]);
+  return devices.length === 0
+    ? fail('unsupported', `run ${runId} has no design for a ${words}, which is what ${backend} measures`)
+    : fail('bad-input', `run ${runId} has several ${words}s; expected the one to measure for: ${devices.join(', ')}`);
+}
+
+export interface ChosenDesigns {
+  /** In the order in which they are measured. */
+  readonly designs: readonly number[];
+  /** What they were chosen among, where some designs were left out. */
+  readonly leftOut: RunnableDesigns | null;
+}
+
+/**
+ * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the target
+ * can run, which may be fewer than asked for.
+ * @param ability of the target; asked for where designs are chosen
+ */
+export async function chosenDesigns(
+  view: RunView,
+  deviceId: string,
+  input: MeasuringInput,
+  ability: () => Promise<Ability>,
+): Promise<Result<ChosenDesigns>> {
+  const runId = view.run.id;
+  if (input.choose === 'named' || input.designs) {
+    if (!input.designs)
+      return fail('bad-input', 'designs: got nothing, expected the numbers of the designs to measure');
+    for (const design of input.designs) {
+      const predicted = checkPredicted(view, design);
+      if (!predicted.ok) return predicted;
+      const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
+      if (of !== deviceId)
+        return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
+    }
+    return ok({ designs: [...new Set(input.designs)], leftOut: null });
+  }
+  const among = runnableDesigns(view, deviceId, await ability());
+  if (!among.ok) return among;
+  const { list, found } = among.value;
+  if (found.designs === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
+  if (found.runnable === 0) {
+    const limits = found.limits
+      .map((limit) => limitText(limit, { thread: 'thread', threads: 'threads', block: 'block' }))
+      .join(', ');
+    return fail(
+      'unsupported',
+      `got ${found.designs} designs of run ${runId} on ${deviceId}, and a target that runs ${limits}, which is none of them; expected at least one: choose another target, or predict a space that it can run`,
+    );
+  }
+  const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);
+  return ok({ designs, leftOut: found.runnable < found.designs ? found : null });
+}
+
+function picked(
+  list: Uint32Array,
+  choose: 'best' | 'spread' | 'random',
+  count: number,
+  seed: number,
+): readonly number[] {
+  switch (choose) {
+    case 'best':
+      return Array.from(list.subarray(0, count));
+    case 'spread': {
+      const step = count > 1 ? (list.length - 1) / (count - 1) : 0;
+      return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]);
+    }
+    case 'random': {
+      // The first entries of a shuffled list: Fisher and Yates, stopped early.
+      const uniform = mersenneTwister(seed);
+      const drawn = list.slice();
+      for (let i = 0; i < count; i += 1) {
+        const j = i + Math.floor(uniform() * (drawn.length - i));
+        [drawn[i], drawn[j]] = [drawn[j], drawn[i]];
+      }
+      return Array.from(drawn.subarray(0, count));
+    }
+  }
+}
+
+export function designCases(view: RunView, designs: readonly number[]): readonly BenchCase[] {
+  return designs.map((designIndex) => ({
+    id: `design-${designIndex}`,
+    benchmark: 'unit-loop',
+    parameters: {
+      design: describeDesign(view.predictor, designIndex).design,
+      designIndex,
+      predictedMs: view.ranking.columns.timeMs[designIndex],
+      residentBlocks: view.ranking.columns.residentBlocks[designIndex] || null,
+    },
+  }));
+}
+
+/** The units of a measurement, and the digest by which they are known again. */
+export interface MeasuredUnits {
+  readonly workload: UnitLoopWorkload;
+  readonly digest: string;
+}
+
+/**
+ * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload tells one for every unit,
+ * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
+ * units that each stands for. Asked again it gives the same, unless a file has changed.
+ */
+export async function measuredUnits(
+  context: Context,
+  study: RunStudy,
+  backend: BenchBackend,
+  seed: number,
+): Promise<Result<MeasuredUnits>> {
+  const { workload, kernel } = study.study;
+  if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
+    return fail(
+      'unsupported',
+      `workload.units: got ${workload.units}, and at most ${MAX_MEASURED_UNITS} units can be measured`,
+      { field: 'workload.units' },
+    );
+  const stored = await context.store.getWorkload(study.workloadHash);
+  if (!stored.ok) return stored;
+  if (!stored.value)
+    return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
+  const { law, provenance } = stored.value;
+  let order = unpackLengths(provenance);
+  let [units, traffic] = [
+    workload.units,
+    { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
+  ];
+  if (backend === 'cpu') {
+    // As a run's view has them (planLengths), and as coreLoads scales them.
+    order ??= drawnLengths(law, workload.units, study.study.seed);
+    units = order.iterations.length;
+    traffic = {
+      bytesPerIteration: (kernel.bytesPerIteration * workload.units) / order.units,
+      bytesPerUnit: (kernel.bytesPerUnit * workload.units) / units,
+    };
+  } else {
+    order ??= await orderOfFile(context, study, law);
+    if (order?.units !== units || order.iterations.length !== units) order = null;
+  }
+  const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
+  if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
+  // Tens of millions of draws, and their digest, would hold up whoever else asks.
+  const iterations = order?.iterations ?? null;
+  const { lengths, digest } = await context.pool.run('unitLengths', { law, order: iterations, units, seed });
+  const profile = unitLoopProfile(kernel, backend);
+  return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
+}
+
+/** The order of a workload file that is still there and still says what the sweep read. */
+async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
+  const { lengths, truncation } = study.study.workload;
+  const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
+  if (!again.ok || !again.value.order) return null;
+  const same = (a: Float64Array, b: Float64Array): boolean =>
+    a.length === b.length && a.every((value, at) => value === b[at]);
+  const { support, probability } = again.value.law;
+  return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
+}
+
+/** A kept plan with its lengths drawn again; fails where they are not those that were measured. */
+export async function restoredPlan(
+  context: Context,
+  line: PlanLine,
+  study: RunStudy | null,
+  seed: number,
+): Promise<Result<BenchPlan>> {
+  const { workload } = line.plan;
+  if (!workload) return ok({ ...line.plan, workload: null });
+  if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
+  const units = await measuredUnits(context, study, line.plan.backend, seed);
+  if (!units.ok) return units;
+  if (units.value.digest !== line.lengthsDigest)
+    return fail(
+      'conflict',
+      `the units of ${workload.label} are not those that were measured before: their file has changed or is gone. Start a new run`,
+    );
+  return ok({ ...line.plan, workload: { ...units.value.workload, profile: workload.profile } });
+}

@@ -1,0 +1,70 @@
+import type { Ability } from '../../../src-workers/domain/ability.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS, type AxisName } from '../../../src-workers/domain/space.ts';
+import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import type { RunnableDesigns, TargetLimit } from '../../contract/runnable.ts';
+import { deviceFilter, type RunView } from '../runs/run-view.ts';
+
+/** Which designs of a sweep a target can run. */
+
+interface Bound {
+  readonly limit: TargetLimit;
+  readonly within: Pick<RankingFilter, 'positions' | 'ranges'>;
+}
+
+function isBestBuckets(text: string): boolean {
+  const balancing = parseBalancing(text);
+  return balancing.ok && balancing.value.kind === 'best-buckets';
+}
+
+/** Of what a target can do, that which leaves out values of the space's axes. */
+function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
+  const bounds: Bound[] = [];
+  const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
+    if (values.every(can)) return;
+    const kept = new Set(values.flatMap((value, at) => (can(value) ? [at] : [])));
+    bounds.push({ limit, within: { positions: { [AXIS[axis]]: kept }, ranges: [] } });
+  };
+  const atMost = (quantity: 'threadsPerUnit' | 'blockThreads', most: number | null): void => {
+    if (most !== null) keep({ quantity, atMost: most }, quantity, axes[quantity], (value) => value <= most);
+  };
+  const { cores } = ability;
+  if (cores !== null && axes.launch.some(({ kind, value }) => kind === 'cores' && value > cores))
+    bounds.push({
+      limit: { quantity: 'cores', atMost: cores },
+      within: { positions: {}, ranges: [{ column: 'gridBlocks', from: 0, to: cores }] },
+    });
+  atMost('threadsPerUnit', ability.threadsPerUnit);
+  atMost('blockThreads', ability.blockThreads);
+  if (!ability.registerCaps)
+    keep({ quantity: 'registerCap', atMost: null }, 'registerCap', axes.registerCap, (cap) => cap === null);
+  if (!ability.bestBuckets)
+    keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, (text) => !isBestBuckets(text));
+  return bounds;
+}
+
+/** The designs of a device that a target can run, best prediction first. */
+export function runnableDesigns(
+  view: RunView,
+  deviceId: string,
+  ability: Ability,
+): Result<{ readonly list: Uint32Array; readonly found: RunnableDesigns }> {
+  const filter = deviceFilter(view, deviceId);
+  if (!filter.ok) return filter;
+  const ranked = (bounds: readonly Bound[]): Uint32Array =>
+    rankedDesigns(
+      view.ranking,
+      {
+        ...filter.value,
+        positions: Object.assign({}, filter.value.positions, ...bounds.map(({ within }) => within.positions)),
+        ranges: bounds.flatMap(({ within }) => within.ranges),
+      },
+      'timeMs',
+    );
+  const designs = ranked([]).length;
+  const bounds = boundsOf(view, ability);
+  const list = ranked(bounds);
+  const limits = bounds.filter((one) => ranked([one]).length < designs).map(({ limit }) => limit);
+  return ok({ list, found: { designs, runnable: list.length, limits } });
+}

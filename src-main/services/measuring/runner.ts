@@ -1,0 +1,200 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
+import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
+import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+
+/** Running a program that measures: a process group of its own, JSON lines from its standard output, and its end told apart. */
+
+export interface Program {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Added to this process's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface ProgramLimits {
+  /** The whole program, ms. */
+  readonly totalMs: number;
+  /** From the start, or from the last line that begins something new, to the next such line, ms. */
+  readonly quietMs: () => number;
+}
+
+/** How a program ended. */
+export type ProgramEnd =
+  /** Exit code 0 after everything it had to say. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'cancelled' }
+  /** Killed for its time; `whole`: the limit of the whole program, otherwise it had been silent. */
+  | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
+  /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
+  | { readonly kind: 'crashed'; readonly message: string }
+  /** It said what is no record, or whoever takes the records refused one. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** The longest line that is read: values of a case can be many. */
+const MAX_LINE_BYTES = 64 * 2 ** 20;
+const NEWLINE = 0x0a;
+/** Of standard error, what is kept for a failure's message. */
+const STDERR_TAIL_CHARACTERS = 8192;
+const MAX_SHOWN_CHARACTERS = 300;
+/** Time that standard error has to arrive after a program's end: what it started may hold it open for good. */
+const LAST_WORDS_MS = 200;
+/** Time to end by itself after being asked to. */
+const TERM_GRACE_MS = 2000;
+
+/** A script of ours as a program, which ends with this process: under Electron its own Node runs it. */
+export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
+  const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
+  return { program: process.execPath, args: [file, ...args], cwd, env };
+}
+
+/**
+ * Runs a program and hands over its records one by one, in order. The next one waits for the promise, so that whatever was
+ * handed over is dealt with when this resolves. Never rejects but for a bug in `take`.
+ * @param take refuses a record by a failure, which ends the program
+ */
+export async function runProgram(
+  program: Program,
+  limits: ProgramLimits,
+  signal: AbortSignal,
+  take: (record: BenchRecord) => Promise<Result<unknown>>,
+): Promise<ProgramEnd> {
+  if (signal.aborted) return { kind: 'cancelled' };
+  const ownGroup = process.platform !== 'win32';
+  const child = spawn(program.program, [...program.args], {
+    cwd: program.cwd,
+    env: { ...process.env, ...program.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
+    windowsHide: true,
+  });
+  let end: ProgramEnd | null = null;
+  let killTimer: NodeJS.Timeout | null = null;
+  /** Ends the program for a reason; the first reason counts. */
+  const stop = (reason: ProgramEnd): void => {
+    if (end) return;
+    end = reason;
+    killGroup(child, ownGroup, 'SIGTERM');
+    killTimer = setTimeout(() => killGroup(child, ownGroup, 'SIGKILL'), TERM_GRACE_MS);
+  };
+
+  const startError = new Promise<Error | null>((resolve) => {
+    child.once('error', resolve);
+    child.once('spawn', () => resolve(null));
+  });
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('exit', (code, name) => resolve({ code, signal: name })),
+  );
+  const toldAll = new Promise<void>((resolve) => child.stderr.once('close', resolve));
+  let stderr = '';
+  child.stderr.setEncoding('utf8');
+  child.stderr.on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_TAIL_CHARACTERS)));
+
+  const failedStart = await startError;
+  if (failedStart) {
+    const reason = 'code' in failedStart ? String(failedStart.code) : failedStart.message;
+    return { kind: 'crashed', message: `${program.program} cannot be started (${reason})` };
+  }
+
+  const onAbort = (): void => stop({ kind: 'cancelled' });
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  const total = setTimeout(() => stop({ kind: 'late', whole: true, limitMs: limits.totalMs }), limits.totalMs);
+  let quiet: NodeJS.Timeout | null = null;
+  const watchQuiet = (): void => {
+    if (quiet) clearTimeout(quiet);
+    const limitMs = limits.quietMs();
+    quiet = setTimeout(() => stop({ kind: 'late', whole: false, limitMs }), limitMs);
+  };
+  watchQuiet();
+  try {
+    let about: string | null = null;
+    for await (const line of linesOf(child)) {
+      if (end) break;
+      const record = line.ok ? recordOf(line.value) : line;
+      if (!record.ok) {
+        stop({ kind: 'refused', message: record.error.message });
+        break;
+      }
+      if (!record.value) continue;
+      const taken = await take(record.value);
+      if (!taken.ok) {
+        stop({ kind: 'refused', message: taken.error.message });
+        break;
+      }
+      const now = 'case' in record.value ? record.value.case : record.value.type;
+      if (now !== about) watchQuiet();
+      about = now;
+    }
+    // Who left the loop early has closed the pipe: a program that still writes ends by that.
+    const { code, signal: name } = await exited;
+    if (end) return end;
+    if (code === 0) return { kind: 'ended' };
+    await Promise.race([toldAll, pause(LAST_WORDS_MS, undefined, { ref: false })]);
+    const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
+    const words = lastWords(stderr);
+    return { kind: 'crashed', message: words ? `${how}: ${shown(words)}` : how };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    clearTimeout(total);
+    if (quiet) clearTimeout(quiet);
+    if (killTimer) clearTimeout(killTimer);
+    // Whatever the program started and left behind goes with it.
+    killGroup(child, ownGroup, 'SIGKILL');
+  }
+}
+
+function killGroup(child: ChildProcess, ownGroup: boolean, signal: NodeJS.Signals): void {
+  try {
+    if (ownGroup && child.pid !== undefined) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+/** The line of standard error that says what went wrong: the last, or of a script that threw the error itself. */
+function lastWords(stderr: string): string {
+  const lines = stderr.trim().split('\n');
+  const thrown = /^Node\.js v/.test(lines.at(-1)!) ? lines.findLast((line) => /^\w*Error\b/.test(line)) : undefined;
+  return (thrown ?? lines.at(-1)!).trim();
+}
+
+const shown = (text: string): string =>
+  text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+
+function recordOf(line: string): Result<BenchRecord | null> {
+  if (line.trim() === '') return ok(null);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return fail('bad-input', `the measuring program printed "${shown(line)}"; expected a record as one JSON line`);
+  }
+  const record = parseBenchRecord(value);
+  return record.ok
+    ? record
+    : fail('bad-input', `the measuring program printed a wrong record: ${record.error.message}`);
+}
+
+async function* linesOf(child: ChildProcess): AsyncGenerator<Result<string>> {
+  let parts: Buffer[] = [];
+  let held = 0;
+  for await (const bytes of child.stdout!) {
+    const chunk = bytes as Buffer;
+    let from = 0;
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      yield ok(Buffer.concat([...parts, chunk.subarray(from, to)]).toString('utf8'));
+      [parts, held] = [[], 0];
+      from = to + 1;
+    }
+    parts.push(chunk.subarray(from));
+    held += chunk.length - from;
+    if (held > MAX_LINE_BYTES)
+      yield fail('bad-input', `the measuring program printed a line of more than ${MAX_LINE_BYTES} bytes`);
+  }
+  // A line that was cut by the program's end is no record.
+}

@@ -1,0 +1,196 @@
+import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
+import type { BenchPlan, BenchRecord, CaseResult, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
+import type { MeasuringRequest } from '../../contract/measuring.ts';
+import { collectCases, type CaseCollector } from './collector.ts';
+import type { Context } from '../context.ts';
+import { caseLabel } from '../measured/measured.ts';
+import { measurementRecord, type MeasuredCaseDetail } from '../measured/records.ts';
+import { runSummary } from '../runs/runs.ts';
+
+/** A run that is being measured, whoever measures: takes records, saves every case as it is complete, tells of progress. */
+export interface MeasuringSession {
+  readonly run: RunRecord;
+  /** The cases that have no result. */
+  remaining(): BenchPlan;
+  /** Takes one record; what it completes is saved when this resolves. A failure is a reason to stop. */
+  take(record: BenchRecord): Promise<Result<null>>;
+  /** Saves what is complete although the program that measured is gone. Further records are those of a new program. */
+  programEnded(): Promise<Result<null>>;
+  /** Saves the case that was under way, or would have been next, as one that cannot be measured. Its label. */
+  giveUp(message: string): Promise<Result<string | null>>;
+  state(): {
+    /** The device has said who it is. */
+    readonly answered: boolean;
+    /** A case has been spoken of. */
+    readonly begun: boolean;
+    /** The program has said that it is done. */
+    readonly done: boolean;
+    /** The device is gone, and its last words. */
+    readonly lost: string | null;
+    readonly saved: number;
+    readonly total: number;
+  };
+  /** Ends the run, by a failure where one is given. Any failure, the store's too, is the result. */
+  finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
+}
+
+/**
+ * @param before what the run has already
+ * @param saved told of every case that is saved
+ */
+export function openSession(
+  context: Context,
+  run: RunRecord,
+  plan: BenchPlan,
+  request: MeasuringRequest,
+  before: readonly MeasurementRecord[],
+  saved: () => void,
+): MeasuringSession {
+  const { store } = context;
+  const total = plan.cases.length;
+  const known = new Set(before.map((record) => (record.detail as MeasuredCaseDetail).case.id));
+  const alreadyDone = known.size;
+  const start = performance.now();
+  const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
+  let device = run.measuringDevice as MeasuringDevice | null;
+  /** `undefined` until it is known whether the sweep is still there. */
+  let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
+  let collector: CaseCollector = collectCases(left(), plan.repeats);
+  let [answered, begun, done] = [false, false, false];
+  let lost: string | null = null;
+  let best: { readonly timeMs: number; readonly design: string } | null = null;
+  for (const { timesMs, correct, failure, detail } of before)
+    if (failure === null) consider({ ...(detail as MeasuredCaseDetail), timesMs, correct });
+
+  function left(): BenchPlan['cases'] {
+    return plan.cases.filter(({ id }) => !known.has(id));
+  }
+
+  function consider(found: Pick<CaseResult, 'case' | 'timesMs' | 'correct'>): void {
+    if (found.timesMs.length === 0 || found.correct === false) return;
+    const timeMs = median(Float64Array.from(found.timesMs));
+    if (!best || timeMs < best.timeMs) best = { timeMs, design: caseLabel(found.case) };
+  }
+
+  function progress(): void {
+    const here = known.size - alreadyDone;
+    context.emit('run.progress', {
+      runId: run.id,
+      stage: here > 0 || answered ? 'measuring' : 'preparing',
+      done: known.size,
+      total,
+      elapsedMs: elapsedMs(),
+      remainingMs: here > 0 ? ((performance.now() - start) / here) * (total - known.size) : null,
+      bestTimeMs: best?.timeMs ?? null,
+    });
+  }
+
+  async function save(found: readonly CaseResult[]): Promise<Result<null>> {
+    if (found.length === 0) return ok(null);
+    if (sourceRunId === undefined) {
+      const source = await store.getRun(request.sourceRunId!);
+      sourceRunId = source.ok ? source.value.id : null;
+    }
+    const origin = {
+      sourceRunId,
+      deviceId: request.deviceId ?? device?.name ?? request.target,
+      backend: plan.backend,
+    };
+    const stored = await store.saveMeasurements(
+      run.id,
+      found.map((one) => measurementRecord(one, origin)),
+    );
+    if (!stored.ok) return stored;
+    for (const one of found) {
+      known.add(one.case.id);
+      if (one.failure === null) consider(one);
+    }
+    saved();
+    progress();
+    return ok(null);
+  }
+
+  async function takeDevice(here: MeasuringDevice): Promise<Result<null>> {
+    if (here.backend !== plan.backend)
+      return fail('conflict', `a device of ${here.backend} answered; expected one of ${plan.backend}`);
+    if (device && device.fingerprint !== here.fingerprint)
+      return fail(
+        'conflict',
+        `run ${run.id} was measured on ${deviceText(device)}, and ${deviceText(here)} answered: results of different devices are not mixed. Start a new run`,
+      );
+    if (!device) {
+      const stored = await store.saveMeasuringDevice(run.id, here);
+      if (!stored.ok) return stored;
+      device = here;
+    }
+    answered = true;
+    progress();
+    return ok(null);
+  }
+
+  progress();
+  return {
+    run,
+    remaining: () => ({ ...plan, cases: left() }),
+    async take(record) {
+      switch (record.type) {
+        case 'device':
+          return takeDevice(record);
+        case 'lost':
+          lost = record.message;
+          return ok(null);
+        case 'done': {
+          if (!answered) return fail('bad-input', 'the measuring program was done before it named its device');
+          const stored = await save(collector.finish());
+          if (stored.ok) done = true;
+          return stored;
+        }
+        default: {
+          if (!answered) return fail('bad-input', `got a ${record.type} record, expected the device first`);
+          begun = true;
+          const complete = collector.take(record);
+          return complete.ok ? save(complete.value) : complete;
+        }
+      }
+    },
+    async programEnded() {
+      const stored = await save(collector.settle());
+      [answered, begun] = [false, false];
+      return stored;
+    },
+    async giveUp(message) {
+      const case_ = collector.underWay();
+      if (!case_) return ok(null);
+      const failed = collector.take({ type: 'failed', case: case_.id, message });
+      const stored = failed.ok ? await save(failed.value) : failed;
+      collector = collectCases(left(), plan.repeats);
+      return stored.ok ? ok(caseLabel(case_)) : stored;
+    },
+    state: () => ({ answered, begun, done, lost, saved: known.size, total }),
+    async finish(end) {
+      const failure = typeof end === 'string' ? null : end;
+      const record = await store.finishRun(run.id, {
+        state: typeof end === 'string' ? end : 'failed',
+        elapsedMs: elapsedMs(),
+        best,
+        ...(failure ? { failure } : {}),
+      });
+      if (record.ok) {
+        progress();
+        context.emit('run.finished', runSummary(record.value, 0));
+        context.emit('store.changed', { what: 'runs' });
+      } else {
+        // The store cannot even say how the run ended; whoever watches must know all the same.
+        const error = (failure ?? record.error).message;
+        context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
+      }
+      return failure ? { ok: false, error: failure } : record;
+    },
+  };
+}
+
+function deviceText({ name, driver }: MeasuringDevice): string {
+  return driver === '' ? name : `${name} (${driver})`;
+}

@@ -1,0 +1,125 @@
+import { freemem } from 'node:os';
+import { cpuDevice } from '../../../src-workers/bench/cpu/device.ts';
+import { contentionCases, standardBytes } from '../../../src-workers/bench/cpu/plan.ts';
+import type { BenchBackend, BenchCase, CaseOf, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { TABLE_I } from '../../../src-workers/models/imbalance/published.ts';
+import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
+import type { BenchSuite } from '../../contract/measuring.ts';
+
+/** Benchmarks of the device itself: each repeats what a published model was held against, with its settings. */
+
+/** Of a device that does not say: cases that it turns out to be too narrow for fail. */
+const WIDEST_GROUP = 32;
+const DIVERGENT_ITERATIONS = 32;
+/** Terms that each thread of the binomial series sums: a launch then takes about as long as the paper's. */
+const SERIES_ELEMENTS = 2 ** 20;
+/** Work groups of a matrix power; the paper's 2¹⁸ need 8 GB. */
+const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
+/** On a CPU that plays a GPU every suite is to end within a minute, on two cores that do other things too. */
+const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
+const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
+/** As long as a launch takes to begin: 32 iterations would drown in it. */
+const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
+
+const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBackend[]>> = {
+  'matrix-power': ['cuda', 'webgpu'],
+  'divergent-loops': ['cuda', 'webgpu'],
+  'launch-grid': ['cuda', 'webgpu'],
+  probes: ['cuda', 'webgpu'],
+  contention: ['cpu'],
+};
+
+/**
+ * The cases of a suite, or why the backend has none.
+ * @param device where it is known beforehand: cases that it cannot run are left out
+ */
+export function suiteCases(
+  suite: Exclude<BenchSuite, 'designs'>,
+  backend: BenchBackend,
+  device: MeasuringDevice | null,
+): Result<readonly BenchCase[]> {
+  if (!BACKENDS[suite].includes(backend))
+    return fail('unsupported', `suite ${suite} runs on ${BACKENDS[suite].join(' or ')}; got a target of ${backend}`);
+  const width = device?.threadGroupWidth ?? WIDEST_GROUP;
+  const software = device?.properties.software === 1;
+  switch (suite) {
+    case 'matrix-power':
+      return ok(
+        matrixPower(
+          software ? SOFTWARE_MATRIX_WORK_GROUPS : MATRIX_WORK_GROUPS[backend === 'cuda' ? 'cuda' : 'webgpu'],
+          width,
+        ),
+      );
+    case 'divergent-loops':
+      return ok(divergentLoops(width, software ? SOFTWARE_DIVERGENT_ITERATIONS : DIVERGENT_ITERATIONS));
+    case 'launch-grid':
+      return ok(launchGrid(software ? SOFTWARE_SERIES_ELEMENTS : SERIES_ELEMENTS));
+    case 'probes':
+      return ok(probes(backend));
+    case 'contention':
+      return ok(contention());
+  }
+}
+
+/** Langguth's suite on all cores of this machine, beyond its caches where the memory allows. */
+function contention(): readonly BenchCase[] {
+  const { multiprocessors, properties } = cpuDevice();
+  const totalBytes = standardBytes(Number(properties.lastLevelCacheBytes), freemem());
+  return contentionCases({ cores: multiprocessors ?? 1, totalBytes });
+}
+
+/** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026). */
+function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix-power'>[] {
+  return TABLE_I.filter(({ n }) => n <= width).flatMap(({ workload: lengths, n: unitsPerGroup }) =>
+    (['lockstep', 'independent'] as const).map((execution) => ({
+      id: `${lengths.replaceAll(/[^A-Za-z0-9.]+/g, '-')}n${unitsPerGroup}-${execution}`,
+      benchmark: 'matrix-power' as const,
+      parameters: { lengths, unitsPerGroup, workGroups, execution, synchronised: false },
+    })),
+  );
+}
+
+/** Białas and Strzelecki 2015: every number of lanes that leave on their own. */
+function divergentLoops(width: number, iterations: number): readonly CaseOf<'divergent-loops'>[] {
+  return (['single', 'double'] as const).flatMap((loops) =>
+    Array.from({ length: Math.min(width, WIDEST_GROUP) }, (_, divergentLanes) => ({
+      id: `${loops}-${divergentLanes}`,
+      benchmark: 'divergent-loops' as const,
+      parameters: { loops, divergentLanes, iterations },
+    })),
+  );
+}
+
+/** What Kim's model is made of: limits, residency, units, schedulers, caches and bandwidth. */
+const PROBES = [
+  'limits',
+  'resident-blocks',
+  'float-add',
+  'float-multiply',
+  'float-multiply-add',
+  'integer-add',
+  'integer-multiply-add',
+  'special',
+  'cache-l1',
+  'cache-l2',
+  'bandwidth',
+] as const;
+/** These need a clock that lanes can read, or numbers that WebGPU does not have. */
+const CUDA_PROBES = ['state-buffers', 'double-multiply-add', 'schedulers'] as const;
+
+function probes(backend: BenchBackend): readonly CaseOf<'probe'>[] {
+  const names = backend === 'cuda' ? [...PROBES, ...CUDA_PROBES] : PROBES;
+  return names.map((probe) => ({ id: probe, benchmark: 'probe' as const, parameters: { probe, arguments: {} } }));
+}
+
+/** The launch shapes of Table 2 of Hasan 2014 (doi:10.1007/978-3-662-44917-2_65). */
+function launchGrid(elements: number): readonly CaseOf<'launch-grid'>[] {
+  return HASAN_TABLE_2.flatMap(({ blocks }) =>
+    HASAN_THREADS_PER_BLOCK.map((threads) => ({
+      id: `${blocks}x${threads}`,
+      benchmark: 'launch-grid' as const,
+      parameters: { blocks, threads, elements },
+    })),
+  );
+}

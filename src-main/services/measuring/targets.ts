@@ -1,0 +1,243 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { compileCuda, findNvcc, localArchitectures } from '../../../src-workers/bench/cuda/compile.ts';
+import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/plan.ts';
+import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
+import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
+import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
+import type { BenchBackend, BenchPlan, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { MeasuringTarget } from '../../contract/measuring.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { runProgram, scriptProgram, type Program } from './runner.ts';
+import type { Context } from '../context.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
+
+/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
+export const PAGE_TARGET = 'webgpu-page';
+
+/** Where the programs that measure lie. */
+export interface MeasuringPrograms {
+  readonly cpuChildFile: string;
+  readonly webgpuChildFile: string;
+  /** Sources of the CUDA program. */
+  readonly cudaFolder: string;
+}
+
+/** One object file: the kernels are small, but a busy machine is slow. */
+const COMPILE_LIMIT_MS = 300_000;
+/** Time a device has to say its name. */
+const ASK_LIMIT_MS = 30_000;
+
+export function targetBackend(target: string): Result<BenchBackend> {
+  if (/^cuda:\d{1,2}$/.test(target)) return ok('cuda');
+  if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
+  if (target === 'cpu') return ok('cpu');
+  return fail('bad-input', `target: got "${target.slice(0, 80)}", expected cuda:0, webgpu, ${PAGE_TARGET} or cpu`);
+}
+
+/** Makes the program that measures a plan on a target, in a folder of its own. */
+export async function prepareProgram(
+  context: Context,
+  target: string,
+  plan: BenchPlan,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Result<Program>> {
+  if (plan.backend === 'cuda') {
+    const objects = await context.pool.run('cudaFiles', { plan, folder }, signal).catch((error: unknown) => {
+      if (signal.aborted) return fail('cancelled', 'cancelled');
+      throw error;
+    });
+    if (!objects.ok) return objects;
+    const program = await compiledCuda(context.programs.cudaFolder, objects.value, signal);
+    return program.ok ? ok(cudaCommand(program.value, folder, Number(target.slice('cuda:'.length)))) : program;
+  }
+  return scriptWithPlan(context.programs, plan, folder);
+}
+
+async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, folder: string): Promise<Result<Program>> {
+  try {
+    await writePlanFolder(folder, plan);
+  } catch (error) {
+    return fail('storage', `the plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
+}
+
+/** Path of the CUDA program, compiled where it is not in the cache. */
+async function compiledCuda(
+  sources: string,
+  objects: readonly CudaObject[],
+  signal: AbortSignal,
+): Promise<Result<string>> {
+  const nvcc = await findNvcc(process.env);
+  if (!nvcc.ok) return nvcc;
+  const compiled = await compileCuda({
+    nvcc: nvcc.value,
+    sources,
+    objects,
+    architectures: await localArchitectures(nvcc.value),
+    cacheFolder: join(userCacheFolder(), 'cuda'),
+    timeLimitMs: COMPILE_LIMIT_MS,
+    signal,
+  });
+  return compiled.ok ? ok(compiled.value.program) : compiled;
+}
+
+/** The person's folder for what can be made again, by the customs of the platform. */
+function userCacheFolder(): string {
+  const home = homedir();
+  if (process.platform === 'win32')
+    return join(process.env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'), 'Lockstep', 'Cache');
+  if (process.platform === 'darwin') return join(home, 'Library', 'Caches', 'Lockstep');
+  return join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'lockstep');
+}
+
+/** Every device that the program names. */
+async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
+  const devices: MeasuringDevice[] = [];
+  let lost: string | null = null;
+  const limits = { totalMs: ASK_LIMIT_MS, quietMs: () => ASK_LIMIT_MS };
+  const end = await runProgram(program, limits, signal, async (record) => {
+    if (record.type === 'device') devices.push(record);
+    if (record.type === 'lost') lost = record.message;
+    return ok(null);
+  });
+  if (devices.length > 0) return ok(devices);
+  if (lost !== null) return fail('not-found', lost);
+  switch (end.kind) {
+    case 'crashed':
+    case 'refused':
+      return fail('not-found', end.message);
+    case 'late':
+      return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
+    case 'ended':
+      return fail('not-found', 'no device');
+    case 'cancelled':
+      return fail('cancelled', 'cancelled');
+  }
+}
+
+/** A script asked for its device: by a plan without cases. */
+async function askScript(
+  programs: MeasuringPrograms,
+  backend: 'cpu' | 'webgpu',
+  signal: AbortSignal,
+): Promise<Result<MeasuringDevice>> {
+  const plan: BenchPlan = {
+    format: 'lockstep-bench',
+    version: 1,
+    backend,
+    cases: [],
+    warmUps: 0,
+    repeats: 1,
+    seed: 1,
+    caseTimeLimitMs: ASK_LIMIT_MS,
+    workload: null,
+  };
+  const asked = await inTemporaryFolder(async (folder) => {
+    const program = await scriptWithPlan(programs, plan, folder);
+    const devices = program.ok ? await askDevices(program.value, signal) : program;
+    return devices.ok ? ok(devices.value[0]) : devices;
+  });
+  return asked.ok ? asked.value : asked;
+}
+
+/** The CUDA devices of this machine; compiles the program that asks them where that was not done before. */
+export async function cudaTargets(
+  programs: MeasuringPrograms,
+  signal: AbortSignal,
+): Promise<readonly MeasuringTarget[]> {
+  const program = await compiledCuda(programs.cudaFolder, [HOST_OBJECT], signal);
+  const devices = program.ok ? await askDevices(cudaListCommand(program.value), signal) : program;
+  if (devices.ok) return devices.value.map((device, at) => target(`cuda:${at}`, 'cuda', ok(device), ''));
+  const advice =
+    program.ok || program.error.code !== 'not-found'
+      ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
+      : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
+  return [target('cuda:0', 'cuda', devices, advice)];
+}
+
+export async function webgpuTarget(
+  programs: MeasuringPrograms,
+  signal = new AbortController().signal,
+): Promise<MeasuringTarget> {
+  return target(
+    'webgpu',
+    'webgpu',
+    await askScript(programs, 'webgpu', signal),
+    'WebGPU under Node needs the optional package webgpu and a driver for Vulkan, Metal or Direct3D 12; a browser measures with its own GPU in the Measure view.',
+  );
+}
+
+export async function cpuTarget(programs: MeasuringPrograms, signal: AbortSignal): Promise<MeasuringTarget> {
+  return target('cpu', 'cpu', await askScript(programs, 'cpu', signal), '');
+}
+
+function target(id: string, backend: BenchBackend, device: Result<MeasuringDevice>, advice: string): MeasuringTarget {
+  return device.ok
+    ? { id, backend, available: true, label: device.value.name, device: device.value, advice: '' }
+    : { id, backend, available: false, label: device.error.message, device: null, advice };
+}
+
+/** The targets of an engine, each asked once and remembered until it is to be asked again. */
+export interface Targets {
+  list(again: boolean): Promise<readonly MeasuringTarget[]>;
+  /** The device of a target where asking is quick; that of CUDA takes a compiler, and only a page knows its own. */
+  device(id: string): Promise<MeasuringDevice | null>;
+}
+
+export function openTargets({ programs, host, closing }: Context): Targets {
+  const page: MeasuringTarget = {
+    id: PAGE_TARGET,
+    backend: 'webgpu',
+    available: host !== 'cli',
+    label: host === 'cli' ? 'the GPU of a page' : 'the GPU of this page',
+    device: null,
+    advice:
+      host === 'cli'
+        ? 'Open the desktop app or lockstep serve: its Measure view measures with the GPU of the page.'
+        : '',
+  };
+  const cuda = once(() => cudaTargets(programs, closing));
+  const webgpu = once(() => webgpuTarget(programs, closing));
+  const cpu = once(() => cpuTarget(programs, closing));
+  return {
+    async list(again) {
+      const [ofCuda, ofWebgpu, ofCpu] = await Promise.all([cuda(again), webgpu(again), cpu(again)]);
+      return [...ofCuda, ofWebgpu, page, ofCpu];
+    },
+    async device(id) {
+      if (id === 'webgpu') return (await webgpu(false)).device;
+      return id === 'cpu' ? (await cpu(false)).device : null;
+    },
+  };
+}
+
+function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
+  let known: Promise<T> | null = null;
+  return (again) => {
+    if (again || !known) known = ask();
+    return known;
+  };
+}
+
+/** Of a page's own GPU, which only the page knows. */
+type PageLimits = ProcedureArguments<'bench.start'>['limits'];
+
+export function checkLimits(target: string, limits: PageLimits): Result<null> {
+  return limits && target !== PAGE_TARGET
+    ? fail('bad-input', `limits: got some for ${target}, expected them for ${PAGE_TARGET} alone`)
+    : ok(null);
+}
+
+/** What a target can run, by what is known of its device: asks it, which takes a process. */
+export async function targetAbility(
+  targets: Targets,
+  target: string,
+  backend: BenchBackend,
+  limits: PageLimits,
+): Promise<Ability> {
+  return { ...abilityOf(backend, await targets.device(target)), ...limits };
+}

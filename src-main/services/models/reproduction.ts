@@ -1,0 +1,15 @@
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
+import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproduce.ts';
+
+/** A failure where there is no such paper; `undefined` stands for all of them. */
+export function knownPaper(paper: string | undefined): Result<string | undefined> {
+  if (paper === undefined || Object.hasOwn(REPRODUCTIONS, paper)) return ok(paper);
+  return fail('bad-input', `paper: got "${paper}", expected one of ${Object.keys(REPRODUCTIONS).join(', ')}`);
+}
+
+/** The tables of one paper, or of all papers. */
+export function reproduction(paper?: string): Result<readonly ReproductionTable[]> {
+  const known = knownPaper(paper);
+  return known.ok ? ok(reproduce(known.value)) : known;
+}

@@ -1,0 +1,39 @@
+import { isPartition, type Design } from '../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+
+/** Whether a design is a partition over the cores of a CPU. */
+export function isCpuDesign({ balancing }: Design): boolean {
+  return isPartition(unwrap(parseBalancing(balancing)));
+}
+
+/** A design in one line, as exports and lists write it. */
+export function designText(design: Design): string {
+  const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
+  if (isCpuDesign(design)) return `cores=${gridBlocks} partition=${balancing}`;
+  const flattened = loop === 'flattened' ? ' flattened' : '';
+  const cap = registerCap === null ? '' : ` cap=${registerCap}`;
+  return `u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
+}
+
+/** How the units of a design on a GPU are to be laid out for its prediction to hold, in sentences. */
+export function layoutSentences({ balancing, loop }: Design): readonly string[] {
+  const order = unwrap(parseBalancing(balancing));
+  if (isPartition(order)) return [];
+  const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
+  const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
+  const shuffled = 'blocks take their places in that order at random';
+  switch (order.kind) {
+    case 'none':
+      return ['Units in the order they come.', dealt, ...flattened];
+    case 'window-sort':
+      return [`Every ${order.units} units in a row sorted by length, the shortest first.`, dealt, ...flattened];
+    case 'full-sort':
+      return [`All units sorted by length, the shortest first; ${shuffled}.`, dealt, ...flattened];
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return [`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`, dealt, ...flattened];
+    case 'dynamic-fetch':
+      return ['Units in the order they come; a slot that is done with one takes the next from a common counter.'];
+  }
+}

@@ -1,0 +1,230 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { MeasurementOfRun, SimulationOfRun } from '../../../db/records.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
+import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../../contract/api.ts';
+import { isSameDevice } from '../measured/device.ts';
+import { measuredTime } from '../measured/measured.ts';
+
+/** Times of a sweep's designs played event by event. */
+export interface SimulatedDesigns {
+  readonly times: ReadonlyMap<number, SimulatedTime>;
+  /** Design indices by simulated mean; of equal means in the order of the designs. */
+  readonly order: readonly number[];
+}
+
+/** What a saved simulation keeps beside its times. */
+export interface SimulationDetail {
+  readonly lowMs: number;
+  readonly highMs: number;
+  readonly precise: boolean;
+}
+
+/** Reads a saved simulation. One saved without an interval has the plainest that is certain: from its least to its greatest time. */
+export function simulatedTime(record: SimulationOfRun): SimulatedTime {
+  const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
+  const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
+    Record<keyof SimulationDetail, unknown>
+  >;
+  const known = typeof detail.lowMs === 'number' && typeof detail.highMs === 'number';
+  return {
+    runId,
+    meanMs,
+    lowMs: known ? (detail.lowMs as number) : minMs,
+    highMs: known ? (detail.highMs as number) : maxMs,
+    medianMs,
+    standardDeviationMs,
+    minMs,
+    maxMs,
+    replications: timesMs.length,
+    timesMs,
+    precise: known && detail.precise === true,
+  };
+}
+
+/** @param records oldest first: of a design simulated twice the newest counts */
+export function simulatedDesigns(records: readonly SimulationOfRun[]): SimulatedDesigns {
+  const times = new Map<number, SimulatedTime>();
+  for (const record of records) if (record.designIndex !== null) times.set(record.designIndex, simulatedTime(record));
+  const order = [...times.keys()].sort((a, b) => times.get(a)!.meanMs - times.get(b)!.meanMs || a - b);
+  return { times, order };
+}
+
+export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: number): Promise<Result<SimulatedDesigns>> {
+  const records = await store.listSimulationsOf(sweepRunId);
+  return records.ok ? ok(simulatedDesigns(records.value)) : records;
+}
+
+/** Times of a sweep's designs measured on the very device of their rows. */
+export interface MeasuredDesigns {
+  readonly times: ReadonlyMap<number, MeasuredDesignTime>;
+  /** Design indices by measured median; of equal medians in the order of the designs. */
+  readonly order: readonly number[];
+}
+
+/**
+ * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long it
+ * takes there: the devices are held to be the same by their names (`isSameDevice`). Whatever else was measured stays in the
+ * comparison of its run, where both devices are named. Designs with a wrong result have no time.
+ * @param records oldest first: of a design measured twice the newest counts
+ */
+export function measuredDesigns(
+  records: readonly MeasurementOfRun[],
+  devices: readonly Device[],
+  measuredBy: ReadonlyMap<number, Pick<MeasuringDevice, 'name' | 'multiprocessors'>>,
+): MeasuredDesigns {
+  const times = new Map<number, MeasuredDesignTime>();
+  for (const record of records) {
+    const { designIndex, runId, failure, correct, deviceId } = record;
+    const device = devices.find(({ id }) => id === deviceId);
+    const measuring = measuredBy.get(runId);
+    if (designIndex === null || !device || !measuring || !isSameDevice(device, measuring)) continue;
+    const time = failure === null && correct !== false ? measuredTime(record) : null;
+    if (!time) continue;
+    const { medianMs, lowMs, highMs, repeats } = time;
+    times.set(designIndex, { runId, medianMs, lowMs, highMs, repeats, measuredOn: measuring.name });
+  }
+  const order = [...times.keys()].sort((a, b) => times.get(a)!.medianMs - times.get(b)!.medianMs || a - b);
+  return { times, order };
+}
+
+export async function loadMeasuredDesigns(
+  store: StoreClient,
+  sweepRunId: number,
+  devices: readonly Device[],
+): Promise<Result<MeasuredDesigns>> {
+  const records = await store.listMeasurementsOf(sweepRunId);
+  if (!records.ok) return records;
+  const measuredBy = new Map<number, MeasuringDevice>();
+  for (const runId of new Set(records.value.map((record) => record.runId))) {
+    const run = await store.getRun(runId);
+    if (!run.ok) return run;
+    const device = run.value.measuringDevice as MeasuringDevice | null;
+    if (device) measuredBy.set(runId, device);
+  }
+  return ok(measuredDesigns(records.value, devices, measuredBy));
+}
+
+interface Interval {
+  readonly lowMs: number | null;
+  readonly highMs: number | null;
+}
+
+/** Whether two times of one fidelity cannot be told apart: their intervals overlap. Without an interval nothing is told. */
+export function intervalsOverlap(a: Interval, b: Interval): boolean {
+  if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
+  return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
+}
+
+/** What is known of a sweep's designs beyond their prediction. */
+export interface Findings {
+  readonly simulated: SimulatedDesigns;
+  readonly measured: MeasuredDesigns;
+}
+
+/** The fastest designs of a list at each fidelity, where it has any. */
+export interface FastestFound {
+  readonly simulated: SimulatedTime | null;
+  readonly measured: MeasuredDesignTime | null;
+}
+
+/** @param isListed whether a design is in the list */
+export function fastestFound({ simulated, measured }: Findings, isListed: (design: number) => boolean): FastestFound {
+  const firstOf = <T>({ times, order }: { times: ReadonlyMap<number, T>; order: readonly number[] }): T | null => {
+    const first = order.find(isListed);
+    return first === undefined ? null : times.get(first)!;
+  };
+  return { simulated: firstOf(simulated), measured: firstOf(measured) };
+}
+
+/**
+ * A predicted row with what was simulated and measured of its design: the one place where fidelities meet.
+ * @param tiesBy in a list by simulated times, ties among them are by these even where a design was measured too
+ */
+export function atBestFidelity(
+  row: RankRow,
+  findings: Findings,
+  fastest: FastestFound,
+  tiesBy: 'best' | 'simulated' = 'best',
+): RankRow {
+  if (row.invalid !== null) return row;
+  const simulated = findings.simulated.times.get(row.designIndex) ?? null;
+  const measured = findings.measured.times.get(row.designIndex) ?? null;
+  if (!simulated && !measured) return row;
+  const isTied = <T extends Interval>(time: T, best: T | null): boolean =>
+    best ? time === best || intervalsOverlap(time, best) : row.tied;
+  const tied =
+    measured && (!simulated || tiesBy === 'best')
+      ? isTied(measured, fastest.measured)
+      : isTied(simulated!, fastest.simulated);
+  return measured
+    ? { ...row, timeMs: measured.medianMs, fidelity: 'measured', simulated, measured, tied }
+    : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
+}
+
+/**
+ * Rows of one list, each at its best fidelity.
+ * @param rows by prediction, all of the designs that are of interest
+ */
+export function rowsAtBestFidelity(rows: readonly RankRow[], findings: Findings): readonly RankRow[] {
+  const listed = new Set(rows.map((row) => row.designIndex));
+  const fastest = fastestFound(findings, (design) => listed.has(design));
+  return rows.map((row) => atBestFidelity(row, findings, fastest));
+}
+
+/** Columns of a ranking whose order changes as times come. */
+export type FoundColumn = 'simulatedMs' | 'measuredMs';
+
+/** The order of what was found when a list was opened. */
+export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
+
+/** Orders that lists on screen still stand by, by their number: whoever scrolls on sees the list that was opened. */
+export interface FoundOrders {
+  /** The number of the order that goes by all that is known. */
+  readonly newest: number;
+  at(number: number): FoundOrder | undefined;
+}
+
+/** Orders kept, those not asked for longest going first: more than there are windows with a list. */
+const MAX_ORDERS = 8;
+
+/** Keeps the orders of one run. */
+export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
+  const orders = new Map<number, FoundOrder>();
+  let last = 0;
+  const at = (number: number): FoundOrder | undefined => {
+    const order = orders.get(number);
+    if (order) {
+      orders.delete(number);
+      orders.set(number, order);
+    }
+    return order;
+  };
+  return {
+    add({ simulated, measured }) {
+      const order = { simulatedMs: simulated.order, measuredMs: measured.order };
+      // Read again without anything new: whoever stands by the newest still does.
+      if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
+      const newest = ++last;
+      orders.set(newest, order);
+      if (orders.size > MAX_ORDERS) orders.delete(orders.keys().next().value!);
+      return { newest, at };
+    },
+  };
+}
+
+/**
+ * A ranked list with the designs that were simulated (or measured) put first, in their order. A descending list is read from
+ * its end, so for one they are put last.
+ * @param within those designs that are in the list
+ */
+export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
+  const chosen = new Set(within);
+  const out = new Uint32Array(list.length);
+  let at = descending ? 0 : within.length;
+  for (const design of list) if (!chosen.has(design)) out[at++] = design;
+  out.set(within, descending ? at : 0);
+  return out;
+}

@@ -1,0 +1,337 @@
+import { median, spearman } from '../../../src-workers/numeric/statistics.ts';
+import type { BestDesign, RunRecord, SimulationRecord } from '../../../db/records.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
+import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { SimulatedDistribution, SimulationOptions } from '../../../src-workers/sweep/simulation.ts';
+import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Context } from '../context.ts';
+import { thisMachine } from '../app/machine.ts';
+import { designText } from '../ranking/design-text.ts';
+import {
+  intervalsOverlap,
+  simulatedDesigns,
+  type SimulatedDesigns,
+  type SimulationDetail,
+} from '../ranking/fidelity.ts';
+import { ALL_VALID, checkDesign, checkPredicted, deviceFilter, type RunView } from '../runs/run-view.ts';
+import { runSummary } from '../runs/runs.ts';
+import type { RunStudy, SweepHandle } from '../sweeps/sweeps.ts';
+import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
+
+/**
+ * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. A run of its own
+ * that remembers what it was asked for, so that one that stopped can go on with the designs that are missing.
+ */
+
+/** What a `simulate` run's `study` column holds beside the study of its sweep. */
+interface SimulationStudy extends RunStudy {
+  readonly simulation: {
+    readonly sourceRunId: number;
+    readonly designs: readonly number[];
+    readonly halfWidth: number;
+    readonly maxReplications: number;
+  };
+}
+
+/** Reads what a `simulate` run was asked for. */
+export function simulationRequest(run: RunRecord): Result<SimulationStudy['simulation']> {
+  const { study } = run;
+  const request =
+    typeof study === 'object' && study !== null && 'simulation' in study
+      ? (study.simulation as Partial<SimulationStudy['simulation']> | null)
+      : null;
+  const { sourceRunId, designs, halfWidth, maxReplications } = request ?? {};
+  if (
+    typeof sourceRunId !== 'number' ||
+    typeof halfWidth !== 'number' ||
+    typeof maxReplications !== 'number' ||
+    !Array.isArray(designs)
+  )
+    return fail('storage', `run ${run.id}: not a simulation this version can read`);
+  return ok({ sourceRunId, designs, halfWidth, maxReplications });
+}
+
+/** The designs a request means, best first by prediction where it does not name them. */
+function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.start'>): Result<readonly number[]> {
+  const runId = view.run.id;
+  if (input.designs) {
+    for (const design of input.designs) {
+      const predicted = checkPredicted(view, design);
+      if (!predicted.ok) return predicted;
+      if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].kind !== 'gpu')
+        return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
+    }
+    return ok([...new Set(input.designs)]);
+  }
+  const gpus = new Set(view.ranking.axes.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : [])));
+  const filter =
+    input.deviceId === undefined
+      ? ok({ ...ALL_VALID, positions: { [AXIS.device]: gpus } })
+      : deviceFilter(view, input.deviceId);
+  if (!filter.ok) return filter;
+  const designs = Array.from(rankedDesigns(view.ranking, filter.value, 'timeMs').subarray(0, input.top));
+  const where = input.deviceId === undefined ? '' : ` on ${input.deviceId}`;
+  return designs.length > 0 ? ok(designs) : fail('conflict', `run ${runId} has no valid design${where} to simulate`);
+}
+
+/** Opens a run that simulates the best designs of a sweep, or those named, and starts. `saved` is told of every design that is. */
+export async function simulateBest(
+  context: Context,
+  view: RunView,
+  input: ProcedureArguments<'simulations.start'>,
+  saved: () => void,
+): Promise<Result<SweepHandle>> {
+  const designs = chosenDesigns(view, input);
+  if (!designs.ok) return designs;
+  const { halfWidth, maxReplications } = input;
+  const study: SimulationStudy = {
+    ...view.study,
+    simulation: { sourceRunId: view.run.id, designs: designs.value, halfWidth, maxReplications },
+  };
+  const run = await context.store.createRun({
+    kind: 'simulate',
+    name: view.run.name,
+    studyId: view.run.studyId,
+    study,
+    appVersion: APP_VERSION,
+    modelVersions: { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION, simulation: SIMULATOR_VERSION },
+    seed: view.run.seed,
+    machine: thisMachine(),
+    sourceRunId: view.run.id,
+    enumeratedCount: designs.value.length,
+    devices: view.run.devices,
+    axes: null,
+  });
+  if (!run.ok) return run;
+  return ok(runSimulations(context, view, run.value, study.simulation, [], saved));
+}
+
+/** Goes on with a run that stopped: only the designs that are missing are simulated. */
+export async function resumeSimulations(
+  context: Context,
+  view: RunView,
+  run: RunRecord,
+  saved: () => void,
+): Promise<Result<SweepHandle>> {
+  const request = simulationRequest(run);
+  if (!request.ok) return request;
+  const done = await context.store.listSimulations(run.id);
+  if (!done.ok) return done;
+  return ok(runSimulations(context, view, run, request.value, done.value, saved));
+}
+
+function runSimulations(
+  context: Context,
+  view: RunView,
+  run: RunRecord,
+  request: SimulationStudy['simulation'],
+  before: readonly SimulationRecord[],
+  saved: () => void,
+): SweepHandle {
+  const controller = new AbortController();
+  const { plan } = view.predictor;
+  const options: SimulationOptions = {
+    seed: run.seed ?? 0,
+    halfWidth: request.halfWidth,
+    maxReplications: request.maxReplications,
+  };
+  const known = new Set(before.map((record) => record.designIndex));
+  const todo = request.designs.filter((design) => !known.has(design));
+  const total = request.designs.length;
+  const alreadyDone = total - todo.length;
+  const start = performance.now();
+  const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
+  let done = alreadyDone;
+  let best: { readonly meanMs: number; readonly designIndex: number } | null = null;
+  let failure: Failure | null = null;
+  const consider = (meanMs: number, designIndex: number | null): void => {
+    if (designIndex === null) return;
+    if (!best || meanMs < best.meanMs || (meanMs === best.meanMs && designIndex < best.designIndex))
+      best = { meanMs, designIndex };
+  };
+  for (const record of before) consider(record.meanMs, record.designIndex);
+
+  const progress = (): void => {
+    const here = done - alreadyDone;
+    const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
+    context.emit('run.progress', {
+      runId: run.id,
+      stage: 'simulating',
+      done,
+      total,
+      elapsedMs: elapsedMs(),
+      remainingMs,
+      bestTimeMs: best?.meanMs ?? null,
+    });
+  };
+  const stop = (error: Failure): void => {
+    failure ??= error;
+    controller.abort();
+  };
+
+  const simulate = async (design: number): Promise<void> => {
+    let result: Result<SimulatedDistribution>;
+    try {
+      result = await simulated(context, plan, design, options, controller.signal);
+    } catch (error) {
+      if (!controller.signal.aborted)
+        stop({
+          code: 'internal',
+          message: `design ${design}: ${error instanceof Error ? error.message : String(error)}`,
+          context: { design },
+        });
+      return;
+    }
+    if (!result.ok) {
+      stop({ ...result.error, message: `design ${design}: ${result.error.message}` });
+      return;
+    }
+    const stored = await context.store.saveSimulations(run.id, [simulationRecord(view, design, result.value)]);
+    if (!stored.ok) {
+      stop(stored.error);
+      return;
+    }
+    done += 1;
+    consider(result.value.meanMs, design);
+    saved();
+    progress();
+  };
+
+  const finished = (async (): Promise<Result<RunRecord>> => {
+    progress();
+    let next = 0;
+    await Promise.all(
+      Array.from({ length: context.pool.workers }, async () => {
+        while (next < todo.length && !controller.signal.aborted) {
+          const design = todo[next];
+          next += 1;
+          await simulate(design);
+        }
+      }),
+    );
+    const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
+    const record = await context.store.finishRun(run.id, {
+      state,
+      elapsedMs: elapsedMs(),
+      best: bestDesign(view, best),
+      ...(failure ? { failure } : {}),
+    });
+    if (record.ok) {
+      progress();
+      context.emit('run.finished', runSummary(record.value, 0));
+      context.emit('store.changed', { what: 'runs' });
+    }
+    return failure ? { ok: false, error: failure } : record;
+  })();
+
+  return { runId: run.id, finished, cancel: () => controller.abort() };
+}
+
+/** One design in a worker, tried once more where the worker failed: a bug fails twice, a lost worker does not. */
+async function simulated(
+  context: Context,
+  plan: SweepPlan,
+  design: number,
+  options: SimulationOptions,
+  signal: AbortSignal,
+): Promise<Result<SimulatedDistribution>> {
+  try {
+    return await context.pool.run('simulate', { plan, design, options }, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return await context.pool.run('simulate', { plan, design, options }, signal);
+  }
+}
+
+function bestDesign(
+  view: RunView,
+  best: { readonly meanMs: number; readonly designIndex: number } | null,
+): BestDesign | null {
+  return best && { timeMs: best.meanMs, design: designText(describeDesign(view.predictor, best.designIndex).design) };
+}
+
+function simulationRecord(view: RunView, design: number, found: SimulatedDistribution): SimulationRecord {
+  const described = describeDesign(view.predictor, design);
+  const { timesMs, meanMs, standardDeviationMs, minMs, medianMs, maxMs, lowMs, highMs, precise } = found;
+  return {
+    sourceRunId: view.run.id,
+    designIndex: design,
+    deviceId: described.device.id,
+    design: described.design,
+    predictedMs: view.ranking.columns.timeMs[design],
+    meanMs,
+    standardDeviationMs,
+    minMs,
+    medianMs,
+    maxMs,
+    timesMs,
+    detail: { lowMs, highMs, precise } satisfies SimulationDetail,
+  };
+}
+
+/** Simulated designs of a sweep by their simulated mean. */
+export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns): readonly SimulatedDesign[] {
+  const first = order[0] === undefined ? null : times.get(order[0])!;
+  return order.map((designIndex, at) => {
+    const simulated = times.get(designIndex)!;
+    const { device, design } = describeDesign(view.predictor, designIndex);
+    const predictedMs = view.ranking.columns.timeMs[designIndex];
+    return {
+      rank: at + 1,
+      tied: first !== null && intervalsOverlap(simulated, first),
+      designIndex,
+      deviceId: device.id,
+      device: device.name,
+      design,
+      predictedMs,
+      simulated,
+      difference: predictedMs / simulated.meanMs - 1,
+    };
+  });
+}
+
+/** How well the predictions of simulated designs agree with their simulations. */
+export function predictionAgreement(rows: readonly SimulatedDesign[]): {
+  /** Spearman's rank correlation; null where there is none: fewer than two designs, or all alike. */
+  readonly spearman: number | null;
+  /** Median of |predicted / simulated mean − 1|. */
+  readonly medianAbsoluteDifference: number;
+} {
+  const order = spearman(
+    Float64Array.from(rows, (row) => row.predictedMs),
+    Float64Array.from(rows, (row) => row.simulated.meanMs),
+  );
+  return {
+    spearman: Number.isFinite(order) ? order : null,
+    medianAbsoluteDifference:
+      rows.length > 0 ? median(Float64Array.from(rows, (row) => Math.abs(row.difference))) : NaN,
+  };
+}
+
+/** What one `simulate` run found, of the designs of its sweep. */
+export async function ownSimulations(context: Context, runId: number): Promise<Result<SimulatedDesigns>> {
+  const records = await context.store.listSimulations(runId);
+  return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;
+}
+
+/** See the contract's `simulations.timeline`. */
+export async function simulationTimeline(
+  context: Context,
+  view: RunView,
+  designIndex: number,
+  replication: number,
+): Promise<Result<SimulationTimeline>> {
+  const known = checkDesign(view, designIndex);
+  if (!known.ok) return known;
+  const drawn = await context.pool.run('timeline', {
+    plan: view.predictor.plan,
+    design: designIndex,
+    seed: view.run.seed ?? 0,
+    replication,
+  });
+  return drawn.ok ? ok({ designIndex, replication, ...drawn.value }) : drawn;
+}

@@ -1,0 +1,147 @@
+import { isPartition, type Balancing } from '../../../src-workers/domain/design.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { formatBalancing, parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { formatLaunch } from '../../../src-workers/sweep/launch.ts';
+import { spaceSize } from '../../../src-workers/space/axes.ts';
+import type { OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
+import { MAX_AXIS_VALUES, MAX_DESIGNS, type CountAxis, type Study } from '../../contract/study.ts';
+import type { RunAxes } from '../../../db/records.ts';
+
+/** The values of an axis in ascending order, each once. */
+function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
+  if ('from' in axis) {
+    const step = axis.step ?? 1;
+    if (axis.to < axis.from)
+      return fail('bad-input', `${field}: got from ${axis.from} to ${axis.to}, expected "to" at least "from"`, {
+        field,
+      });
+    const count = Math.floor((axis.to - axis.from) / step) + 1;
+    if (count > MAX_AXIS_VALUES)
+      return fail('bad-input', `${field}: got a range of ${count} values, expected at most ${MAX_AXIS_VALUES}`, {
+        field,
+      });
+    return ok(Array.from({ length: count }, (_, i) => axis.from + i * step));
+  }
+  return ok([...new Set(axis)].sort((a, b) => a - b));
+}
+
+const COUNT_AXES = [
+  'threadsPerUnit',
+  'blockThreads',
+  'unitsPerThread',
+  'gridBlocks',
+  'blocksPerMultiprocessor',
+  'cores',
+] as const;
+
+/** What a study must say where a CPU is among its devices, or its designs there would all be invalid or cost nothing. */
+function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
+  const { axes, kernel } = study;
+  if (!axes.cores)
+    return fail('bad-input', `axes.cores: got none, expected numbers of cores for ${device.id}, which is a CPU`, {
+      field: 'axes.cores',
+    });
+  if (!balancing.some(isPartition))
+    return fail(
+      'bad-input',
+      `axes.balancing: got ${axes.balancing.join(', ')}; expected also row-split, nonzero-split or merge-path for ${device.id}, which is a CPU`,
+      { field: 'axes.balancing' },
+    );
+  if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
+    return fail(
+      'bad-input',
+      `kernel.bytesPerIteration: got 0 and bytesPerUnit 0; expected bytes moved, which is what a prediction on a CPU (${device.id}) counts`,
+      { field: 'kernel.bytesPerIteration' },
+    );
+  return ok(null);
+}
+
+/** Expands the axes of a study over its devices. Fails with the field that is wrong. */
+export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
+  const { axes } = study;
+  const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};
+  for (const name of COUNT_AXES) {
+    const axis = axes[name];
+    if (axis === undefined) continue;
+    const values = expandAxis(axis, `axes.${name}`);
+    if (!values.ok) return values;
+    expanded[name] = values.value;
+  }
+  const odd = expanded.threadsPerUnit!.find((value) => !Number.isInteger(Math.log2(value)));
+  if (odd !== undefined)
+    return fail('bad-input', `axes.threadsPerUnit: got ${odd}, expected powers of two`, {
+      field: 'axes.threadsPerUnit',
+    });
+  const balancing: Balancing[] = [];
+  for (const [position, text] of axes.balancing.entries()) {
+    const parsed: Result<Balancing> = parseBalancing(text);
+    const field = `axes.balancing[${position}]`;
+    if (!parsed.ok) return fail('bad-input', `${field}: ${parsed.error.message}`, { field });
+    balancing.push(parsed.value);
+  }
+  const cpu = devices.find((device) => device.kind === 'cpu');
+  const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);
+  if (!checked.ok) return checked;
+  const launch: Launch[] = [
+    ...(expanded.unitsPerThread ?? []).map((value) => ({ kind: 'units-per-thread', value }) as const),
+    ...(expanded.gridBlocks ?? []).map((value) => ({ kind: 'grid', value }) as const),
+    ...(expanded.blocksPerMultiprocessor ?? []).map((value) => ({ kind: 'per-multiprocessor', value }) as const),
+  ];
+  if (launch.length === 0 && (devices.some((device) => device.kind === 'gpu') || !expanded.cores))
+    launch.push({ kind: 'units-per-thread', value: 1 });
+  launch.push(...(expanded.cores ?? []).map((value) => ({ kind: 'cores', value }) as const));
+  const result: SpaceAxes = {
+    devices,
+    threadsPerUnit: expanded.threadsPerUnit!,
+    loop: [...new Set(axes.loop)],
+    balancing: [...new Set(balancing.map(formatBalancing))],
+    launch,
+    registerCap: [...new Set(axes.registerCap)],
+    blockThreads: expanded.blockThreads!,
+  };
+  const size = spaceSize(result);
+  if (size > MAX_DESIGNS)
+    return fail(
+      'bad-input',
+      `axes: got ${size.toLocaleString('en')} designs, expected at most ${MAX_DESIGNS.toLocaleString('en')}`,
+      { field: 'axes' },
+    );
+  return ok(result);
+}
+
+/** The axes as the store keeps them: text and numbers a person can read. */
+export function storedAxes(axes: SpaceAxes): RunAxes {
+  return {
+    device: axes.devices.map((device) => device.id),
+    threadsPerUnit: axes.threadsPerUnit,
+    loop: axes.loop,
+    balancing: axes.balancing,
+    launch: axes.launch.map(formatLaunch),
+    registerCap: axes.registerCap,
+    blockThreads: axes.blockThreads,
+  };
+}
+
+/** What workers need to predict any design of the study. `ordered`: where a CPU is among its devices. */
+export function sweepPlan(
+  id: string,
+  study: Study,
+  axes: SpaceAxes,
+  law: LengthLaw,
+  ordered: OrderedLengths | null = null,
+): SweepPlan {
+  return {
+    id,
+    axes,
+    law,
+    ordered,
+    units: study.workload.units,
+    kernel: study.kernel,
+    constraints: study.constraints,
+    pipeline: study.pipeline,
+  };
+}

@@ -1,0 +1,73 @@
+import { readdir } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { StudyRecord as StoredStudy } from '../../../db/records.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { StudyRecord } from '../../contract/api.ts';
+import { parseStudy, validate } from '../../contract/parse.ts';
+import { studySchema, type Study } from '../../contract/study.ts';
+import { readText } from '../app/files.ts';
+
+/** A study with the folder its relative files are found in. */
+export interface LocatedStudy {
+  readonly study: Study;
+  /** Absolute; `null` for a study that came without a file. */
+  readonly baseFolder: string | null;
+  readonly example: boolean;
+}
+
+/** Reads a study file. */
+export async function readStudyFile(path: string): Promise<Result<LocatedStudy>> {
+  const file = resolve(path);
+  const text = await readText(path, 'a study file (JSON)');
+  if (!text.ok) return text;
+  const study = parseStudy(text.value, path);
+  return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
+}
+
+/** Reads what the store keeps of a study. A study written by another version is checked again. */
+export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
+  if (typeof spec !== 'object' || spec === null || !('study' in spec))
+    return fail('storage', `${what}: not a study this version can read`);
+  const study = validate(studySchema, spec.study, what);
+  if (!study.ok) return study;
+  const baseFolder =
+    'baseFolder' in spec && typeof spec.baseFolder === 'string' && isAbsolute(spec.baseFolder) ? spec.baseFolder : null;
+  return ok({ study: study.value, baseFolder, example: 'example' in spec && spec.example === true });
+}
+
+export async function saveStudy(store: StoreClient, located: LocatedStudy, id?: number): Promise<Result<StoredStudy>> {
+  const draft = { name: located.study.name, spec: located };
+  return id === undefined ? await store.createStudy(draft) : await store.updateStudy(id, draft);
+}
+
+/** The example studies that come with Lockstep, in order of their file names, Acts first. */
+export async function exampleStudies(resourceFolder: string): Promise<Result<readonly LocatedStudy[]>> {
+  const folder = join(resourceFolder, 'db', 'examples');
+  const names = (await readdir(folder))
+    .filter((name) => name.endsWith('.json'))
+    .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
+  const studies: LocatedStudy[] = [];
+  for (const name of names) {
+    const study = await readStudyFile(join(folder, name));
+    if (!study.ok) return study;
+    studies.push({ ...study.value, example: true });
+  }
+  return ok(studies);
+}
+
+export function studyRecord(stored: StoredStudy, runs: readonly number[]): Result<StudyRecord> {
+  const located = locatedStudy(stored.spec, `study ${stored.id}`);
+  if (!located.ok) return located;
+  const { study, example } = located.value;
+  return ok({
+    id: stored.id,
+    name: study.name,
+    description: study.description,
+    example,
+    updatedAt: stored.updatedAt,
+    runs: runs.length,
+    latestRunId: runs[0] ?? null,
+    study,
+  });
+}

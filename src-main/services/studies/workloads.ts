@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { drawnLengths, MAX_ENTRIES, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import type { Study } from '../../contract/study.ts';
+
+/** The largest workload file that is read: a guard against a wrong path, not a limit of the parsers. */
+const MAX_FILE_BYTES = 4 * 2 ** 30;
+
+export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Opens a workload file relative to a folder, as a byte stream. */
+export function fileOpener(folder: string) {
+  return async (path: string): Promise<Result<AsyncIterable<Uint8Array>>> => {
+    const file = resolve(folder, path);
+    try {
+      const info = await stat(file);
+      if (!info.isFile()) return fail('bad-input', `${path}: got a folder or device, expected a file`);
+      if (info.size > MAX_FILE_BYTES)
+        return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_FILE_BYTES}`);
+    } catch (error) {
+      return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a file beside the study`);
+    }
+    return ok(createReadStream(file) as AsyncIterable<Uint8Array>);
+  };
+}
+
+function shared(values: Float64Array): Float64Array {
+  const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
+  copy.set(values);
+  return copy;
+}
+
+/** The same law over shared memory: workers then read it without a copy. */
+export function sharedLaw(law: LengthLaw): LengthLaw {
+  return { ...law, support: shared(law.support), probability: shared(law.probability) };
+}
+
+/**
+ * What the CPUs of a study partition, over shared memory; `null` where it has none. Where the order of the lengths is not
+ * known they are drawn from the law, by the seed of the study.
+ */
+export function planLengths(
+  study: Study,
+  axes: SpaceAxes,
+  law: LengthLaw,
+  known: OrderedLengths | null,
+): OrderedLengths | null {
+  if (!axes.devices.some((device) => device.kind === 'cpu')) return null;
+  const { units, iterations } = known ?? drawnLengths(law, study.workload.units, study.seed);
+  return { units, iterations: shared(iterations) };
+}
+
+/** Ordered lengths as text for a stored workload's provenance: compressed, since neighbours are alike. */
+export function packLengths({ units, iterations }: OrderedLengths): {
+  readonly units: number;
+  readonly iterations: string;
+} {
+  const bytes = new Uint8Array(iterations.buffer, iterations.byteOffset, iterations.byteLength);
+  return { units, iterations: deflateRawSync(bytes).toString('base64') };
+}
+
+/** Reads `order` of a stored workload's provenance; `null` where there is none, or none that can be read. */
+export function unpackLengths(provenance: unknown): OrderedLengths | null {
+  if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
+  const { order } = provenance;
+  if (typeof order !== 'object' || order === null || !('units' in order) || !('iterations' in order)) return null;
+  const { units, iterations } = order;
+  if (typeof units !== 'number' || typeof iterations !== 'string') return null;
+  try {
+    const bytes = inflateRawSync(Buffer.from(iterations, 'base64'), {
+      maxOutputLength: MAX_ENTRIES * Float64Array.BYTES_PER_ELEMENT,
+    });
+    return { units, iterations: new Float64Array(new Uint8Array(bytes).buffer) };
+  } catch {
+    return null;
+  }
+}

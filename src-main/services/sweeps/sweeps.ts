@@ -1,0 +1,358 @@
+import { randomUUID } from 'node:crypto';
+import type { BestDesign, RunEnd, RunRecord } from '../../../db/records.ts';
+import type { PredictionChunk } from '../../../src-workers/domain/columns.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
+import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
+import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
+import type { Study } from '../../contract/study.ts';
+import type { Catalogue } from '../devices/catalogue.ts';
+import type { Context } from '../context.ts';
+import { thisMachine } from '../app/machine.ts';
+import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { createPredictor } from '../../../src-workers/sweep/predictor.ts';
+import { designText } from '../ranking/design-text.ts';
+import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
+import { runSummary } from '../runs/runs.ts';
+import type { LocatedStudy } from '../studies/studies.ts';
+import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { fileOpener, packLengths, planLengths, sha256, sharedLaw, unpackLengths } from '../studies/workloads.ts';
+import { orderedLengths, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+
+/**
+ * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
+ *
+ * A task is the same stretch of every device: those designs need the same depth laws, so no two workers make one twice.
+ * Tasks are small enough for smooth progress and for all workers to end together. One that fails is tried once more, then
+ * the run fails and names its designs.
+ */
+const TASKS_PER_WORKER = 8;
+/** As many at least, where designs that share laws are kept in one task. */
+const LEAST_TASKS_PER_WORKER = 2;
+const TASK_DESIGNS = 32_768;
+/** Each chunk is a transaction: bounds on its designs. */
+const MIN_CHUNK_DESIGNS = 512;
+const MANY_DEVICES_CHUNK_DESIGNS = 4096;
+/** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
+const MAX_UNSAVED_CHUNKS = 8;
+const PROGRESS_INTERVAL_MS = 50;
+
+/** Everything a run needs, resolved from a study: also what reads a finished run's designs again. */
+export interface PreparedStudy {
+  readonly study: Study;
+  readonly devices: readonly Device[];
+  readonly axes: SpaceAxes;
+  readonly law: LengthLaw;
+  /** Of a study with CPUs whose workload tells its order: stored with the law, which a resumed run reads. */
+  readonly order: OrderedLengths | null;
+  readonly plan: SweepPlan;
+}
+
+/** What a run's `study` column holds: the study, where its files were, and which stored law it resolved to. */
+export interface RunStudy extends LocatedStudy {
+  readonly workloadHash: string;
+}
+
+const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
+
+/** A law, and the order of its lengths where the workload tells it. */
+interface OrderedLaw {
+  readonly law: LengthLaw;
+  readonly order: OrderedLengths | null;
+}
+
+/** Resolves a workload text, also `stored:HASH:name` of a file that was taken in earlier. */
+export async function resolveLengths(
+  context: Context,
+  text: string,
+  baseFolder: string | null,
+  truncation?: number,
+): Promise<Result<OrderedLaw>> {
+  const stored = STORED.exec(text);
+  if (stored) {
+    const record = await context.store.getWorkload(stored[1]);
+    if (!record.ok) return record;
+    if (!record.value)
+      return fail(
+        'not-found',
+        `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`,
+        { field: 'workload.lengths' },
+      );
+    return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
+  }
+  const openFile = fileOpener(baseFolder ?? process.cwd());
+  const resolved = await resolveOrderedWorkload(
+    text,
+    truncation === undefined ? { openFile } : { openFile, truncation },
+  );
+  if (resolved.ok)
+    return ok({ law: resolved.value.law, order: resolved.value.lengths && orderedLengths(resolved.value.lengths) });
+  const { error } = resolved;
+  return {
+    ok: false,
+    error: {
+      ...error,
+      message: `workload.lengths: ${error.message}`,
+      context: { ...error.context, field: 'workload.lengths' },
+    },
+  };
+}
+
+/** The devices of a study, each once, as every other axis has each value once. */
+export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
+  return catalogue.devices([...new Set(devices)]);
+}
+
+/** Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open. */
+function wrongFraction({ constraints }: Study): Result<never> | null {
+  for (const [at, { quantity, ...bounds }] of constraints.entries())
+    for (const name of ['atLeast', 'atMost'] as const) {
+      const bound = bounds[name];
+      if (quantity !== 'occupancyFraction' || bound === undefined || (bound >= 0 && bound <= 1)) continue;
+      const field = `constraints[${at}].${name}`;
+      return fail('bad-input', `${field}: got ${bound}, expected a fraction from 0 to 1 (50 % is 0.5)`, { field });
+    }
+  return null;
+}
+
+export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
+  const { study } = located;
+  const wrong = wrongFraction(study);
+  if (wrong) return wrong;
+  const devices = await studyDevices(context.catalogue, study);
+  if (!devices.ok) return devices;
+  const axes = studyAxes(study, devices.value);
+  if (!axes.ok) return axes;
+  const lengths = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
+  if (!lengths.ok) return lengths;
+  const { law } = lengths.value;
+  const planned = planLengths(study, axes.value, law, lengths.value.order);
+  const plan = sweepPlan(randomUUID(), study, axes.value, sharedLaw(law), planned);
+  return ok({ study, devices: devices.value, axes: axes.value, law, order: planned && lengths.value.order, plan });
+}
+
+export interface SweepHandle {
+  readonly runId: number;
+  readonly finished: Promise<Result<RunRecord>>;
+  cancel(): void;
+}
+
+/** Opens a run for a prepared study and starts predicting. */
+export async function startSweep(
+  context: Context,
+  located: LocatedStudy,
+  prepared: PreparedStudy,
+  studyId: number | null,
+): Promise<Result<SweepHandle>> {
+  const { law, order } = prepared;
+  const parts = [
+    Buffer.from(law.label),
+    bytesOf(law.support),
+    bytesOf(law.probability),
+    ...(order ? [bytesOf(order.iterations)] : []),
+  ];
+  const workloadHash = sha256(Buffer.concat(parts));
+  const provenance = { lengths: prepared.study.workload.lengths, ...(order ? { order: packLengths(order) } : {}) };
+  const stored = await context.store.saveWorkload({ hash: workloadHash, law, provenance });
+  if (!stored.ok) return stored;
+  const run = await context.store.createRun({
+    kind: 'sweep',
+    name: prepared.study.name,
+    studyId,
+    study: { ...located, workloadHash } satisfies RunStudy,
+    appVersion: APP_VERSION,
+    modelVersions: { prediction: MODEL_VERSION },
+    seed: prepared.study.seed,
+    machine: thisMachine(),
+    enumeratedCount: spaceSize(prepared.axes),
+    devices: prepared.devices,
+    axes: storedAxes(prepared.axes),
+  });
+  if (!run.ok) return run;
+  return ok(runSweep(context, run.value, prepared.plan, [], 0));
+}
+
+function bytesOf(values: Float64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+/** Predicts the designs of a run that are not saved yet. */
+export function runSweep(
+  context: Context,
+  run: RunRecord,
+  plan: SweepPlan,
+  saved: readonly { readonly firstDesign: number; readonly count: number }[],
+  earlierMs: number,
+): SweepHandle {
+  const controller = new AbortController();
+  const total = spaceSize(plan.axes);
+  const todo = missingTasks(axisCounts(plan.axes), saved, context.pool.workers);
+  const start = performance.now();
+  const alreadyDone = saved.reduce((sum, chunk) => sum + chunk.count, 0);
+  let done = alreadyDone;
+  let best: BestFound | null = null;
+  let lastProgress = -Infinity;
+  const elapsedMs = (): number => earlierMs + performance.now() - start;
+
+  const progress = (force: boolean): void => {
+    const now = performance.now();
+    if (!force && now - lastProgress < PROGRESS_INTERVAL_MS) return;
+    lastProgress = now;
+    const here = done - alreadyDone;
+    const remainingMs = here > 0 ? ((now - start) / here) * (total - done) : null;
+    context.emit('run.progress', {
+      runId: run.id,
+      stage: here > 0 ? 'predicting' : 'preparing',
+      done,
+      total,
+      elapsedMs: elapsedMs(),
+      remainingMs,
+      bestTimeMs: best?.timeMs ?? null,
+    });
+  };
+
+  let failure: Failure | null = null;
+  const saving = new Set<Promise<void>>();
+
+  const save = async (chunk: PredictionChunk): Promise<void> => {
+    const result = await context.store.savePredictionChunk(run.id, chunk);
+    if (!result.ok) {
+      failure ??= result.error;
+      controller.abort();
+      return;
+    }
+    done += chunk.count;
+    progress(false);
+  };
+
+  const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const predicted = await context.pool.run('predict', { plan, ranges }, controller.signal);
+        if (predicted.best && isBetter(predicted.best, best)) best = predicted.best;
+        for (const chunk of predicted.chunks) {
+          const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
+          saving.add(tracked);
+          while (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
+        }
+        return;
+      } catch (error) {
+        if (controller.signal.aborted) return;
+        if (attempt < 2) continue;
+        const message = error instanceof Error ? error.message : String(error);
+        const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
+        failure ??= {
+          code: 'internal',
+          message: `designs ${designs}: ${message}`,
+          context: { firstDesign: ranges[0].first, count: ranges[0].count },
+        };
+        controller.abort();
+        return;
+      }
+    }
+  };
+
+  /** The fastest design of the run, in words; of an earlier attempt too, where there was one. */
+  const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
+    const predictor = createPredictor(plan);
+    let timeMs = found?.timeMs ?? Infinity;
+    let designIndex = found?.designIndex ?? -1;
+    if (alreadyDone > 0) {
+      const columns = await context.store.loadRunColumns(run.id);
+      if (columns.ok)
+        columns.value.timeMs.forEach((time, at) => {
+          if (columns.value.invalidReason[at] === 0 && time < timeMs) [timeMs, designIndex] = [time, at];
+        });
+    }
+    return designIndex < 0 ? null : { timeMs, design: designText(describeDesign(predictor, designIndex).design) };
+  };
+
+  const finished = (async (): Promise<Result<RunRecord>> => {
+    progress(true);
+    let next = 0;
+    // One chunk more than there are workers, so that none waits for the event loop.
+    const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
+      while (next < todo.length && !controller.signal.aborted) {
+        const ranges = todo[next];
+        next += 1;
+        await predict(ranges);
+      }
+    });
+    await Promise.all(lanes);
+    await Promise.all(saving);
+    const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
+    const end: RunEnd = { state, elapsedMs: elapsedMs(), best: await bestOf(best), ...(failure ? { failure } : {}) };
+    const record = await context.store.finishRun(run.id, end);
+    if (record.ok) {
+      progress(true);
+      context.emit('run.finished', runSummary(record.value, 0));
+      context.emit('store.changed', { what: 'runs' });
+    }
+    return failure ? { ok: false, error: failure } : record;
+  })();
+
+  return { runId: run.id, finished, cancel: () => controller.abort() };
+}
+
+interface BestFound {
+  readonly timeMs: number;
+  readonly designIndex: number;
+}
+
+/** Of equally fast designs the first is the best, whichever worker was quicker. */
+function isBetter(found: BestFound, best: BestFound | null): boolean {
+  return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
+}
+
+interface DesignRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * The designs of a space that are not saved, as tasks: the same stretch of every device.
+ * @param counts values per axis, AXIS_ORDER
+ */
+export function missingTasks(
+  counts: readonly number[],
+  saved: readonly { readonly firstDesign: number; readonly count: number }[],
+  workers: number,
+): readonly (readonly DesignRange[])[] {
+  const total = counts.reduce((product, count) => product * count, 1);
+  const devices = counts[AXIS.device];
+  const perDevice = total / devices;
+  const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
+  const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
+  // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const family = counts[AXIS.launch] * perLaunch;
+  const sharing = family <= most && perDevice >= LEAST_TASKS_PER_WORKER * workers * family ? family : perLaunch;
+  const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
+
+  const tasks = new Map<number, DesignRange[]>();
+  const add = (from: number, to: number): void => {
+    for (let first = from; first < to;) {
+      const device = Math.floor(first / perDevice);
+      const within = first - device * perDevice;
+      const end = Math.min(
+        to,
+        (device + 1) * perDevice,
+        device * perDevice + (Math.floor(within / stretch) + 1) * stretch,
+      );
+      const task = tasks.get(within);
+      if (task) task.push({ first, count: end - first });
+      else tasks.set(within, [{ first, count: end - first }]);
+      first = end;
+    }
+  };
+  let at = 0;
+  for (const chunk of [...saved].sort((a, b) => a.firstDesign - b.firstDesign)) {
+    if (chunk.firstDesign > at) add(at, chunk.firstDesign);
+    at = Math.max(at, chunk.firstDesign + chunk.count);
+  }
+  add(at, total);
+  return [...tasks.values()];
+}
