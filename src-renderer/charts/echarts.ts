@@ -41,18 +41,19 @@ use([
  * where it does not: parts of a label would overlap. So text is measured on a canvas that is in the page.
  */
 let ruler: CanvasRenderingContext2D | null = null;
-setPlatformAPI({
-  measureText(text, font) {
-    if (!ruler) {
-      const canvas = document.createElement('canvas');
-      canvas.hidden = true;
-      document.body.append(canvas);
-      ruler = canvas.getContext('2d')!;
-    }
-    ruler.font = font ?? '12px sans-serif';
-    return ruler.measureText(text);
-  },
-});
+if (typeof document !== 'undefined')
+  setPlatformAPI({
+    measureText(text, font) {
+      if (!ruler) {
+        const canvas = document.createElement('canvas');
+        canvas.hidden = true;
+        document.body.append(canvas);
+        ruler = canvas.getContext('2d')!;
+      }
+      ruler.font = font ?? '12px sans-serif';
+      return ruler.measureText(text);
+    },
+  });
 
 export { init, type ECharts };
 export type { EChartsOption } from 'echarts';

@@ -1,7 +1,10 @@
+import { niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
 /** Pieces of options that every chart shares: quiet axes, one kind of tooltip, labels in the right sizes. */
+
+export { niceStep, stepDecimals };
 
 export const LABEL_SIZE = 11;
 export const MINOR_SIZE = 10.5;
@@ -104,25 +107,6 @@ export function plotArea(left: number, right: number, top: number, bottom: numbe
   return { left, right, top, bottom, outerBoundsMode: 'none' as const };
 }
 
-/** A round step that gives about `target` gridlines over a span. */
-export function niceStep(span: number, target = 4): number {
-  const rough = span / target;
-  const size = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 4, 5, 10].find((factor) => factor * size >= rough * 0.999) ?? 10;
-  return Number((step * size).toPrecision(3));
-}
-
-/** Decimals that all multiples of a step need: one number of them for the whole axis. */
-export function stepDecimals(step: number): number {
-  let decimals = 0;
-  while (
-    decimals < 12 &&
-    Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9 * 10 ** decimals * step
-  )
-    decimals++;
-  return decimals;
-}
-
 /**
  * A linear value axis from round step to round step; `max` may end between two gridlines, so that no height is wasted
  * above the data.
@@ -147,4 +131,192 @@ export function valueAxis(
     },
     splitLine: { ...axis.splitLine, showMaxLine: whole },
   };
+}
+
+/** Size of the drawing, px. */
+export interface ChartSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A mark of a chart that was chosen. */
+export interface Picked {
+  readonly seriesIndex?: number;
+  readonly dataIndex: number;
+  readonly data: unknown;
+  readonly value: unknown;
+}
+
+/** What an axis shows. */
+export interface Range {
+  readonly low: number;
+  readonly high: number;
+  readonly log?: boolean;
+}
+
+/** A plot with its two axes, in which builders place words and lines where no series does. */
+export interface Plane {
+  /** Edges, px. */
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly xRange: Range;
+  readonly yRange: Range;
+  /** Value → px. */
+  readonly x: (value: number) => number;
+  readonly y: (value: number) => number;
+}
+
+interface Margins {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+export function plane({ width, height }: ChartSize, margins: Margins, xRange: Range, yRange: Range): Plane {
+  const part = ({ low, high, log }: Range, value: number) =>
+    log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
+  const right = Math.max(margins.left + 1, width - margins.right);
+  const bottom = Math.max(margins.top + 1, height - margins.bottom);
+  return {
+    left: margins.left,
+    top: margins.top,
+    right,
+    bottom,
+    xRange,
+    yRange,
+    x: (value) => margins.left + part(xRange, value) * (right - margins.left),
+    y: (value) => bottom - part(yRange, value) * (bottom - margins.top),
+  };
+}
+
+interface Ticks {
+  readonly ticks: readonly number[];
+  readonly format: (value: number) => string;
+  /** Ticks that stand out. */
+  readonly bold?: ReadonlySet<number>;
+  /** Without its gridlines (y) or with its tick marks (x). */
+  readonly marks?: boolean;
+}
+
+function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, format, bold }: Ticks) {
+  return {
+    type: log ? ('log' as const) : ('value' as const),
+    min: low,
+    max: high,
+    axisLabel: {
+      ...label(theme),
+      margin: 8,
+      customValues: [...ticks],
+      showMinLabel: true,
+      showMaxLabel: true,
+      hideOverlap: false,
+      formatter: (value: number) => {
+        // ECharts gives ticks of logarithmic axes back with the rounding of their logarithms.
+        const tick = ticks.reduce(
+          (a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a),
+          value === 0 ? 0 : Infinity,
+        );
+        return bold?.has(tick) ? `{on|${format(tick)}}` : format(tick);
+      },
+      rich: { on: { ...label(theme, 'text'), fontWeight: 600 as const } },
+    },
+  };
+}
+
+/** The grid and the axes of a plane, with exactly these ticks: a quiet x axis, and gridlines at the ticks of y. */
+export function planeAxes(theme: ChartTheme, area: Plane, { x, y }: { readonly x: Ticks; readonly y: Ticks }) {
+  const rule = { color: theme.colour['line-2'], width: 1 };
+  const across = tickedAxis(theme, area.xRange, x);
+  const up = tickedAxis(theme, area.yRange, y);
+  return {
+    grid: {
+      left: area.left,
+      top: area.top,
+      width: area.right - area.left,
+      height: area.bottom - area.top,
+      outerBoundsMode: 'none' as const,
+    },
+    xAxis: {
+      ...across,
+      axisLabel: { ...across.axisLabel, margin: 6 },
+      axisLine: { show: true, onZero: false, lineStyle: rule },
+      axisTick: { show: x.marks ?? false, length: 4, customValues: [...x.ticks], lineStyle: rule },
+      splitLine: { show: false },
+    },
+    yAxis: {
+      ...up,
+      axisLine: { show: false },
+      // Gridlines stand where ticks do, which are themselves not drawn.
+      axisTick: { show: true, length: 0, customValues: [...y.ticks] },
+      splitLine: { show: y.marks ?? true, lineStyle: { color: theme.colour.grid, width: 1 } },
+    },
+  };
+}
+
+interface WordStyle {
+  readonly colour?: keyof ChartTheme['colour'];
+  readonly bold?: boolean;
+  readonly align?: 'left' | 'center' | 'right';
+  readonly size?: number;
+  /** Readable over what is drawn beneath. */
+  readonly halo?: boolean;
+}
+
+/** Words at a place of the drawing: `y` is the middle of the line. */
+export function words(
+  theme: ChartTheme,
+  x: number,
+  y: number,
+  text: string,
+  { colour = 'text-3', bold = false, align = 'left', size = LABEL_SIZE, halo = false }: WordStyle = {},
+) {
+  return {
+    type: 'text' as const,
+    x,
+    y,
+    z: 20,
+    silent: true,
+    style: {
+      text,
+      fill: theme.colour[colour],
+      fontFamily: theme.font,
+      fontSize: size,
+      fontWeight: bold ? (600 as const) : (400 as const),
+      align,
+      verticalAlign: 'middle' as const,
+      ...(halo && { stroke: theme.colour.bg, lineWidth: 3 }),
+    },
+  };
+}
+
+interface StrokeStyle {
+  readonly width?: number;
+  readonly dash?: readonly number[];
+  readonly z?: number;
+}
+
+/** A line from place to place of the drawing, below the series unless `z` says otherwise. */
+export function stroke(
+  points: readonly (readonly [x: number, y: number])[],
+  colour: string,
+  { width = 1, dash, z = 1 }: StrokeStyle = {},
+) {
+  return {
+    type: 'polyline' as const,
+    z,
+    silent: true,
+    shape: { points: points.map(([x, y]) => [x, y]) },
+    style: { stroke: colour, fill: 'none', lineWidth: width, ...(dash && { lineDash: [...dash] }) },
+  };
+}
+
+/** Titles of the axes: y above the plot at the left edge, x right-aligned under its ticks. */
+export function axisTitles(theme: ChartTheme, area: Plane, { x, y }: { readonly x?: string; readonly y?: string }) {
+  return [
+    ...(y ? [words(theme, 0, Math.max(8, area.top - 16), y)] : []),
+    ...(x ? [words(theme, area.right, area.bottom + 27, x, { align: 'right' })] : []),
+  ];
 }

@@ -12,7 +12,7 @@ import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
-import { logTicks, spreadLabels } from '../../src-renderer/views/compare/scales.ts';
+import { spreadLabels } from '../../src-renderer/charts/labels.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
 
@@ -248,10 +248,5 @@ describe('names and marks', () => {
     expect(out[2]).toBeNaN();
     expect([out[0], out[3], out[1], out[4]]).toEqual([out[0], out[3], out[1], out[4]].sort((a, b) => a - b));
     expect(out[3] - out[0]).toBeGreaterThanOrEqual(13 - 1e-3);
-  });
-  it('keep ticks within the axis', () => {
-    for (const tick of logTicks(0.9, 7, 5)) expect(tick >= 0.9 && tick <= 7).toBe(true);
-    expect(logTicks(0.9, 7, 5).length).toBeLessThanOrEqual(5);
-    expect(logTicks(NaN, 1, 5)).toEqual([]);
   });
 });

@@ -1,15 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.ts';
-import {
-  fitTexts,
-  freePlace,
-  isLabelled,
-  labelled,
-  labelStride,
-  linearTicks,
-  niceBounds,
-} from '../../src-renderer/components/slice-scale.ts';
+import { fitTexts, freePlace, isLabelled, labelled, labelStride } from '../../src-renderer/charts/labels.ts';
 import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
 import {
   hasStarvedRegion,
@@ -264,23 +256,6 @@ describe('slices', () => {
 });
 
 describe('axes of slices', () => {
-  it('have round bounds around the values', () => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: 0.01, max: 100, noNaN: true }),
-        fc.double({ min: 1.01, max: 5, noNaN: true }),
-        (low, ratio) => {
-          const bounds = niceBounds(low, low * ratio);
-          expect(bounds.low).toBeLessThanOrEqual(low * (1 + 1e-9));
-          expect(bounds.high).toBeGreaterThanOrEqual(low * ratio * (1 - 1e-9));
-          const ticks = linearTicks(bounds);
-          expect(ticks.length).toBeGreaterThanOrEqual(2);
-          expect(ticks.length).toBeLessThanOrEqual(8);
-        },
-      ),
-    );
-  });
-
   it('label the ends and round values between, apart', () => {
     const labelled = Array.from({ length: 32 }, (_, i) => i).filter((i) => isLabelled(i, 32, labelStride(32, 340, 46)));
     expect(labelled.map((i) => (i + 1) * 32)).toEqual([32, 256, 512, 768, 1024]);

@@ -4,7 +4,7 @@ import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
-import { logPlace, logTicks, logValue } from '../../src-renderer/views/ranking/distribution.ts';
+import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
 import {
   clampTopPx,
@@ -259,26 +259,6 @@ describe('filters', () => {
 });
 
 describe('the logarithmic axis', () => {
-  it('has ticks inside, ascending and apart', () => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: 1e-3, max: 1e3, noNaN: true }),
-        fc.double({ min: 1.01, max: 8, noNaN: true }),
-        (low, span) => {
-          const ticks = logTicks(low, low * span, 0.05);
-          ticks.forEach((tick, i) => {
-            expect(tick).toBeGreaterThanOrEqual(low);
-            expect(tick).toBeLessThanOrEqual(low * span);
-            if (i > 0)
-              expect(logPlace(low, low * span, tick) - logPlace(low, low * span, ticks[i - 1])).toBeGreaterThanOrEqual(
-                0.05 - 1e-9,
-              );
-          });
-        },
-      ),
-    );
-  });
-
   it('goes there and back', () => {
     expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12); // a logarithm and a power of doubles
   });

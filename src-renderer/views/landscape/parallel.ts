@@ -1,5 +1,5 @@
 import type { ParallelSample } from '../../../src-main/contract/api.ts';
-import { isLabelled, labelStride } from '../../components/slice-scale.ts';
+import { isLabelled, labelStride } from '../../charts/labels.ts';
 import type { Narrowing } from '../ranking/address.ts';
 import { axisLabels } from './slices.ts';
 

@@ -1,26 +1,4 @@
-import { niceStep } from '../charts/parts.ts';
-
-export interface Bounds {
-  readonly low: number;
-  readonly high: number;
-  readonly step: number;
-}
-
-/** Round bounds around a range, about four steps apart. */
-export function niceBounds(low: number, high: number): Bounds {
-  const span = high > low ? high - low : Math.abs(high) * 0.1 || 1;
-  const step = niceStep(span, 4);
-  return {
-    low: Math.floor(low / step + 1e-9) * step,
-    high: Math.max(Math.ceil(high / step - 1e-9) * step, low + step),
-    step,
-  };
-}
-
-/** The gridlines of the bounds. */
-export function linearTicks({ low, high, step }: Bounds): number[] {
-  return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);
-}
+/** Where the labels of charts stand, and which of them are written. */
 
 /** Every how many values of an axis a label is written so that they stay `apart` px from each other. */
 export function labelStride(count: number, lengthPx: number, apartPx: number): number {
@@ -90,4 +68,24 @@ export function labelled(count: number, stride: number, chosen: number | null, a
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;
+}
+
+/** Moves labels apart until none is closer than `gap` to the one above; NaN stays. Input order is kept. */
+export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
+  const out = [...at];
+  const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
+  order.sort((a, b) => at[a] - at[b]);
+  let moved = true;
+  // Neighbours push each other apart by equal parts, so that a pair stays centred on its lines.
+  for (let round = 0; moved && round < 50; round += 1) {
+    moved = false;
+    for (let k = 1; k < order.length; k += 1) {
+      const overlap = gap - (out[order[k]] - out[order[k - 1]]);
+      if (overlap <= 1e-6) continue;
+      out[order[k - 1]] -= overlap / 2;
+      out[order[k]] += overlap / 2;
+      moved = true;
+    }
+  }
+  return out;
 }

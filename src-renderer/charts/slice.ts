@@ -1,0 +1,134 @@
+import { multiples, niceBounds, stepDecimals } from '../../src-workers/numeric/ticks.ts';
+import { NBSP, change, fixed } from '../format/numbers.ts';
+import type { EChartsOption } from './echarts.ts';
+import { CHARACTER_PX, fitTexts, freePlace, labelled, labelStride } from './labels.ts';
+import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
+import type { ChartTheme } from './theme.svelte.ts';
+
+export interface SliceInput {
+  /** Text of each value of the axis. */
+  readonly values: readonly string[];
+  /** Time at each value, ms; NaN leaves a gap. */
+  readonly timeMs: ArrayLike<number>;
+  /** Position of the design. */
+  readonly at: number;
+  readonly baselineMs: number | null;
+  readonly decimals: number;
+  /** Said under the axis, at its right end. */
+  readonly axisTitle: string;
+  /** Times above this many times the fastest are cut, and said to be. */
+  readonly clip: number;
+  readonly labelBaseline: boolean;
+}
+
+const RIGHT = 12;
+/** More values than this are drawn without a dot each. */
+const MOST_DOTS = 40;
+
+/** Words have no order: a line from one to the next would say that there is something between them. */
+export function areNames(values: readonly string[]): boolean {
+  return values.some((value) => value !== 'none' && Number.isNaN(Number(value.replaceAll(',', ''))));
+}
+
+/** Predicted time along one axis of the space through a design: a line over numbers, dots over names. */
+export function sliceChart(
+  { values, timeMs, at, baselineMs, decimals, axisTitle, clip, labelBaseline }: SliceInput,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const times = Array.from(timeMs);
+  const finite = times.filter((value) => Number.isFinite(value));
+  const best = Math.min(...finite);
+  const here = times[at];
+  const limit = Math.max(best * clip, Number.isFinite(here) ? here : 0);
+  const cut = finite.filter((value) => value > limit).length;
+  const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;
+  const bounds = niceBounds(
+    Math.min(best, baseline ?? Infinity),
+    Math.max(...finite.filter((value) => value <= limit), baseline ?? 0),
+  );
+  const named = areNames(values);
+  const tickDecimals = stepDecimals(bounds.step);
+  const ticks = multiples(bounds.low, bounds.high, bounds.step);
+  // Room for the longest tick label; labels of usual length leave plots above each other with one left edge.
+  const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => fixed(ms, tickDecimals).length)));
+  // Names stand in the middle of bands of their own.
+  const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];
+  const area = plane(size, { left, right: RIGHT, top: 6, bottom: 32 }, { low: ends[0], high: ends[1] }, bounds);
+  const plotPx = area.right - area.left;
+  const stride = named && plotPx / values.length >= 34 ? 1 : labelStride(values.length, plotPx, 46);
+  const texts = named ? fitTexts(values, (stride * plotPx) / values.length) : values;
+  const blue = theme.series[0];
+  const { baseY, place } = {
+    baseY: baseline === null ? 0 : area.y(baseline),
+    place: `baseline ${fixed(baseline ?? 0, decimals)}`,
+  };
+  const free = freePlace(
+    times.map((ms, i) => [area.x(i), area.y(ms)]),
+    baseY,
+    { left: area.left, right: area.right, top: 4, widthPx: place.length * CHARACTER_PX },
+  );
+  const axes = planeAxes(theme, area, {
+    x: { ticks: [], format: String },
+    y: { ticks, format: (ms) => fixed(ms, tickDecimals) },
+  });
+  return {
+    ...axes,
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'axis',
+      axisPointer: { type: 'none' },
+      formatter: (params: unknown) => {
+        const [i, ms] = (params as readonly { value: readonly [number, number] }[])[0].value;
+        return tooltipBody(`${values[i]}`, axisTitle, [
+          { label: 'Predicted', value: `${fixed(ms, decimals)}${NBSP}ms` },
+          { label: 'to best here', value: `${change(ms, best)}${NBSP}%` },
+          ...(baselineMs !== null && baselineMs > 0
+            ? [{ label: 'to baseline', value: `${change(ms, baselineMs)}${NBSP}%` }]
+            : []),
+        ]);
+      },
+    },
+    series: [
+      {
+        type: 'line',
+        data: times.map((ms, i) => [i, Number.isFinite(ms) ? ms : '-']),
+        clip: true,
+        symbol: 'circle',
+        showSymbol: values.length <= MOST_DOTS,
+        showAllSymbol: true,
+        symbolSize: (_: unknown, { dataIndex }: { dataIndex: number }) =>
+          dataIndex === at || times[dataIndex] > limit ? 0 : named ? 6 : 3.2,
+        itemStyle: { color: blue },
+        lineStyle: { color: blue, width: named ? 0 : 1.5, join: 'round' },
+        emphasis: { scale: false, lineStyle: { width: named ? 0 : 1.5 } },
+      },
+      {
+        type: 'scatter',
+        silent: true,
+        tooltip: { show: false },
+        data: Number.isFinite(here) ? [[at, here]] : [],
+        symbolSize: 9,
+        z: 5,
+        itemStyle: { color: theme.colour.accent, borderColor: theme.colour.bg, borderWidth: 1, opacity: 1 },
+      },
+    ] as never,
+    graphic: [
+      ...(baseline === null
+        ? []
+        : [stroke([[area.left, baseY], [area.right, baseY]], theme.colour.base, { dash: [4, 3] })]), // prettier-ignore
+      ...(baseline !== null && labelBaseline
+        ? [words(theme, free.x, baseY + (free.above ? -8 : 9), place, { halo: true })]
+        : []),
+      ...labelled(values.length, stride, at, stride * 0.75).map((i) =>
+        words(theme, area.x(i), area.bottom + 11, texts[i], {
+          align: named ? 'center' : i === values.length - 1 ? 'right' : i === 0 ? 'left' : 'center',
+          ...(i === at && { colour: 'text' as const, bold: true }),
+        }),
+      ),
+      words(theme, area.right, area.bottom + 25, `${axisTitle}${cut > 0 ? `; ${cut} slower not drawn` : ''}`, {
+        align: 'right',
+      }),
+    ] as never,
+  };
+}

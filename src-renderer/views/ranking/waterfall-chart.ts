@@ -1,0 +1,114 @@
+import type { Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { NBSP, fixed, percent, signed } from '../../format/numbers.ts';
+import { waterfall } from './waterfall.ts';
+
+/** Height of a line of the chart, px: its caller makes room for all, which are two more than the steps. */
+export const WATERFALL_ROW_PX = 20;
+const BAR_PX = 11;
+const LABEL_PX = 92;
+const VALUE_PX = 54;
+
+export interface WaterfallInput {
+  readonly from: Breakdown;
+  readonly to: Breakdown;
+  readonly decimals: number;
+}
+
+/** How the baseline's time becomes the design's: a bar for each part that changes, hung where the one before ends. */
+export function waterfallChart(
+  { from, to, decimals }: WaterfallInput,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const { colour } = theme;
+  const ideal = theme.part('idealWork');
+  const steps = waterfall(from, to);
+  const total = (label: string, timeMs: number, fill: string) => ({
+    label,
+    fromMs: 0,
+    toMs: timeMs,
+    value: fixed(timeMs, decimals),
+    fill,
+    mark: null as string | null,
+  });
+  const bars = [
+    total('Baseline', from.timeMs, colour.base),
+    ...steps.map(({ id, label, fromMs, toMs, changeMs }) => ({
+      label,
+      fromMs,
+      toMs,
+      value: signed(changeMs, decimals),
+      fill: changeMs < 0 ? colour.faster : colour.slower,
+      mark: theme.part(id),
+    })),
+    total('This design', to.timeMs, ideal),
+  ];
+  const most = Math.max(...bars.map(({ toMs }) => toMs));
+  const area = plane(
+    { ...size, height: bars.length * WATERFALL_ROW_PX },
+    { left: LABEL_PX, right: VALUE_PX, top: 0, bottom: 0 },
+    { low: 0, high: most },
+    { low: bars.length - 0.5, high: -0.5 },
+  );
+  const axes = planeAxes(theme, area, {
+    x: { ticks: [], format: String },
+    y: { ticks: [], format: String, marks: false },
+  });
+  return {
+    grid: axes.grid,
+    xAxis: { ...axes.xAxis, axisLine: { show: false } },
+    yAxis: { type: 'category', inverse: true, show: false, data: bars.map(({ label }) => label) },
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'item',
+      formatter: (params: unknown) => {
+        const bar = bars[(params as { dataIndex: number }).dataIndex];
+        return tooltipBody(bar.label, '', [
+          ...(bar.mark
+            ? [
+                { label: 'Change', value: `${bar.value}${NBSP}ms` },
+                { label: 'of the baseline', value: percent(Math.abs(bar.toMs - bar.fromMs) / from.timeMs) },
+              ]
+            : []),
+          { label: bar.mark ? 'Time so far' : 'Time', value: `${fixed(bar.toMs, decimals)}${NBSP}ms` },
+        ]);
+      },
+    },
+    series: [
+      {
+        type: 'bar',
+        stack: 'fall',
+        silent: true,
+        barWidth: BAR_PX,
+        data: bars.map(({ fromMs, toMs }) => Math.min(fromMs, toMs)),
+        itemStyle: { color: 'transparent' },
+      },
+      {
+        type: 'bar',
+        stack: 'fall',
+        barMinHeight: 1,
+        barWidth: BAR_PX,
+        data: bars.map(({ fromMs, toMs, fill }) => ({
+          value: Math.abs(toMs - fromMs),
+          itemStyle: { color: fill },
+          emphasis: { itemStyle: { color: fill } },
+        })),
+      },
+    ],
+    graphic: bars.flatMap(({ label, toMs, value, mark }, i) => {
+      const y = area.y(i);
+      const strong = mark === null ? { colour: 'text' as const, bold: true } : { colour: 'text-2' as const };
+      return [
+        ...(mark ? [{ type: 'rect' as const, silent: true, shape: { x: 0, y: y - 4, width: 8, height: 8 }, style: { fill: mark } }] : []), // prettier-ignore
+        words(theme, mark ? 14 : 0, y, label, strong),
+        words(theme, size.width, y, value, { ...strong, align: 'right' }),
+        ...(i + 1 < bars.length
+          ? [stroke([[area.x(toMs), y + BAR_PX / 2], [area.x(toMs), y + WATERFALL_ROW_PX - BAR_PX / 2]], colour['line-2'])] // prettier-ignore
+          : []),
+      ];
+    }) as never,
+  };
+}

@@ -1,0 +1,83 @@
+/** Round numbers for the ticks of an axis. */
+
+/** A round step that gives about `target` ticks over a span. */
+export function niceStep(span: number, target = 4): number {
+  const rough = span / target;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 4, 5, 10].find((factor) => factor * size >= rough * 0.999) ?? 10;
+  return Number((step * size).toPrecision(3));
+}
+
+/** Decimals that all multiples of a step need: one number of them for the whole axis. */
+export function stepDecimals(step: number): number {
+  let decimals = 0;
+  while (
+    decimals < 12 &&
+    Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9 * 10 ** decimals * step
+  )
+    decimals++;
+  return decimals;
+}
+
+/** The multiples of a step from `low` to `high`, both included. */
+export function multiples(low: number, high: number, step: number): number[] {
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.max(0, Math.floor(high / step + 1e-9) - first + 1) }, (_, i) =>
+    Number(((first + i) * step).toPrecision(12)),
+  );
+}
+
+export interface Bounds {
+  readonly low: number;
+  readonly high: number;
+  readonly step: number;
+}
+
+/** Round bounds around a range, about four steps apart. */
+export function niceBounds(low: number, high: number): Bounds {
+  const span = high > low ? high - low : Math.abs(high) * 0.1 || 1;
+  const step = niceStep(span, 4);
+  return {
+    low: Math.floor(low / step + 1e-9) * step,
+    high: Math.max(Math.ceil(high / step - 1e-9) * step, low + step),
+    step,
+  };
+}
+
+/** Factors of a decade, from many ticks to few. */
+const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
+
+interface LogTickLimits {
+  /** No more ticks than this; where even powers of ten are more, there are none. */
+  readonly most?: number;
+  /** Distance between neighbours, as a fraction of the axis. */
+  readonly apartFraction?: number;
+}
+
+/** Round numbers on a logarithmic axis between two values: the most that the limits allow. */
+export function logTicks(low: number, high: number, { most = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
+  if (!(low > 0 && high > low)) return [];
+  const span = Math.log(high / low);
+  let ticks: number[] = [];
+  for (const factors of FACTORS) {
+    ticks = [];
+    for (let decade = Math.floor(Math.log10(low)); decade <= Math.log10(high); decade += 1)
+      for (const factor of factors) {
+        const value = Number((factor * 10 ** decade).toPrecision(3));
+        if (value >= low && value <= high) ticks.push(value);
+      }
+    if (
+      ticks.length <= most &&
+      ticks.every((tick, i) => i === 0 || Math.log(tick / ticks[i - 1]) / span >= apartFraction)
+    )
+      return ticks;
+  }
+  return ticks.length <= most ? ticks : [];
+}
+
+/** Powers of two between two values, every second one where they would be more than `most`. */
+export function powersOfTwo(low: number, high: number, most = 8): number[] {
+  const ticks: number[] = [];
+  for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
+  return ticks.length > most ? ticks.filter((_, i) => i % 2 === 0) : ticks;
+}

@@ -1,0 +1,40 @@
+import { init, type EChartsOption } from '../../../src-renderer/charts/echarts.ts';
+import type { ChartSize } from '../../../src-renderer/charts/parts.ts';
+import type { ChartTheme } from '../../../src-renderer/charts/theme.svelte.ts';
+
+/** A theme whose colours are their own names, so that a test can ask which token was used. */
+const TOKENS = [
+  'bg', 'chrome', 'sunken', 'raised', 'hover', 'tie', 'line', 'line-2', 'control', 'text', 'text-2', 'text-3', 'disabled',
+  'accent', 'accent-weak', 'on-accent', 'faster', 'slower', 'ok', 'warn', 'error', 'base', 'grid', 'plate',
+] as const; // prettier-ignore
+const named = (name: string, length: number) => Array.from({ length }, (_, i) => `${name}-${i + 1}`);
+export const THEME: ChartTheme = {
+  dark: false,
+  colour: Object.fromEntries(TOKENS.map((token) => [token, token])) as unknown as ChartTheme['colour'],
+  series: named('series', 5),
+  sequential: named('seq', 6),
+  diverging: named('div', 7),
+  part: (id) => `part-${id}`,
+  font: 'Inter',
+  mono: 'JetBrains Mono',
+  animationMs: 0,
+};
+
+/** The chart as ECharts draws it, without a page. */
+export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOption, size: ChartSize): string {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
+  chart.setOption({ animation: false, ...build(THEME, size) });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
+}
+
+/** The words of a drawn chart, in the order in which they are drawn. */
+export function wordsOf(svg: string): readonly string[] {
+  return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+}
+
+/** How many shapes have a fill or a stroke. */
+export function countOf(svg: string, colour: string): number {
+  return svg.split(`"${colour}"`).length - 1;
+}
