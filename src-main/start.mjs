@@ -1,16 +1,14 @@
-// `npm start`: builds what is missing or out of date, then opens the desktop app where there is a screen and an Electron
-// runtime, or else starts the browser host and prints its address. Plain JavaScript: the system's Node may be old.
-import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+// `npm start`: builds what is missing or out of date, then opens the desktop app where there is a screen, with an Electron
+// runtime that the first start downloads, or else starts the browser host and prints its address. Plain JavaScript: the
+// system's Node may be old.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findElectron, findNode, hostsEngine } from './runtimes.mjs';
+import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './runtimes.mjs';
+import { ensureBuilt, fetchElectron, runChild } from './setup.mjs';
 
 /** Where the person is: npm changes to the project's folder first. */
 const from = (path) => resolvePath(process.env.INIT_CWD ?? process.cwd(), path);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
-const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
 /** An Electron that ends with an error this soon never showed a window. */
 const FAILED_START_MS = 5_000;
 
@@ -42,63 +40,26 @@ function readArguments(argv) {
   return read;
 }
 
-function newest(path) {
-  const found = statSync(path);
-  if (!found.isDirectory()) return found.mtimeMs;
-  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
-}
-
-function isBuilt() {
-  const built = BUILT.map((path) => join(root, path));
-  if (!built.every(existsSync)) return false;
-  const sources = SOURCES.map((path) => join(root, path)).filter(existsSync);
-  return Math.min(...built.map(newest)) >= Math.max(...sources.map(newest));
-}
-
-/** Runs a child to its end, passing on what tells this process to stop. Ctrl-C so reaches it twice; it expects that. */
-function run(file, args, options = {}) {
-  return new Promise((resolve) => {
-    const child = spawn(file, args, { cwd: root, stdio: 'inherit', ...options });
-    const output = [];
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => output.push(data));
-    let told = false;
-    const pass = (signal) => {
-      told = true;
-      child.kill(signal);
-    };
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-    for (const signal of signals) process.on(signal, pass);
-    const end = (code) => {
-      for (const signal of signals) process.off(signal, pass);
-      resolve({ code: code ?? 1, told, output: Buffer.concat(output).toString() });
-    };
-    child.on('error', (error) => {
-      output.push(Buffer.from(error.message));
-      end(1);
-    });
-    child.on('close', end);
-  });
-}
-
 const wanted = readArguments(process.argv.slice(2));
 const node = findNode(root);
-if (!node) stop(`Lockstep needs Node 24 or later; this is ${process.version}, and none is in node_modules.`, 1);
-const bundler = join(root, 'node_modules/electron-vite/bin/electron-vite.js');
+if (!node) stop(`${NODE_NEEDED} This is ${process.version}.`, 1);
 
-if (!isBuilt()) {
-  if (!existsSync(bundler)) stop('The dependencies are not installed; run: npm ci', 1);
-  say('Building Lockstep (first start, or changed sources) …');
-  const build = await run(node, [bundler, 'build'], { stdio: ['ignore', 'pipe', 'pipe'] });
-  if (build.told) process.exit(130);
-  if (build.code !== 0) stop(`${build.output}\nThe build failed.`, 1);
-}
+const built = await ensureBuilt(root, node, say);
+if (built.stopped) process.exit(130);
+if (built.failed !== null) stop(built.failed, 1);
 
 const hasScreen = process.platform !== 'linux' || Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
-const electron = findElectron(root);
+let electron = findElectron(root);
 let why = null;
-if (wanted.browser) why = 'asked for with --browser';
+if (wanted.browser) why = '--browser was given';
 else if (!hasScreen) why = 'no screen (neither DISPLAY nor WAYLAND_DISPLAY is set)';
-else if ('missing' in electron) why = electron.missing;
+else if ('missing' in electron && process.env.LOCKSTEP_ELECTRON) why = electron.missing;
+else if ('missing' in electron) {
+  const { failed, stopped } = await fetchElectron(root, node, process.stdout);
+  if (stopped) process.exit(130);
+  if (failed === null) electron = findElectron(root);
+  else why = failed;
+}
 
 if (why === null) {
   const env = { ...process.env };
@@ -108,8 +69,8 @@ if (why === null) {
   const studies = wanted.rest.filter((one) => !one.startsWith('-')).map(from);
   const scheme = join(root, 'src-main/desktop/page-scheme.cjs');
   const began = Date.now();
-  const desktop = await run(electron.file, [...flags, '-r', scheme, root, ...studies], { env });
-  if (desktop.code === 0 || desktop.told || Date.now() - began > FAILED_START_MS) process.exit(desktop.code);
+  const desktop = await runChild(electron.file, [...flags, '-r', scheme, root, ...studies], { cwd: root, env });
+  if (desktop.code === 0 || desktop.stopped || Date.now() - began > FAILED_START_MS) process.exit(desktop.code);
   why = 'Electron ended at once (its message is above)';
 }
 
@@ -117,5 +78,5 @@ say(`Opening in the browser instead of a window: ${why}.`);
 const args = [join(root, 'out/main/serve.js')];
 if (wanted.port) args.push('--port', wanted.port);
 if (wanted.db) args.push('--db', wanted.db);
-const host = await run(node, args);
+const host = await runChild(node, args, { cwd: root });
 process.exit(host.code);

@@ -457,11 +457,18 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
     .addHelpText('after', '\nWith --json: {address, port}, as soon as it is served; the rest goes to standard error.')
     .action(async (options: GlobalOptions & { port?: number }) => {
+      const { ensureBuilt } = await import('../setup.mjs');
       const { runBrowserHost } = await import('../serve/host.ts');
       const { DEFAULT_PORT } = await import('../serve/serve.ts');
+      const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : say(terminal, line));
+      const { failed, stopped } = await ensureBuilt(places.root, process.execPath, print);
+      if (failed !== null || stopped) {
+        status = reportFailure(terminal, { code: 'not-found', message: failed ?? 'stopped before the build was done' });
+        return;
+      }
       const done = await runBrowserHost({
         port: options.port ?? DEFAULT_PORT,
-        print: (line) => (options.json ? terminal.err(`${line}\n`) : say(terminal, line)),
+        print,
         ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
         ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
       });

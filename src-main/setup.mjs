@@ -1,0 +1,142 @@
+// Makes what a fresh clone lacks: the build, and the Electron runtime. Plain JavaScript: it must run on any Node.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findElectron } from './runtimes.mjs';
+
+const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
+const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
+/** A download that brings nothing new for so long has failed. */
+const STALLED_MS = 30_000;
+const PROGRESS_MS = 500;
+
+/**
+ * Runs a child to its end and passes on the signals that stop this process. Ctrl-C so reaches it twice; it expects that.
+ * @param {string} file
+ * @param {readonly string[]} args
+ * @param {import('node:child_process').SpawnOptions & { onStart?: (stop: () => void) => void }} [options]
+ * @returns {Promise<{ code: number, stopped: boolean, output: string }>} `stopped`: a signal was passed on
+ */
+export function runChild(file, args, { onStart, ...options } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: 'inherit', ...options });
+    const output = [];
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => output.push(data));
+    let stopped = false;
+    const pass = (signal) => {
+      stopped = true;
+      child.kill(signal);
+    };
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, pass);
+    const end = (code) => {
+      for (const signal of signals) process.off(signal, pass);
+      resolve({ code: code ?? 1, stopped, output: Buffer.concat(output).toString() });
+    };
+    child.on('error', (error) => {
+      output.push(Buffer.from(error.message));
+      end(1);
+    });
+    child.on('close', end);
+    onStart?.(() => child.kill('SIGKILL'));
+  });
+}
+
+/** The files in a folder, or the file itself. */
+function filesIn(path) {
+  try {
+    const found = statSync(path);
+    return found.isDirectory() ? readdirSync(path).flatMap((name) => filesIn(join(path, name))) : [found];
+  } catch {
+    return []; // gone meanwhile
+  }
+}
+
+function isBuilt(root) {
+  const built = BUILT.map((path) => join(root, path));
+  if (!built.every(existsSync)) return false;
+  const newest = (path) => Math.max(0, ...filesIn(path).map(({ mtimeMs }) => mtimeMs));
+  return Math.min(...built.map(newest)) >= Math.max(...SOURCES.map((path) => newest(join(root, path))));
+}
+
+/**
+ * Builds the program where the build is missing or older than its sources. An installed program without a bundler keeps
+ * the build that it came with.
+ * @param {string} root
+ * @param {string} node
+ * @param {(line: string) => void} say
+ * @returns {Promise<{ failed: string | null, stopped: boolean }>}
+ */
+export async function ensureBuilt(root, node, say) {
+  const bundler = join(root, 'node_modules/electron-vite/bin/electron-vite.js');
+  if (!existsSync(bundler))
+    return {
+      failed: BUILT.every((path) => existsSync(join(root, path)))
+        ? null
+        : 'The dependencies are not installed. Run: npm ci',
+      stopped: false,
+    };
+  if (isBuilt(root)) return { failed: null, stopped: false };
+  say('Building Lockstep (first start, or changed sources) …');
+  const stdio = /** @type {const} */ (['ignore', 'pipe', 'pipe']);
+  const { code, stopped, output } = await runChild(node, [bundler, 'build'], { cwd: root, stdio });
+  return { failed: code === 0 ? null : `${output}\nThe build failed.`, stopped };
+}
+
+/**
+ * Downloads the Electron runtime by the installer of its package, which verifies the checksum.
+ * @param {string} root
+ * @param {string} node 22.12 or later
+ * @param {{ write: (text: string) => unknown, isTTY?: boolean }} out
+ * @param {number} [stalledMs]
+ * @returns {Promise<{ failed: string | null, stopped: boolean }>}
+ */
+export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
+  const folder = join(root, 'node_modules/electron');
+  const installer = join(folder, 'install.js');
+  if (!existsSync(installer)) return { failed: 'the dependencies are not installed (run: npm ci)', stopped: false };
+  out.write('Downloading the Electron runtime (first start; about 120 MB) …\n');
+  // Its temporary files in a folder of our own: their size is the progress.
+  const temporary = mkdtempSync(join(tmpdir(), 'lockstep-electron-'));
+  const bytes = () =>
+    [temporary, join(folder, 'dist')].flatMap(filesIn).reduce((sum, { size }) => sum + Number(size), 0);
+  let most = 0;
+  let grewAt = Date.now();
+  let stalled = false;
+  let shown = 0;
+  let kill = () => {};
+  const timer = setInterval(() => {
+    const now = bytes();
+    if (now > most) {
+      most = now;
+      grewAt = Date.now();
+    } else if (Date.now() - grewAt > stalledMs) {
+      stalled = true;
+      kill();
+    }
+    const megabytes = Math.floor(most / 1e6);
+    // A log gets a line every 20 MB instead of one that changes.
+    if (out.isTTY ? megabytes > shown : megabytes >= shown + 20) {
+      shown = megabytes;
+      out.write(out.isTTY ? `\r  ${megabytes} MB` : `  ${megabytes} MB\n`);
+    }
+  }, PROGRESS_MS);
+  const { code, stopped, output } = await runChild(node, [installer], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      ...{ TMPDIR: temporary, TEMP: temporary, TMP: temporary, ELECTRON_GET_NO_PROGRESS: '1', NODE_USE_ENV_PROXY: '1' },
+    },
+    onStart: (stop) => void (kill = stop),
+  });
+  clearInterval(timer);
+  rmSync(temporary, { recursive: true, force: true });
+  if (out.isTTY && shown > 0) out.write('\r\x1b[2K');
+  if (code === 0 && 'file' in findElectron(root)) return { failed: null, stopped };
+  const reason = stalled
+    ? `nothing arrived for ${Math.round(stalledMs / 1000)} s`
+    : (output.split('\n').find((line) => /error/i.test(line)) ?? `its installer ended with ${code}`).trim();
+  return { failed: `Electron could not be downloaded (${reason})`, stopped };
+}
