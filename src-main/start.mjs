@@ -3,8 +3,8 @@
 // system's Node may be old.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './runtimes.mjs';
-import { ensureBuilt, fetchElectron, runChild } from './setup.mjs';
+import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './hosts/runtimes.mjs';
+import { ensureBuilt, fetchElectron, runChild } from './hosts/setup.mjs';
 
 /** Where the person is: npm changes to the project's folder first. */
 const from = (path) => resolvePath(process.env.INIT_CWD ?? process.cwd(), path);

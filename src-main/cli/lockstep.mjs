@@ -2,7 +2,7 @@
 // The command's entry: says what it needs on a Node that cannot run the sources, and prefers the built program.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isNodeNewEnough, NODE_NEEDED } from '../runtimes.mjs';
+import { isNodeNewEnough, NODE_NEEDED } from '../hosts/runtimes.mjs';
 
 const built = new URL('../../out/main/cli.js', import.meta.url);
 const sources = new URL('./main.ts', import.meta.url);

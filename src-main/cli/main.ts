@@ -457,7 +457,7 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
     .addHelpText('after', '\nWith --json: {address, port}, as soon as it is served; the rest goes to standard error.')
     .action(async (options: GlobalOptions & { port?: number }) => {
-      const { ensureBuilt } = await import('../setup.mjs');
+      const { ensureBuilt } = await import('../hosts/setup.mjs');
       const { runBrowserHost } = await import('../serve/host.ts');
       const { DEFAULT_PORT } = await import('../serve/serve.ts');
       const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : say(terminal, line));

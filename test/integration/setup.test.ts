@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureBuilt, fetchElectron } from '../../src-main/setup.mjs';
+import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
  * The first start of a clone: what it builds, and what it downloads. The clone has the real start script and Electron's real
@@ -33,7 +33,7 @@ let server: Server | null;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'lockstep-setup-'));
   server = null;
-  for (const file of ['start.mjs', 'setup.mjs', 'runtimes.mjs'])
+  for (const file of ['start.mjs', 'hosts/setup.mjs', 'hosts/runtimes.mjs'])
     cpSync(join(ROOT, 'src-main', file), join(root, 'src-main', file));
   for (const file of ['install.js', 'package.json', 'checksums.json'])
     cpSync(join(ROOT, 'node_modules/electron', file), join(root, 'node_modules/electron', file));
