@@ -7,9 +7,8 @@ import { Engine } from './api/engine.svelte.ts';
 import AppRoot from './App.svelte';
 import { VIEWS } from './shell/views.ts';
 import { App } from './state/app.svelte.ts';
-import type { PageLike } from '../src-main/contract/transport.ts';
 
-const engine = new Engine(window as unknown as PageLike);
+const engine = new Engine(window);
 const app = new App(
   engine,
   VIEWS.map(({ id }) => id),

@@ -8,5 +8,5 @@ export async function called<Name extends ProcedureName>(
   name: Name,
   input: unknown,
 ): Promise<Result<ProcedureOutput<Name>>> {
-  return (await engine.call(name, input)) as Result<ProcedureOutput<Name>>;
+  return await engine.call(name, input);
 }

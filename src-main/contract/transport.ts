@@ -212,7 +212,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       }
       inFlight += 1;
       // The edge where a bug becomes a failure: `call` reports expected failures as values.
-      Promise.resolve()
+      void Promise.resolve()
         .then(() => engine.call(name, input))
         .catch((error: unknown) => fail('internal', `${name}: ${messageOf(error)}`))
         .then((result) => {
@@ -296,7 +296,7 @@ export function createClient(channel: Channel): Client {
           return;
         }
         const id = ++lastId;
-        pending.set(id, resolve as (result: Result<unknown>) => void);
+        pending.set(id, resolve);
         try {
           channel.send({ id, name, input });
         } catch (error) {

@@ -78,10 +78,10 @@ export class Engine implements Api {
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void {
     const set = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, set);
-    set.add(listener as (payload: never) => void);
+    set.add(listener);
     const off = this.#client?.on(event, listener);
     return () => {
-      set.delete(listener as (payload: never) => void);
+      set.delete(listener);
       off?.();
     };
   }

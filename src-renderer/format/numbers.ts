@@ -132,6 +132,6 @@ export function memorySize(value: number): string {
  */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;
-  const value = parseNumber(size!);
+  const value = parseNumber(size);
   return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
 }

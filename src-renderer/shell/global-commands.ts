@@ -196,7 +196,7 @@ function runCommands(app: App): Command[] {
       id: 'run.start',
       label: 'Predict the design space',
       group: 'Commands',
-      icon: Play as Icon,
+      icon: Play,
       keys: 'Mod+Enter',
       menu: 'Run',
       words: 'run sweep start',

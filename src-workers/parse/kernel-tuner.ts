@@ -399,7 +399,7 @@ function configurationOf(fields: Fields, names: readonly string[], label: string
       if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT)) {
         refuse(label, place, `parameter ${shown(name)} is ${got(value)}; expected a number, text, true or false`);
       }
-      return [name, value as number | string | boolean];
+      return [name, value];
     }),
   );
 }

@@ -211,7 +211,7 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
     const { law, kernel } = plan;
     const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
     const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
-    const depth = moments(law).mean * loss!.aggregateLoss + kernel.setupIterationsPerUnit;
+    const depth = moments(law).mean * loss.aggregateLoss + kernel.setupIterationsPerUnit;
     const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
     const latency = depth * phi * pipelineOf(plan, device, null).latencyCycles;
     if (latency > 0) factor = 1 + cycles / latency;

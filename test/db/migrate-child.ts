@@ -4,7 +4,7 @@ import { migrate, readMigrations } from '../../db/migrate.ts';
 import { MIGRATIONS } from './sample.ts';
 
 // Migrates FILE and is killed after statement N of the newest migration: node migrate-child.ts FILE N.
-const [file, killAfter] = [process.argv[2]!, Number(process.argv[3])];
+const [file, killAfter] = [process.argv[2], Number(process.argv[3])];
 const migrations = readMigrations(MIGRATIONS);
 const newest = migrations.at(-1)!;
 const statements = newest.sql.split(/(?<=;)$/m);

@@ -257,7 +257,7 @@ describe('studies, devices, workloads, settings', () => {
       expect(failureOf(store.createStudy({ name: 'a', spec: undefined }))).toBe('bad-input');
 
       const [device] = sampleDraft().devices;
-      unwrap(store.saveDevice({ ...device, name: 'old' } as typeof device));
+      unwrap(store.saveDevice({ ...device, name: 'old' }));
       unwrap(store.saveDevice(device));
       expect(unwrap(store.listDevices())).toEqual([device]);
       unwrap(store.deleteDevice(device.id));

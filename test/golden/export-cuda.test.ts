@@ -109,7 +109,7 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
       const args = ['-c', '-arch=sm_80', '-Xptxas', '-v', ...flags, source, '-o', join(folder, 'capped.o')];
       const { status, stderr } = spawnSync('nvcc', args, { encoding: 'utf8' });
       expect([status, stderr]).toEqual([0, expect.stringContaining('Used ')]);
-      return parsePtxas(stderr)[0]!;
+      return parsePtxas(stderr)[0];
     }
 
     it('holds the kernel to the cap, whatever -maxrregcount says', () => {

@@ -298,8 +298,8 @@ describe('what goes wrong', () => {
       },
     });
     const [check] = ofType(records, 'check');
-    expect(check!.correct).toBe(false);
-    expect(check!.message).toMatch(/^unit 7 is \d+; expected \d+ \(150 of 150 results compared, 1 wrong\)$/);
+    expect(check.correct).toBe(false);
+    expect(check.message).toMatch(/^unit 7 is \d+; expected \d+ \(150 of 150 results compared, 1 wrong\)$/);
   });
 
   it('fails one case and goes on with the next', async () => {
@@ -404,14 +404,14 @@ describe('compiling', () => {
   it('happens once for the same sources, flags and compiler, also when two ask at the same time', async () => {
     const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'shared-cache') });
     const [one, other] = (await Promise.all([compileCuda(request), compileCuda(request)])).map(unwrap);
-    expect(one!.program).toBe(other!.program);
+    expect(one.program).toBe(other.program);
     const again = unwrap(await compileCuda(request));
-    expect(again).toMatchObject({ program: one!.program, compiled: [] });
+    expect(again).toMatchObject({ program: one.program, compiled: [] });
     const changed = unwrap(
       await compileCuda({ ...request, objects: [HOST_OBJECT, { ...capped, flags: ['-DLOCKSTEP_REGISTER_CAP=32'] }] }),
     );
     expect(changed.compiled).toEqual(['unit-loop-24']);
-    expect(changed.program).not.toBe(one!.program);
+    expect(changed.program).not.toBe(one.program);
     // Nothing half made stays behind.
     expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
   });
@@ -603,7 +603,7 @@ describe('a bundle on a machine without Lockstep', () => {
       '3 cases measured, 1 failed: results.jsonl',
     ]);
     const [first] = (await results()).split('\n');
-    expect(unwrap(parsePlanLine(JSON.parse(first!)))).toEqual(planLine(plan, null));
+    expect(unwrap(parsePlanLine(JSON.parse(first)))).toEqual(planLine(plan, null));
     const records = await recordsAfterPlan();
     expect(ofType(records, 'device').map(({ name }) => name)).toEqual([EMULATED_NAME]);
     expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual([
@@ -741,8 +741,8 @@ describe('lengths drawn by the program', () => {
     const { values } = ofType(records, 'values')[0];
     const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
     // Five standard errors of the mean over the groups.
-    const error = (5 * expected!.standardDeviationLoss) / Math.sqrt(1000);
-    expect(Math.abs((values['meanLossOfLengths'] as number) - expected!.meanLoss)).toBeLessThan(error);
+    const error = (5 * expected.standardDeviationLoss) / Math.sqrt(1000);
+    expect(Math.abs((values['meanLossOfLengths'] as number) - expected.meanLoss)).toBeLessThan(error);
     // Mean 1/p, standard deviation √(1−p)/p.
     expect(Math.abs((values['iterations'] as number) / 2000 - 1 / 0.6)).toBeLessThan(
       (5 * Math.sqrt(0.4)) / 0.6 / Math.sqrt(2000),

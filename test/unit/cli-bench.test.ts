@@ -253,7 +253,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(readdirSync(into).sort()).toEqual([...new Set(packed.files.map((file) => file.split('/')[0]))].sort());
   expect(statSync(join(into, 'run.sh')).mode & 0o111).not.toBe(0);
   const [line] = readFileSync(join(into, 'plan.jsonl'), 'utf8').split('\n');
-  expect(JSON.parse(line!)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });
+  expect(JSON.parse(line)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });
   const again = await run('bench', '1', '--device', DEVICE, '--bundle', into);
   expect(again).toMatchObject({ status: 1 });
   expect(again.err).toMatch(/holds a bundle already/);

@@ -94,7 +94,7 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   expect((await run('rank', '1', '--device', device)).out).toMatch(/simulated, ms/);
   expect((await run('rank', '2')).out).not.toMatch(/simulated/);
 
-  const csv = parse((await run('export', '1', '--format', 'csv')).out, { columns: true }) as Record<string, string>[];
+  const csv = parse<Record<string, string>>((await run('export', '1', '--format', 'csv')).out, { columns: true });
   expect(
     csv
       .filter((row) => row.fidelity === 'simulated')

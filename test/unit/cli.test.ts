@@ -122,7 +122,7 @@ describe('sweep', () => {
     const first = swept.best[0];
     expect(best).toMatch(new RegExp(`^ *=?1 +${first.designIndex}  `, 'm'));
     expect(
-      ofDevices!
+      ofDevices
         .trimEnd()
         .split('\n')
         .map((line) => / (A100 SXM4 40 GB|GeForce RTX 4090) /.exec(line)?.[1]),
@@ -304,7 +304,7 @@ describe('runs and ranks', () => {
       for (const row of rows) expect(row.device).toBe(own.device);
     }
     const [fastest, other] = swept.bestOfDevices;
-    const text = (await run(['export', '1', '--format', 'markdown', '--device', other!.device, '--db', db])).out;
+    const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank 1 of \d+ valid designs/);
     const wrong = [
       'export',
@@ -312,9 +312,9 @@ describe('runs and ranks', () => {
       '--format',
       'cuda',
       '--device',
-      other!.device,
+      other.device,
       '--design',
-      String(fastest!.designIndex),
+      String(fastest.designIndex),
     ];
     expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*; expected one of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(

@@ -132,15 +132,15 @@ describe('the table of a comparison', () => {
       return { ...entry, best: { ...entry.best!, simulated: time } };
     };
     const [a, b, c] = result.devices;
-    const devices = [simulated(a!, 14.4), simulated(b!, 1.1), simulated(c!, 0.7)];
+    const devices = [simulated(a, 14.4), simulated(b, 1.1), simulated(c, 0.7)];
     const compared = devices.map((entry) => ({ device: entry.device, entry }));
     const { texts } = compareRows(compared, study!, result, false, cuda).find(({ id }) => id === 'simulated')!;
     expect(texts[0]).toMatch(/^[\d.,]+, 14\.4 times as long as predicted$/);
     expect(texts[1]).toMatch(/^[\d.,]+$/);
     expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
-      `On ${a!.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,
-      `On ${c!.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: trust the simulation more, or measure.`,
+      `On ${a.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,
+      `On ${c.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: trust the simulation more, or measure.`,
     ]);
   });
 

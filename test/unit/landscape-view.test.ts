@@ -190,32 +190,32 @@ describe('parallel coordinates', () => {
   const [cap, block, time] = parallelAxes(sample, 4, 3).map(({ axis }) => axis);
 
   it('put no cap above every cap, and the fastest on top', () => {
-    expect([2, 1, 0].map((category) => cap!.place(category))).toEqual([0, 0.5, 1]);
-    expect([time!.place(4), time!.place(8), time!.place(99)]).toEqual([1, 0, 0]);
+    expect([2, 1, 0].map((category) => cap.place(category))).toEqual([0, 0.5, 1]);
+    expect([time.place(4), time.place(8), time.place(99)]).toEqual([1, 0, 0]);
   });
 
   it('turn a brush into a filter, and show that filter as the same brush', () => {
-    expect(block!.narrow(0.3, 0.7)).toEqual({ blockThreads: { from: 64, to: 96 } });
-    const shown = block!.brushed({ blockThreads: { from: 64, to: 96 } })!;
-    expect(block!.narrow(shown.low, shown.high)).toEqual({ blockThreads: { from: 64, to: 96 } });
-    expect(cap!.narrow(0.6, 1)).toEqual({ registerCap: [null, 64] });
-    expect(cap!.brushed({ registerCap: [null] })).toEqual({ low: 1, high: 1 });
-    expect(block!.narrow(0, 1)).toBeNull();
-    expect(time!.brushed({})).toBeNull();
+    expect(block.narrow(0.3, 0.7)).toEqual({ blockThreads: { from: 64, to: 96 } });
+    const shown = block.brushed({ blockThreads: { from: 64, to: 96 } })!;
+    expect(block.narrow(shown.low, shown.high)).toEqual({ blockThreads: { from: 64, to: 96 } });
+    expect(cap.narrow(0.6, 1)).toEqual({ registerCap: [null, 64] });
+    expect(cap.brushed({ registerCap: [null] })).toEqual({ low: 1, high: 1 });
+    expect(block.narrow(0, 1)).toBeNull();
+    expect(time.brushed({})).toBeNull();
   });
 
   it('narrow value by value when an end is moved, never past the other end, and let go at both ends', () => {
-    const up = movedEnd(block!, null, 'low', 1)!;
-    expect(block!.narrow(up.low, up.high)).toEqual({ blockThreads: { from: 64, to: 128 } });
-    expect(block!.text(up.low)).toBe('64');
-    expect(movedEnd(block!, up, 'low', -1)).toBeNull();
-    expect(movedEnd(block!, up, 'high', -9)).toEqual({ low: up.low, high: up.low });
-    expect(cap!.text(movedEnd(cap!, null, 'low', 2)!.low)).toBe('none');
+    const up = movedEnd(block, null, 'low', 1)!;
+    expect(block.narrow(up.low, up.high)).toEqual({ blockThreads: { from: 64, to: 128 } });
+    expect(block.text(up.low)).toBe('64');
+    expect(movedEnd(block, up, 'low', -1)).toBeNull();
+    expect(movedEnd(block, up, 'high', -9)).toEqual({ low: up.low, high: up.low });
+    expect(cap.text(movedEnd(cap, null, 'low', 2)!.low)).toBe('none');
     const ends = ['low', 'high'] as const;
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...ends), fc.integer({ min: -60, max: 60 })), { maxLength: 12 }),
-        fc.constantFrom(cap!, block!, time!),
+        fc.constantFrom(cap, block, time),
         (moves, axis) => {
           let filter = {};
           for (const [end, by] of moves) {

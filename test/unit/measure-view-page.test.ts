@@ -55,9 +55,9 @@ describe('the GPU of the page', () => {
       3,
       gpu,
       backend(async (_device, info, _plan, onRecord) => {
-        onRecord(info);
-        for (let i = 0; i < 900; i += 1) onRecord(sample(i));
-        onRecord(DONE);
+        void onRecord(info);
+        for (let i = 0; i < 900; i += 1) void onRecord(sample(i));
+        void onRecord(DONE);
       }),
       new AbortController().signal,
     );
@@ -76,10 +76,10 @@ describe('the GPU of the page', () => {
       3,
       gpu,
       backend(async (_device, _info, _plan, onRecord, signal) => {
-        onRecord(sample(0));
+        void onRecord(sample(0));
         lose('the driver stopped');
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        onRecord(sample(1));
+        void onRecord(sample(1));
         throw new Error('a call on a lost device');
       }),
       new AbortController().signal,
@@ -96,7 +96,7 @@ describe('the GPU of the page', () => {
       3,
       gpu,
       backend(async (_device, _info, _plan, onRecord, signal) => {
-        for (let i = 0; i < 400; i += 1) onRecord(sample(i));
+        for (let i = 0; i < 400; i += 1) void onRecord(sample(i));
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
       }),
       new AbortController().signal,
@@ -113,9 +113,9 @@ describe('the GPU of the page', () => {
       3,
       gpu,
       backend(async (_device, _info, _plan, onRecord, signal) => {
-        onRecord(sample(0));
+        void onRecord(sample(0));
         abort.abort();
-        if (!signal.aborted) onRecord(DONE);
+        if (!signal.aborted) void onRecord(DONE);
       }),
       abort.signal,
     );

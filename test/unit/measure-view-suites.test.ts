@@ -68,8 +68,8 @@ describe('matrix power', () => {
       'geometric(0.05)': law,
     });
     expect(row).toMatchObject({ n: 2, measuredMean: 1.47, measuredAggregate: 1.49 });
-    expect(row!.modelMean).toBeCloseTo(1.4762, 4);
-    expect(row!.modelAggregate).toBeCloseTo(1.4872, 4);
+    expect(row.modelMean).toBeCloseTo(1.4762, 4);
+    expect(row.modelAggregate).toBeCloseTo(1.4872, 4);
   });
 
   it('waits for the law, and leaves out cases without a loss', () => {

@@ -272,7 +272,7 @@ describe('table', () => {
     const rows = measuredRows(detail.cases, points, { column: 'predictedRank', descending: false });
     const [head, ...body] = measuredTable(rows);
     expect(body).toHaveLength(detail.cases.length);
-    for (const row of body) expect(row).toHaveLength(head!.length);
+    for (const row of body) expect(row).toHaveLength(head.length);
     for (const field of DESIGN_FIELDS) expect(head).toContain(field);
     expect(body.at(-1)!.at(-1)).toMatch(/^too many resources/);
   });

@@ -30,7 +30,7 @@ describe('the pages', () => {
     const all = reproduce();
     const claims = [...PAGES.matchAll(/tables: \{ paper: '(\w+)'(?:, title: \/([^/]+)\/)? \}/g)].map(
       ([, paper, title]) => ({
-        tables: { paper: paper!, ...(title === undefined ? {} : { title: new RegExp(title) }) },
+        tables: { paper: paper, ...(title === undefined ? {} : { title: new RegExp(title) }) },
       }),
     );
     for (const table of all)
@@ -49,9 +49,9 @@ describe('the pages', () => {
     );
     const [at32, at256] = lossMoments(law, [32, 256]);
     // The figures as stated, to their last digit.
-    expect(at32!.meanLoss.toFixed(2)).toBe('10.78');
-    expect(at256!.meanLoss.toFixed(2)).toBe('9.46');
-    expect(at256!.aggregateLoss).toBeGreaterThan(at32!.aggregateLoss);
+    expect(at32.meanLoss.toFixed(2)).toBe('10.78');
+    expect(at256.meanLoss.toFixed(2)).toBe('9.46');
+    expect(at256.aggregateLoss).toBeGreaterThan(at32.aggregateLoss);
   });
 });
 

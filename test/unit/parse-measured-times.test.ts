@@ -75,7 +75,7 @@ describe('measured times', () => {
       `own.csv, line 3, column 2: "${time.replaceAll('"', '')}"; expected a time > 0, with a decimal point, or nothing where none was measured`,
     ]),
   ])('refuses %j', async (text, message) => {
-    const parsed = await read(text!);
+    const parsed = await read(text);
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
   });
 

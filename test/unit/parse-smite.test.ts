@@ -56,10 +56,10 @@ describe('groups of the SMITE repository', () => {
     expect(groups).toBe(4096);
     const [expected] = lossMoments(unwrap(law()), [32]);
     // Four standard errors of 4,096 draws.
-    const spread = (4 * expected!.standardDeviationLoss) / Math.sqrt(groups);
-    expect(Math.abs(simulated.meanLoss - expected!.meanLoss)).toBeLessThan(spread);
+    const spread = (4 * expected.standardDeviationLoss) / Math.sqrt(groups);
+    expect(Math.abs(simulated.meanLoss - expected.meanLoss)).toBeLessThan(spread);
     // The paper's measurement stays within 2 % of the model, this run's within 3 %.
-    expect(Math.abs(measured.meanLoss / expected!.meanLoss - 1)).toBeLessThan(0.03);
+    expect(Math.abs(measured.meanLoss / expected.meanLoss - 1)).toBeLessThan(0.03);
 
     const bins = 30;
     const { edges, modelled, observed } = lossComparison(unwrap(law()), 32, [simulated.loss, measured.loss], bins);

@@ -157,12 +157,12 @@ describe('columns', () => {
     const row = (designIndex: number) => ({ designIndex, predictedMs: 12.5, invalid: null }) as RankRow;
     const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
     const context = { baseline: row(2), decimals: 1, invalidTexts: {}, simulated: times, stripScale: null };
-    expect(simulated!.text(row(1), context)).toBe('10.0');
-    expect(difference!.text(row(1), context)).toBe('−50.0');
-    expect(simulated!.text(row(3), context)).toBe('not run');
-    expect(difference!.text(row(3), context)).toBe('');
+    expect(simulated.text(row(1), context)).toBe('10.0');
+    expect(difference.text(row(1), context)).toBe('−50.0');
+    expect(simulated.text(row(3), context)).toBe('not run');
+    expect(difference.text(row(3), context)).toBe('');
     // Without a simulated baseline there is nothing to compare with.
-    expect(difference!.text(row(1), { ...context, baseline: row(3) })).toBe('–');
+    expect(difference.text(row(1), { ...context, baseline: row(3) })).toBe('–');
   });
 });
 
@@ -184,9 +184,9 @@ describe('measured times', () => {
       all.find((column) => column.id === id)!,
     );
     const context = { baseline: row(1, 8), decimals: 2, invalidTexts: {}, simulated: new Map(), stripScale: null };
-    expect([value!.text(row(2, 6), context), difference!.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
-    expect([value!.text(row(3, null), context), difference!.text(row(3, null), context)]).toEqual(['not run', '']);
-    expect(difference!.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');
+    expect([value.text(row(2, 6), context), difference.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
+    expect([value.text(row(3, null), context), difference.text(row(3, null), context)]).toEqual(['not run', '']);
+    expect(difference.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');
   });
 
   it('stay in sight, however narrow the table, while it is sorted by them', () => {

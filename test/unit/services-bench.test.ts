@@ -684,12 +684,12 @@ describe('a measurement that is stopped', () => {
     const engine = await engineOn(file);
     const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
     expect(run).toMatchObject({ kind: 'bench', state: 'interrupted' });
-    const before = await doneCases(engine, run!.id);
+    const before = await doneCases(engine, run.id);
     expect(before.length).toBeGreaterThanOrEqual(told);
     expect(before.length).toBeLessThan(12);
     fake({});
-    expect(await ended(engine, 'runs.resume', { id: run!.id })).toMatchObject({ state: 'complete', valid: 12 });
-    expect((await doneCases(engine, run!.id)).slice(0, before.length)).toEqual(before);
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 12 });
+    expect((await doneCases(engine, run.id)).slice(0, before.length)).toEqual(before);
   });
 });
 
@@ -752,8 +752,8 @@ describe('a page that measures', () => {
     expect(await failure(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] })).toMatch(
       /records\[0\].*repeat/,
     );
-    await send([device, ...samples(first!, 7)]);
-    await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second!, 3)]);
+    await send([device, ...samples(first, 7)]);
+    await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second, 3)]);
     expect(caseIds(await doneCases(engine, id))).toEqual([first]);
     await call(engine, 'runs.cancel', { id });
     expect(caseIds(await doneCases(engine, id))).toEqual([first]);
@@ -763,7 +763,7 @@ describe('a page that measures', () => {
     const rest = await call<BenchPlan>(engine, 'bench.plan', { id });
     expect(rest.cases.map((one) => one.id)).toEqual([second, third]);
     expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
-    await send([device, ...samples(second!, 7), ...samples(third!, 7), { type: 'done', elapsedMs: 5 }]);
+    await send([device, ...samples(second, 7), ...samples(third, 7), { type: 'done', elapsedMs: 5 }]);
     expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
     const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);

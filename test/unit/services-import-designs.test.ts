@@ -328,7 +328,7 @@ describe('a CSV of measured times', () => {
     // The exported ranking with a column beside it; the sweep that is open is as good as one named.
     const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
     expect(head).toContain('measured_ms');
-    const columns = head!.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
+    const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
     const own = [
       [...columns, 'measured_ms'].join(','),
       ...lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`),

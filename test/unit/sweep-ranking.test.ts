@@ -158,7 +158,7 @@ describe('rankedDesigns', () => {
 
   it('keeps answers apart for filters that differ in one number', () => {
     const [columns] = fc.sample(columnsOf, { numRuns: 1, seed: 7 });
-    const ranking = createRanking(AXES, columns!);
+    const ranking = createRanking(AXES, columns);
     const at = (to: number) =>
       rankedDesigns(
         ranking,
@@ -167,7 +167,7 @@ describe('rankedDesigns', () => {
       ).length;
     const counts = Array.from({ length: 50 }, (_, i) => at(i + 1));
     expect(counts).toEqual(
-      Array.from({ length: 50 }, (_, i) => columns!.gridBlocks.filter((grid) => grid <= i + 1).length),
+      Array.from({ length: 50 }, (_, i) => columns.gridBlocks.filter((grid) => grid <= i + 1).length),
     );
   });
 });

@@ -42,8 +42,8 @@ it('gives slots of a grid that does not divide the work one unit more', async ()
   });
   const [even, odd] = await Promise.all(times);
   // One unit more keeps one group for ten iterations more, alone.
-  const moreMs = 10 * odd!.cyclesPerIteration[1] * odd!.msPerCycle;
-  expect(Math.abs((odd!.meanMs - even!.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
+  const moreMs = 10 * odd.cyclesPerIteration[1] * odd.msPerCycle;
+  expect(Math.abs((odd.meanMs - even.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
 });
 
 it('draws other work for another seed or replication, the same for the same', async () => {

@@ -62,7 +62,7 @@ export async function deviceOccupancy(
   const checked = checkUsage(usage);
   if (!checked.ok) return checked;
   const [found] = device.value;
-  return ok(report(residentBlocks(found!, checked.value), checked.value, found!.limits));
+  return ok(report(residentBlocks(found, checked.value), checked.value, found.limits));
 }
 
 const BATCH_COLUMNS = [
@@ -102,14 +102,14 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
         `${fileName}, line ${line + 1}, ${BATCH_COLUMNS[wrong + 1]}: got "${numbers[wrong]}", expected a whole number ≥ 0`,
       );
     const [blockThreads, registersPerThread, sharedMemoryBytes] = numbers.map(Number) as [number, number, number];
-    const one = nvidiaOccupancy(computeCapability!, {
+    const one = nvidiaOccupancy(computeCapability, {
       blockThreads,
       registersPerThread,
       sharedMemoryBytesPerBlock: sharedMemoryBytes,
     });
     if (!one.ok) return fail(one.error.code, `${fileName}, line ${line + 1}: ${one.error.message}`);
     rows.push({
-      computeCapability: computeCapability!,
+      computeCapability: computeCapability,
       blockThreads,
       registersPerThread,
       sharedMemoryBytes,

@@ -552,7 +552,7 @@ async function linkedFile(
     study: { studyId, study: view.value.study, devices },
     cases,
     devices: null,
-    device: namedDevice(isOwnName ? device.name : read.deviceName!),
+    device: namedDevice(isOwnName ? device.name : read.deviceName),
     linked: { runId: target, deviceId: device.id, designs },
     warnings: [
       ...warnings,

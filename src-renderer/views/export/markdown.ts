@@ -33,8 +33,8 @@ export function markdownBlocks(text: string): readonly Block[] {
         const [head, rule, ...rows] = lines.map(cells);
         return {
           kind: 'table',
-          numeric: rule!.map((cell) => cell.endsWith(':')),
-          head: head!.map(spans),
+          numeric: rule.map((cell) => cell.endsWith(':')),
+          head: head.map(spans),
           rows: rows.map((row) => row.map(spans)),
         };
       }

@@ -20,7 +20,7 @@ export const explorationAddress = {
     const read = v.safeParse(narrowingSchema, value);
     if (!read.success) return undefined;
     const { validity, ...rest } = read.output;
-    return (validity === 'valid' ? rest : { ...rest, validity }) as Narrowing;
+    return validity === 'valid' ? rest : { ...rest, validity };
   }),
 };
 

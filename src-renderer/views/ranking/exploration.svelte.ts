@@ -51,7 +51,7 @@ export class Exploration {
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
   readonly filter: RankFilter = $derived.by(() => ({
-    ...(this.address.filter as Narrowing),
+    ...this.address.filter,
     ...(this.address.device === null ? {} : { deviceId: this.address.device }),
   }));
   readonly baselineIndex: number | null = $derived.by(() => {
@@ -134,7 +134,7 @@ export class Exploration {
   /** Changes parts of the filter; `undefined` removes a part. */
   narrow(change: { readonly [Key in keyof Narrowing]?: Narrowing[Key] | undefined }): void {
     const next = Object.fromEntries(
-      Object.entries({ ...(this.address.filter as Narrowing), ...change }).filter(([, value]) => value !== undefined),
+      Object.entries({ ...this.address.filter, ...change }).filter(([, value]) => value !== undefined),
     ) as Narrowing;
     this.app.location.set(explorationAddress, { filter: next });
   }

@@ -49,7 +49,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
     label: 'Geometric',
     help: 'every iteration may be the last, with the same chance: Monte Carlo histories, retries',
     parameters: [probability('chance that an iteration is the last', 0.05)],
-    law: ([p]) => geometricLaw(p!),
+    law: ([p]) => geometricLaw(p),
   },
   {
     id: 'uniform',
@@ -59,14 +59,14 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
       { symbol: 'a', help: 'shortest unit', min: 0, max: 200, step: 1, start: 20, integer: true },
       { symbol: 'b', help: 'longest unit', min: 1, max: 400, step: 1, start: 40, integer: true },
     ],
-    law: ([a, b]) => uniformLaw(a!, b!),
+    law: ([a, b]) => uniformLaw(a, b),
   },
   {
     id: 'poisson',
     label: 'Poisson',
     help: 'independent rare events in a fixed span: neighbours in a cell, hits in a window',
     parameters: [{ symbol: 'mean', help: 'mean length', min: 0.5, max: 200, step: 0.5, start: 30, log: true }],
-    law: ([mean]) => poissonLaw(mean!),
+    law: ([mean]) => poissonLaw(mean),
   },
   {
     id: 'binomial',
@@ -76,7 +76,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
       { symbol: 'trials', help: 'number of tries', min: 1, max: 400, step: 1, start: 40, integer: true },
       { symbol: 'p', help: 'chance of each try', min: 0.01, max: 0.99, step: 0.01, start: 0.5 },
     ],
-    law: ([trials, p]) => binomialLaw(trials!, p!),
+    law: ([trials, p]) => binomialLaw(trials, p),
   },
   {
     id: 'negative-binomial',
@@ -86,7 +86,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
       { symbol: 'r', help: 'successes waited for', min: 0.5, max: 50, step: 0.5, start: 5 },
       probability('chance of success', 0.3),
     ],
-    law: ([r, p]) => negativeBinomialLaw(r!, p!),
+    law: ([r, p]) => negativeBinomialLaw(r, p),
   },
   {
     id: 'zipf',
@@ -96,7 +96,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
       { symbol: 's', help: 'exponent: larger is steeper', min: 0, max: 4, step: 0.05, start: 1.5 },
       { symbol: 'max', help: 'longest unit', min: 2, max: 10_000, step: 1, start: 1000, log: true, integer: true },
     ],
-    law: ([s, max]) => zipfLaw(s!, max!),
+    law: ([s, max]) => zipfLaw(s, max),
   },
   {
     id: 'lognormal',
@@ -106,7 +106,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
       { symbol: 'μ', help: 'mean of the logarithm', min: 0, max: 8, step: 0.05, start: 3 },
       { symbol: 'σ', help: 'deviation of the logarithm', min: 0.05, max: 1.5, step: 0.01, start: 0.5 },
     ],
-    law: ([mu, sigma]) => lognormalLaw(mu!, sigma!),
+    law: ([mu, sigma]) => lognormalLaw(mu, sigma),
   },
   {
     id: 'constant',
@@ -115,7 +115,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
     parameters: [
       { symbol: 'k', help: 'length of every unit', min: 1, max: 500, step: 1, start: 32, log: true, integer: true },
     ],
-    law: ([k]) => constantLaw(k!),
+    law: ([k]) => constantLaw(k),
   },
 ];
 

@@ -218,7 +218,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
   counted.support.forEach((length, i) => {
     if (counted.probability[i] === 0) return;
     join(length, counted.probability[i]);
-    raise(re, im, powerRe, powerIm, n, packed, waiting.length as 0 | 1);
+    raise(re, im, powerRe, powerIm, n, packed, waiting.length);
     waiting.push(length);
     if (waiting.length === 2) flush();
   });

@@ -129,9 +129,9 @@ describe('number of cores', () => {
     const sweep = cpuSweep(cpu, rows);
     const [evenRows, evenNonZeros, mergePath] = sweep.partitions;
     expect(sweep.best.partition).not.toBe('even-rows');
-    expect(evenRows!.imbalance[7]).toBeGreaterThan(5);
-    expect(mergePath!.imbalance[7]).toBeLessThan(1.1);
-    expect(evenNonZeros!.timeMs[7]).toBeLessThan(evenRows!.timeMs[7]);
+    expect(evenRows.imbalance[7]).toBeGreaterThan(5);
+    expect(mergePath.imbalance[7]).toBeLessThan(1.1);
+    expect(evenNonZeros.timeMs[7]).toBeLessThan(evenRows.timeMs[7]);
     // One core does all of it, whatever the partition.
     const bytes = 54950 * 12 + 1000 * 20;
     for (const partition of sweep.partitions) expect(partition.timeMs[0]).toBeCloseTo(bytes / 10e6, 12);
