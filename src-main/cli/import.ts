@@ -100,10 +100,10 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
   });
 }
 
-/** `devices show` says of a device whether it is the person's own, which no file does. */
-function withoutOwn(device: unknown): unknown {
+/** What `devices show` adds to a device: whether it is the user's own, and which fields are estimates. */
+function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
-  const { own: _own, ...rest } = device;
+  const { own: _own, estimates: _estimates, ...rest } = device as Record<string, unknown>;
   return rest;
 }
 
@@ -120,7 +120,7 @@ export async function saveDevice(engine: Engine, text: string, file: string): Pr
   const { catalogue } = engine.context;
   const known = await catalogue.list();
   if (!known.ok) return known;
-  const saved = await catalogue.save(withoutOwn(json.value));
+  const saved = await catalogue.save(withoutNotes(json.value));
   if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
   const before = known.value.find(({ id }) => id === saved.value.id);
   const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { isEstimate } from '../../src-workers/domain/device.ts';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
@@ -347,18 +348,19 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
   );
-  command(devices, 'show <id>', 'one device with its sources').action((id: string, options: GlobalOptions) =>
-    withEngine(options, async (engine) => {
-      const list = await engine.context.catalogue.list();
-      if (!list.ok) return reportFailure(terminal, list.error);
-      const device = list.value.find((entry) => entry.id === id);
-      if (!device) {
-        const missing = await engine.context.catalogue.gpus([id]);
-        return reportFailure(terminal, missing.ok ? badUsage(`no device "${id}"`) : missing.error);
-      }
-      printJson(terminal, device);
-      return EXIT_OK;
-    }),
+  command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(
+    (id: string, options: GlobalOptions) =>
+      withEngine(options, async (engine) => {
+        const list = await engine.context.catalogue.list();
+        if (!list.ok) return reportFailure(terminal, list.error);
+        const device = list.value.find((entry) => entry.id === id);
+        if (!device) {
+          const missing = await engine.context.catalogue.gpus([id]);
+          return reportFailure(terminal, missing.ok ? badUsage(`no device "${id}"`) : missing.error);
+        }
+        printJson(terminal, { ...device, estimates: Object.keys(device).filter((field) => isEstimate(device, field)) });
+        return EXIT_OK;
+      }),
   );
   command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
     withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),

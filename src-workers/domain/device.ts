@@ -20,7 +20,7 @@ export interface DeviceLimits {
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/** A GPU, as public data. Every value carries its source in `sources` (field name → citation or address). */
+/** A GPU, as public data. Every value carries its source in `sources` (field name → citation or address; `*` for all others). */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -43,7 +43,7 @@ export interface GpuDevice {
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
-  /** Device-memory load latency, cycles. */
+  /** Latency of one load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`. */
   readonly memoryLatencyCycles: number;
   /** Peak device-memory bandwidth, GB/s (10⁹ bytes). */
   readonly memoryBandwidthGbS: number;
@@ -70,3 +70,11 @@ export interface CpuDevice {
 }
 
 export type Device = GpuDevice | CpuDevice;
+
+/** Whether the value of a field is an estimate: its source begins with that word. */
+export function isEstimate({ sources }: Device, field: string): boolean {
+  return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
+}
+
+/** Fields that name a device rather than measure it; `own` is what the catalogue adds. */
+const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -115,6 +115,14 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${path ?? 'device'}: got ${got}, expected ${expected}`;
 }
 
+/** Devices written by version 0.1 have the allocator's limit of 256 registers per thread; compilers use at most 255. */
+function withCompilerLimit(candidate: GpuDevice): GpuDevice {
+  const { limits, occupancy } = candidate;
+  return occupancy.family === 'nvidia' && limits.maxRegistersPerThread === 256
+    ? { ...candidate, limits: { ...limits, maxRegistersPerThread: 255 } }
+    : candidate;
+}
+
 /** What one number of a GPU demands of another. */
 function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
   const found = limitsByRules(candidate.occupancy);
@@ -175,7 +183,8 @@ export function validateDevice(json: unknown): Result<Device> {
     const [issue] = parsed.issues;
     return fail('bad-input', describe(issue), { field: v.getDotPath(issue) ?? '' });
   }
-  const found = parsed.output.kind === 'gpu' ? contradiction(parsed.output) : cpuContradiction(parsed.output);
-  if (!found) return ok(parsed.output);
+  const checked = parsed.output.kind === 'gpu' ? withCompilerLimit(parsed.output) : parsed.output;
+  const found = checked.kind === 'gpu' ? contradiction(checked) : cpuContradiction(checked);
+  if (!found) return ok(checked);
   return fail('bad-input', `${found.field}: ${found.message}`, { field: found.field });
 }

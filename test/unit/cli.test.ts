@@ -411,7 +411,13 @@ describe('devices', () => {
   it('list, show, compare', async () => {
     const { devices } = await json<{ devices: readonly { id: string }[] }>('devices', 'list', '--db', db);
     expect(devices.length).toBeGreaterThan(20);
-    expect(await json('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatchObject({ multiprocessors: 108 });
+    expect(await json('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatchObject({
+      multiprocessors: 108,
+      estimates: [],
+    });
+    expect(await json('devices', 'show', 'nvidia-t4', '--db', db)).toMatchObject({
+      estimates: ['memoryLatencyCycles'],
+    });
     expect(
       await json('devices', 'compare', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', '--db', db),
     ).toMatchObject({ devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'] });

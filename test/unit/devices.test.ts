@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import { isEstimate, type CpuDevice, type Device, type GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/comparison.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
@@ -67,6 +67,13 @@ describe('catalogue', () => {
         !(device.sources['dependentIssueLatencyCycles'] && device.sources['memoryLatencyCycles']),
     );
     expect(missing.map((device) => device.id)).toEqual([]);
+  });
+
+  it('marks every memory latency as an estimate that is not of one load at a random address', () => {
+    const measured = gpus.filter((device) => !isEstimate(device, 'memoryLatencyCycles'));
+    expect(measured.length).toBeGreaterThan(15);
+    for (const { sources } of measured)
+      expect(sources['memoryLatencyCycles']).toMatch(/random addresses|markdewing\/AI_kernels|arXiv:2507\.10789/);
   });
 
   it.each(gpus.map((device) => [device.id, device] as const))('%s is in a sane range', (_id, device) => {
@@ -148,7 +155,7 @@ describe('catalogue', () => {
     expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
   });
 
-  // Memory buses, bits, and what one bit carries, Gbit/s. Half a unit of the last printed digit is 0.6 % at worst (GH200).
+  // Memory buses, bits, and what one bit carries, Gbit/s. Half a unit of the last printed digit is 0.5 % at worst (MI300X).
   const BUSES: readonly (readonly [string, number, number])[] = [
     ['nvidia-c1060', 512, 1.6],
     ['nvidia-m2050', 384, 3.092],
@@ -193,6 +200,7 @@ describe('catalogue', () => {
     ['nvidia-rtx-6000-ada', 384, 20.002],
     ['nvidia-h100-pcie-80gb', 5120, 3.186],
     ['nvidia-h100-sxm5-80gb', 5120, 5.238],
+    ['nvidia-h200-sxm', 6144, 6.402],
     ['nvidia-gh200-96gb', 6144, 5.238],
     ['nvidia-b200-sxm', 7680, 7.992],
     ['nvidia-b300-sxm', 7680, 7.992],
@@ -224,11 +232,11 @@ describe('catalogue', () => {
   ];
 
   it.each(BUSES)('%s has the bandwidth of its bus, %d bits at %f Gbit/s', (id, bits, gigabits) => {
-    expect(Math.abs(gpu(id).memoryBandwidthGbS / ((bits * gigabits) / 8) - 1)).toBeLessThan(0.007);
+    expect(Math.abs(gpu(id).memoryBandwidthGbS / ((bits * gigabits) / 8) - 1)).toBeLessThan(0.005);
   });
 
   it('checks the bandwidth of every GPU whose maker does not round it down by more', () => {
-    const rounded = ['nvidia-h200-sxm', 'amd-mi325x', 'amd-mi355x'];
+    const rounded = ['amd-mi325x', 'amd-mi355x'];
     const hardware = gpus.filter((device) => device.vendor !== 'software').map((device) => device.id);
     expect([...BUSES.map(([id]) => id), ...rounded].sort()).toEqual(hardware.sort());
   });
@@ -242,6 +250,14 @@ describe('validateDevice', () => {
   it('returns the device as it is', () => {
     expect(unwrap(validateDevice(structuredClone(a100)))).toEqual(a100);
     expect(unwrap(validateDevice({ ...epyc, sources: {} }))).toEqual({ ...epyc, sources: {} });
+  });
+
+  it('reads the limit of 256 registers per thread that devices of version 0.1 have as the 255 of a compiler', () => {
+    const { limits } = a100;
+    const former = { ...a100, limits: { ...limits, maxRegistersPerThread: 256 } };
+    expect(unwrap(validateDevice(former))).toEqual(a100);
+    const wrong = validateDevice({ ...a100, limits: { ...limits, maxRegistersPerThread: 257 } });
+    expect(wrong).toMatchObject({ ok: false, error: { context: { field: 'limits.maxRegistersPerThread' } } });
   });
 
   const { clockMhz: _clock, ...clockless } = a100;
@@ -261,8 +277,8 @@ describe('validateDevice', () => {
     ['unknown rules', { ...a100, occupancy: { family: 'cell' } }, 'occupancy.family: got "cell"'],
     [
       'an unknown capability',
-      { ...a100, occupancy: { family: 'nvidia', computeCapability: '8.8' } },
-      'occupancy: compute capability: got 8.8, expected one of',
+      { ...a100, occupancy: { family: 'nvidia', computeCapability: '8.5' } },
+      'occupancy: compute capability: got 8.5, expected one of',
     ],
     ['the width of another family', { ...a100, threadGroupWidth: 64 }, 'threadGroupWidth: got 64, expected 32'],
     [

@@ -165,8 +165,15 @@ describe('any device', () => {
     expect(residentBlocks(tight, usage(4, 257)).blocksPerMultiprocessor).toBe(0);
   });
 
+  it("holds a device to a compiler's 255 registers per thread, the vendor's calculator to the allocator's 256", () => {
+    expect(a100.limits.maxRegistersPerThread).toBe(255);
+    expect(residentBlocks(a100, usage(256, 255)).blocksPerMultiprocessor).toBe(1);
+    expect(residentBlocks(a100, usage(256, 256))).toMatchObject({ blocksPerMultiprocessor: 0, limitedBy: 2 });
+    expect(unwrap(nvidiaResidentBlocks('8.0', usage(256, 256))).blocksPerMultiprocessor).toBe(1);
+  });
+
   it('throws what the edges should have refused', () => {
-    const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.8' };
+    const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.5' };
     expect(() => residentBlocks({ ...a100, occupancy: lost }, usage(32))).toThrow(FailureError);
     expect(() => residentBlocks(a100, usage(NaN))).toThrow('blockThreads: got NaN');
   });

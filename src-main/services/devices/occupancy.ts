@@ -45,11 +45,14 @@ function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): 
   };
 }
 
+/** As the vendor's calculator: registers per thread up to what the allocator admits, one more than a compiler uses. */
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
   if (!residency.ok) return residency;
   const rules = nvidiaOccupancyRules(computeCapability);
-  return rules.ok ? ok(report(residency.value, usage, rules.value.limits)) : rules;
+  if (!rules.ok) return rules;
+  const { limits, allocatableRegistersPerThread: maxRegistersPerThread } = rules.value;
+  return ok(report(residency.value, usage, { ...limits, maxRegistersPerThread }));
 }
 
 export async function deviceOccupancy(

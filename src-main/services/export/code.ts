@@ -27,7 +27,9 @@ function unitsPerBlock({ design }: RankRow): number {
  * "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
-  const { blockThreads, registerCap: cap } = design;
+  const { blockThreads } = design;
+  // ptxas ignores a larger cap.
+  const cap = design.registerCap === null ? null : Math.min(design.registerCap, 255);
   return [
     // HIP reads the second argument as waves per execution unit, not as blocks.
     '#if defined(__HIP__) || defined(__HIPCC__)',

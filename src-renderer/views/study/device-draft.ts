@@ -1,4 +1,10 @@
-import type { CpuDevice, Device, GpuDevice, OccupancyRules } from '../../../src-workers/domain/device.ts';
+import {
+  isEstimate,
+  type CpuDevice,
+  type Device,
+  type GpuDevice,
+  type OccupancyRules,
+} from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { AMD_ISAS } from '../../../src-workers/models/occupancy/amd.ts';
 import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupancy/nvidia.ts';
@@ -87,10 +93,12 @@ export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
+/** The device with another value at a field, which loses the source it had. */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
-  if (key === undefined) return { ...device, [head]: value };
-  return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value } };
+  const { [head]: _former, ...sources } = device.sources;
+  if (key === undefined) return { ...device, [head]: value, sources };
+  return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
 /** The device under other occupancy rules: the width and the limits they fix come with them. */
@@ -127,11 +135,13 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/** A copy to change: a name of its own, and no source but that it was copied. */
+/** A copy to change: a name of its own, and no source but that it was copied and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;
-  return { ...rest, id: freeId(name, taken), name, sources: { '*': `copied from ${device.name}, then changed` } };
+  const estimates = Object.entries(device.sources).filter(([field]) => field !== '*' && isEstimate(device, field));
+  const sources = { ...Object.fromEntries(estimates), '*': `copied from ${device.name}, then changed` };
+  return { ...rest, id: freeId(name, taken), name, sources };
 }
 
 export const PLAIN_CPU: CpuDevice = {

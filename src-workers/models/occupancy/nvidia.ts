@@ -14,6 +14,11 @@ export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
   /** Everything the catalogue repeats as a device's `limits`. */
   readonly limits: DeviceLimits;
+  /**
+   * The most registers of a thread that the allocator of `cuda_occupancy.h` admits. One more than `limits.maxRegistersPerThread`
+   * from 7.0 on: a compiler uses at most 255.
+   */
+  readonly allocatableRegistersPerThread: number;
   /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
@@ -40,7 +45,6 @@ interface Row {
   readonly parts?: number;
 }
 
-// From 7.0 a thread may be given 256 registers by the allocator, although a compiler uses at most 255 of them.
 const ROWS: Readonly<Record<string, Row>> = {
   '1.3': {
     warps: 32,
@@ -62,20 +66,22 @@ const ROWS: Readonly<Record<string, Row>> = {
   '6.0': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48, parts: 2 },
   '6.1': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 48 },
   '6.2': { warps: 64, blocks: 32, sharedKib: 64, blockSharedKib: 48, blockRegistersKi: 32 },
-  '7.0': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96, registersPerThread: 256 },
-  '7.2': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96, registersPerThread: 256 },
-  '7.5': { warps: 32, blocks: 16, sharedKib: 64, blockSharedKib: 64, registersPerThread: 256 },
-  '8.0': { warps: 64, blocks: 32, sharedKib: 164, blockSharedKib: 163, registersPerThread: 256 },
-  '8.6': { warps: 48, blocks: 16, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
-  '8.7': { warps: 48, blocks: 16, sharedKib: 164, blockSharedKib: 163, registersPerThread: 256 },
-  '8.9': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
-  '9.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
-  '10.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
-  '10.1': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
-  '10.3': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
-  '11.0': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227, registersPerThread: 256 },
-  '12.0': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
-  '12.1': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99, registersPerThread: 256 },
+  '7.0': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96 },
+  '7.2': { warps: 64, blocks: 32, sharedKib: 96, blockSharedKib: 96 },
+  '7.5': { warps: 32, blocks: 16, sharedKib: 64, blockSharedKib: 64 },
+  '8.0': { warps: 64, blocks: 32, sharedKib: 164, blockSharedKib: 163 },
+  '8.6': { warps: 48, blocks: 16, sharedKib: 100, blockSharedKib: 99 },
+  '8.7': { warps: 48, blocks: 16, sharedKib: 164, blockSharedKib: 163 },
+  '8.8': { warps: 48, blocks: 16, sharedKib: 100, blockSharedKib: 99 },
+  '8.9': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99 },
+  '9.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
+  '10.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
+  // The name of 11.0 before CUDA 13.
+  '10.1': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
+  '10.3': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
+  '11.0': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
+  '12.0': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99 },
+  '12.1': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99 },
 };
 
 const SHARED_MEMORY_UNIT_BYTES: Readonly<Record<number, number>> = { 1: 512, 2: 128, 3: 256, 5: 256, 6: 256, 7: 256 };
@@ -83,6 +89,7 @@ const SHARED_MEMORY_UNIT_BYTES: Readonly<Record<number, number>> = { 1: 512, 2: 
 function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
   const major = Number(computeCapability.split('.')[0]);
   const registers = (row.registersKi ?? 64) * KIB;
+  const registersPerThread = row.registersPerThread ?? 255;
   return {
     computeCapability,
     limits: {
@@ -93,10 +100,11 @@ function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
       maxThreadGroupsPerMultiprocessor: row.warps,
       registersPerMultiprocessor: registers,
       maxRegistersPerBlock: row.blockRegistersKi === undefined ? registers : row.blockRegistersKi * KIB,
-      maxRegistersPerThread: row.registersPerThread ?? 255,
+      maxRegistersPerThread: registersPerThread,
       sharedMemoryBytesPerMultiprocessor: row.sharedKib * KIB,
       maxSharedMemoryBytesPerBlock: row.blockSharedKib * KIB,
     },
+    allocatableRegistersPerThread: major < 7 ? registersPerThread : 256,
     registerAllocationUnit: major === 1 ? 512 : major === 2 ? 64 : 256,
     registersAllocatedTo: major === 1 ? 'block' : 'threadGroup',
     registerFileParts: row.parts ?? 4,
@@ -123,10 +131,15 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   );
 }
 
-/** Blocks that the register file holds. */
-function registerLimit(rules: NvidiaOccupancyRules, warps: number, registersPerThread: number): number {
+/** Blocks that the register file holds; 0 above `maxPerThread` registers of a thread. */
+function registerLimit(
+  rules: NvidiaOccupancyRules,
+  warps: number,
+  registersPerThread: number,
+  maxPerThread: number,
+): number {
   const { limits, registerAllocationUnit, registerFileParts } = rules;
-  if (registersPerThread > limits.maxRegistersPerThread) return 0;
+  if (registersPerThread > maxPerThread) return 0;
   if (registersPerThread === 0) return Infinity;
   // A block is charged for as many thread groups as deal out evenly over the parts of the register file.
   const chargedWarps = roundUpTo(warps, registerFileParts);
@@ -150,16 +163,22 @@ function sharedMemoryLimit(rules: NvidiaOccupancyRules, bytes: number): number {
 /**
  * Resident blocks under already checked rules and usage: the shared memory partition at its largest, the opt-in limit
  * per block allowed, no partitioned global caching, at most one barrier per block.
+ *
+ * @param maxRegistersPerThread what the allocator admits, unless a device's own limit is lower
  */
-export function nvidiaResidency(rules: NvidiaOccupancyRules, usage: BlockUsage): Residency {
+export function nvidiaResidency(
+  rules: NvidiaOccupancyRules,
+  usage: BlockUsage,
+  maxRegistersPerThread: number = rules.allocatableRegistersPerThread,
+): Residency {
   const { limits } = rules;
   const warps = Math.ceil(usage.blockThreads / WARP);
-  let registers = registerLimit(rules, warps, usage.registersPerThread);
+  let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
   // A launch that the four-part register files of the other Pascal chips cannot hold is refused on 6.0 too, so that
   // every 6.x binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
-    if (sibling && registerLimit(sibling, warps, usage.registersPerThread) === 0) registers = 0;
+    if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;
   }
   const alone: ResidencyLimits = {
     warps:

@@ -68,7 +68,11 @@ export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency 
   const rules = device.occupancy;
   switch (rules.family) {
     case 'nvidia':
-      return nvidiaResidency(unwrap(nvidiaOccupancyRules(rules.computeCapability)), checked);
+      return nvidiaResidency(
+        unwrap(nvidiaOccupancyRules(rules.computeCapability)),
+        checked,
+        device.limits.maxRegistersPerThread,
+      );
     case 'amd':
       return amdResidency(unwrap(amdOccupancyRules(rules.isa, rules.waveSize)), checked);
     case 'generic':
