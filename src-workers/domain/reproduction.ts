@@ -35,3 +35,13 @@ export function reproductionRow(
   const error = errorKind === 'absolute' ? Math.abs(ours - paper) : Math.abs(ours / paper - 1);
   return { label, paper, ours, error, errorKind, tolerance, passed: error <= tolerance };
 }
+
+/** Makes the tables of one paper; a table passes when all its rows do. */
+export function tablesOf(paper: string, citation: string) {
+  return (
+    table: string,
+    unit: string,
+    rows: readonly ReproductionRow[],
+    notes: readonly string[] = [],
+  ): ReproductionTable => ({ paper, citation, table, unit, rows, passed: rows.every((row) => row.passed), notes });
+}

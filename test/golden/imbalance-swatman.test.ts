@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { reproduceSwatman } from '../../src-workers/models/imbalance/reproduce.ts';
+import { reproduceSwatman } from '../../src-workers/models/imbalance/reproduce-swatman.ts';
 
-// The golden figures are in src-workers/models/imbalance/published.ts, with their sources.
+// The golden figures are in src-workers/models/imbalance/swatman-figures.ts, with their sources.
 describe('Swatman et al. 2022', () => {
   const tables = reproduceSwatman();
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reproduce, REPRODUCTIONS } from '../../src-workers/reproduce.ts';
+import { reproduce, REPRODUCTIONS } from '../../src-workers/reproductions.ts';
 
 it('has the tables of every paper under its own name, and all of them pass', () => {
   expect(Object.keys(REPRODUCTIONS).sort()).toEqual(['bialas', 'hasan', 'kim', 'langguth', 'swatman']);

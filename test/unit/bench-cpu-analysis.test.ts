@@ -6,7 +6,7 @@ import {
   measuredCpu,
   type MeasuredContentionCase,
 } from '../../src-workers/bench/cpu/analysis.ts';
-import { contentionCases } from '../../src-workers/bench/cpu/plan.ts';
+import { contentionCases } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { caseShares } from '../../src-workers/bench/cpu/shares.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

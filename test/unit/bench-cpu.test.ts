@@ -11,7 +11,7 @@ import { BARRIER_WORDS } from '../../src-workers/bench/cpu/barrier.ts';
 import { cpuDevice, lastLevelCacheBytes } from '../../src-workers/bench/cpu/device.ts';
 import { kernelBytes, STREAMED_ROWS, type Kernels } from '../../src-workers/bench/cpu/kernels.ts';
 import { measureCpu } from '../../src-workers/bench/cpu/measure.ts';
-import { contentionCases, cpuPlan, standardBytes } from '../../src-workers/bench/cpu/plan.ts';
+import { contentionCases, cpuPlan, standardBytes } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { caseShares, designShares, MAX_MEMORY_BYTES, packedStart } from '../../src-workers/bench/cpu/shares.ts';
 import { runThread, type ThreadMessage } from '../../src-workers/bench/cpu/thread.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';

@@ -13,7 +13,7 @@ import {
   readCudaSources,
   type CudaCompilation,
 } from '../../src-workers/bench/cuda/compile.ts';
-import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
+import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
 import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findNvcc } from '../../src-workers/bench/cuda/compile.ts';
-import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/plan.ts';
+import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { deviceCode, type Operation } from './bench-cuda-machine-code.ts';

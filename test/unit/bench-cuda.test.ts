@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { readCudaSources } from '../../src-workers/bench/cuda/compile.ts';
-import { cudaPlan } from '../../src-workers/bench/cuda/plan.ts';
+import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { firstError, parsePtxas } from '../../src-workers/bench/cuda/ptxas.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { referenceResults, unitOrder } from '../../src-workers/bench/unit-loop.ts';

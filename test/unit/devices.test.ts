@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isEstimate, type CpuDevice, type Device, type GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/comparison.ts';
+import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/device-metrics.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 
 const folder = new URL('../../db/devices/', import.meta.url);

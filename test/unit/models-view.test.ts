@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
-import { reproduce } from '../../src-workers/reproduce.ts';
+import { reproduce } from '../../src-workers/reproductions.ts';
 import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
 import { findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
-import { lossComparison } from '../../src-workers/models/imbalance/comparison.ts';
+import { lossComparison } from '../../src-workers/models/imbalance/loss-comparison.ts';
 import { geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { parseSmiteGroups } from '../../src-workers/parse/smite.ts';
 

@@ -8,7 +8,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
-import { cudaPlan } from '../../src-workers/bench/cuda/plan.ts';
+import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { call as callOn, finished } from './engine-calls.ts';

@@ -8,7 +8,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
 import { cpuSweep } from '../../src-workers/models/contention/cores.ts';
 import { amdahlLoads, triangularLoads } from '../../src-workers/models/contention/loads.ts';
-import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/published.ts';
+import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/langguth-figures.ts';
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { coreLoads, createCpuLoads } from '../../src-workers/sweep/cpu.ts';

@@ -7,13 +7,13 @@ import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult, RunDiff, RunSummary } from '../../contract/api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { CPU_METRICS } from '../../../src-workers/models/contention/comparison.ts';
+import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
 import {
   DEVICE_METRICS,
   deviceComparison,
   peakInstructionsGigaPerSecond,
   type DeviceComparisonRow,
-} from '../../../src-workers/models/occupancy/comparison.ts';
+} from '../../../src-workers/models/occupancy/device-metrics.ts';
 import type { Catalogue } from './catalogue.ts';
 import { designText } from '../ranking/design-text.ts';
 import { bestRows, checkDesign, deviceFilter, rankRow, TIE_FRACTION, type RunView } from '../runs/run-view.ts';

@@ -14,7 +14,7 @@ import {
   type MeasuringInput,
 } from './plans.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
-import type { PlacedFile } from '../../../src-workers/bench/cuda/plan.ts';
+import type { PlacedFile } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
 import { runnableDesigns } from './runnable.ts';
 import { runProgram } from './runner.ts';

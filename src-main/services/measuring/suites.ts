@@ -1,9 +1,9 @@
 import { freemem } from 'node:os';
 import { cpuDevice } from '../../../src-workers/bench/cpu/device.ts';
-import { contentionCases, standardBytes } from '../../../src-workers/bench/cpu/plan.ts';
+import { contentionCases, standardBytes } from '../../../src-workers/bench/cpu/cpu-plan.ts';
 import type { BenchBackend, BenchCase, CaseOf, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { TABLE_I } from '../../../src-workers/models/imbalance/published.ts';
+import { TABLE_I } from '../../../src-workers/models/imbalance/swatman-figures.ts';
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
 import type { BenchSuite } from '../../contract/measuring.ts';
 

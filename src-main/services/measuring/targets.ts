@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { compileCuda, findNvcc, localArchitectures } from '../../../src-workers/bench/cuda/compile.ts';
-import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/plan.ts';
+import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';

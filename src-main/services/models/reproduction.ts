@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
-import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproduce.ts';
+import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproductions.ts';
 
 /** A failure where there is no such paper; `undefined` stands for all of them. */
 export function knownPaper(paper: string | undefined): Result<string | undefined> {

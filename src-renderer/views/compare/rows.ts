@@ -3,8 +3,8 @@ import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contr
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
-import { CPU_METRICS } from '../../../src-workers/models/contention/comparison.ts';
-import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/comparison.ts';
+import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
+import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
 import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';

@@ -1,4 +1,4 @@
-import { lossComparison, type LossComparison } from '../../../src-workers/models/imbalance/comparison.ts';
+import { lossComparison, type LossComparison } from '../../../src-workers/models/imbalance/loss-comparison.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import type { Divergence } from '../../../src-workers/models/divergence/costs.ts';
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';

@@ -8,7 +8,7 @@ import { endWithParent } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
 import { cpuDevice } from './device.ts';
 import { measureCpu } from './measure.ts';
-import { cpuPlan, standardBytes } from './plan.ts';
+import { cpuPlan, standardBytes } from './cpu-plan.ts';
 import { runThread, type ThreadTask } from './thread.ts';
 
 /**

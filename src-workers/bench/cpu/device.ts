@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
-import { ASSUMED_CACHE_BYTES } from './plan.ts';
+import { ASSUMED_CACHE_BYTES } from './cpu-plan.ts';
 
 const SYSTEM_CPUS = '/sys/devices/system/cpu';
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };

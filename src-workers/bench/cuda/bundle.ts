@@ -4,7 +4,7 @@ import { ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
 import { keptPlan } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
-import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
+import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 
 export interface BundleContents {
   /** The CUDA sources, by name: what `readCudaSources` gives. */

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
-import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './plan.ts';
+import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 import { firstError, parsePtxas, type KernelUsage } from './ptxas.ts';
 import { findProgram, isProgram, pathFolders, runTool } from './tool.ts';
 

@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
-import type { PlacedFile } from './plan.ts';
+import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
 /** Files unpack into a folder of their own, not among whatever else lies where a person unpacks them. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { BenchPlan } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
-import { cudaPlan, planArguments, LIST_ARGUMENTS, type CudaPlan } from './plan.ts';
+import { cudaPlan, planArguments, LIST_ARGUMENTS, type CudaPlan } from './cuda-plan.ts';
 
 /** A child process that prints records, one JSON line each, on its standard output. */
 export interface BenchCommand {

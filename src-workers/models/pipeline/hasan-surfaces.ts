@@ -6,7 +6,7 @@ import {
   HASAN_THREADS_PER_BLOCK,
   hasanEfficiency,
 } from './hasan.ts';
-import { hasanWaveLaunch } from './reproduce.ts';
+import { hasanWaveLaunch } from './reproduce-hasan-kim.ts';
 import { wavesTime } from './soft-saturation.ts';
 
 /** A quantity over launch shapes on the paper's Kepler K20. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
-import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/published.ts';
-import { reproduceLangguth } from '../../../src-workers/models/contention/reproduce.ts';
+import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/langguth-figures.ts';
+import { reproduceLangguth } from '../../../src-workers/models/contention/reproduce-langguth.ts';
 
 // The printed figures are in the source, with their citation: the reproduction is what ships.
 const tables = reproduceLangguth();

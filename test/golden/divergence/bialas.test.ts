@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { loopLimits } from '../../../src-workers/models/divergence/program.ts';
-import { reproduceBialas } from '../../../src-workers/models/divergence/reproduce.ts';
+import { reproduceBialas } from '../../../src-workers/models/divergence/reproduce-bialas.ts';
 
 describe('the figures of Bialas and Strzelecki', () => {
   const tables = reproduceBialas();

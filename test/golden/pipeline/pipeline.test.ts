@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reproduceHasan, reproduceKim } from '../../../src-workers/models/pipeline/reproduce.ts';
+import { reproduceHasan, reproduceKim } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 
 // The papers' figures are in the source (with their DOI): the reproduction is what ships.
 it('reproduces every row', () => {

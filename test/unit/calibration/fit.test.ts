@@ -13,7 +13,7 @@ import {
 import { calibrateLaunchGrid } from '../../../src-workers/models/calibration/launch-grid.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { HASAN_TABLE_2 } from '../../../src-workers/models/pipeline/hasan.ts';
-import { HASAN_FITTED_BLOCKS, hasanLaunches } from '../../../src-workers/models/pipeline/reproduce.ts';
+import { HASAN_FITTED_BLOCKS, hasanLaunches } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 import { wavesTime } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 

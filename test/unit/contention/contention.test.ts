@@ -9,7 +9,7 @@ import {
   totalLoad,
   triangularLoads,
 } from '../../../src-workers/models/contention/loads.ts';
-import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/published.ts';
+import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/langguth-figures.ts';
 import { regimeAt, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
 import {
   contentionMs,

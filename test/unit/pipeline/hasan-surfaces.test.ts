@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { hasanMeasuredSurfaces, hasanModelSurfaces } from '../../../src-workers/models/pipeline/hasan-surfaces.ts';
-import { fitHasan } from '../../../src-workers/models/pipeline/reproduce.ts';
+import { fitHasan } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 
 const soft = fitHasan();
 const meanAbsolute = (values: Float64Array) => values.reduce((sum, value) => sum + Math.abs(value), 0) / values.length;

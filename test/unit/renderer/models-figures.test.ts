@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { PUBLISHED_STACK } from '../../../src-workers/models/divergence/emulator.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
-import { lossComparison } from '../../../src-workers/models/imbalance/comparison.ts';
+import { lossComparison } from '../../../src-workers/models/imbalance/loss-comparison.ts';
 import { parseSmiteGroups } from '../../../src-workers/parse/smite.ts';
 import { lawOf } from '../../../src-renderer/views/models/demos/laws.ts';
 import { FIGURES, LOSS_BINS } from '../../../src-renderer/views/models/figures.ts';

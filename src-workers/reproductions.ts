@@ -1,8 +1,8 @@
 import type { ReproductionTable } from './domain/reproduction.ts';
-import { reproduceLangguth } from './models/contention/reproduce.ts';
-import { reproduceBialas } from './models/divergence/reproduce.ts';
-import { reproduceSwatman } from './models/imbalance/reproduce.ts';
-import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce.ts';
+import { reproduceLangguth } from './models/contention/reproduce-langguth.ts';
+import { reproduceBialas } from './models/divergence/reproduce-bialas.ts';
+import { reproduceSwatman } from './models/imbalance/reproduce-swatman.ts';
+import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce-hasan-kim.ts';
 
 /** Papers by the name used on the command line. A model's tables are added here once. */
 export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionTable[]>> = {

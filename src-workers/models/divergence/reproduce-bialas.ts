@@ -1,4 +1,4 @@
-import { reproductionRow, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import { reproductionRow, tablesOf, type ReproductionTable } from '../../domain/reproduction.ts';
 import { runCycles, STACK_COSTS } from './costs.ts';
 import {
   keplerCyclesPerInstruction,
@@ -8,7 +8,10 @@ import {
   type LoopTimings,
 } from './figures.ts';
 
-const CITATION = 'Bialas, Strzelecki, Benchmarking the cost of thread divergence in CUDA, 2015, arXiv:1504.01650';
+const table = tablesOf(
+  'bialas',
+  'Bialas, Strzelecki, Benchmarking the cost of thread divergence in CUDA, 2015, arXiv:1504.01650',
+);
 
 /** The summary says "about 20 %": between 17.5 and 22.5. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
@@ -109,21 +112,4 @@ function cycles(single: LoopTimings, double: LoopTimings, maxwell: LoopTimings):
     `The paper puts the worst difference of its own emulator in the double loop at 76 cycles or 0.3 %, which means at most ${(76 / 0.0025 / 1000).toFixed(0)} thousand cycles. That cannot hold together with its overhead of about 20 %: the stack alone takes ${((32 * double.runs[OVERHEAD_LANES].divergentBranches) / 1000).toFixed(1)} thousand cycles at n = ${OVERHEAD_LANES}, so the whole takes more than 50 thousand (here up to ${(slowest / 1000).toFixed(0)} thousand, of which 76 cycles are ${((100 * 76) / slowest).toFixed(2)} %).`,
     'Measured times (Figures 1, 2, 7 and 8) are plots only; what is checked is what follows from the printed model.',
   ]);
-}
-
-function table(
-  title: string,
-  unit: string,
-  rows: readonly ReproductionRow[],
-  notes: readonly string[],
-): ReproductionTable {
-  return {
-    paper: 'bialas',
-    citation: CITATION,
-    table: title,
-    unit,
-    rows,
-    passed: rows.every((row) => row.passed),
-    notes,
-  };
 }

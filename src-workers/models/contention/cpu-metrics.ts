@@ -1,5 +1,5 @@
 import type { CpuDevice } from '../../domain/device.ts';
-import type { DeviceMetric } from '../occupancy/comparison.ts';
+import type { DeviceMetric } from '../occupancy/device-metrics.ts';
 import { saturatingCores } from './bandwidth.ts';
 
 /** What the contention models know of a CPU, side by side; as `DEVICE_METRICS` of GPUs. */

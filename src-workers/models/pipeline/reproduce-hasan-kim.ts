@@ -1,4 +1,4 @@
-import { reproductionRow, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
 import { unwrap } from '../../domain/result.ts';
 import {
@@ -19,8 +19,14 @@ import {
 } from './kim.ts';
 import { fitSoftSaturation, wavesTime, type MeasuredLaunch, type WaveLaunch } from './soft-saturation.ts';
 
-const HASAN = 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65';
-const KIM = 'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University';
+const hasanTable = tablesOf(
+  'hasan',
+  'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65',
+);
+const kimTable = tablesOf(
+  'kim',
+  'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
+);
 
 /** Rows of Table 2 (numbers of blocks) that the soft-saturation fit sees; the other eleven are held out. */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
@@ -73,7 +79,7 @@ function hasanClaim(): ReproductionTable {
     reproductionRow('mean |Eq. 3 − measured|, points of efficiency', 7.9, mean, 0.05),
     reproductionRow('largest |Eq. 3 − measured|, points of efficiency', 32, worst, 0.5),
   ];
-  return table('hasan', HASAN, 'Eq. 1–3 on Table 2, as printed', '1', rows, [
+  return hasanTable('Eq. 1–3 on Table 2, as printed', '1', rows, [
     `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give that on its own Table 2: only ${within.toFixed(0)} % of the cells are inside ${CLAIMED_ERROR_PERCENT} points.`,
     'The column "paper" holds the finding to reproduce (the printed equations evaluated on the printed table), not the claim.',
     `Measured efficiency is τ over the measured time, with the τ = ${HASAN_IDEAL_TIME_MS} ms of Fig. 1; with the 14.6 ms of the table's fast corner the mean is the same to 0.1 points.`,
@@ -111,8 +117,8 @@ function hasanSoftSaturation(): ReproductionTable[] {
   ];
   const mean = reproductionRow('mean relative error, held-out cells', 0, meanPercent, HELD_OUT_TOLERANCE_PERCENT);
   return [
-    table('hasan', HASAN, 'Table 2, soft-saturation waves fitted on five rows', 'ms', rows, notes),
-    table('hasan', HASAN, 'Table 2, error of the soft-saturation waves', '%', [mean], notes),
+    hasanTable('Table 2, soft-saturation waves fitted on five rows', 'ms', rows, notes),
+    hasanTable('Table 2, error of the soft-saturation waves', '%', [mean], notes),
   ];
 }
 
@@ -159,7 +165,7 @@ export function reproduceKim(): ReproductionTable[] {
     );
   }
   return [
-    table('kim', KIM, 'Block scheduler and state buffers', '1', rows, [
+    kimTable('Block scheduler and state buffers', '1', rows, [
       'The poster prints formulas and plots, no table of numbers: the column "paper" holds what its formulas imply, worked out by hand.',
       'The brackets of its functional-unit formula are read as ceilings. Its print shows floors, by which one thread group on a unit wider than it would take no time; the poster measures the latency with exactly that launch.',
       'Its symbol S is the shared memory of a block in the limit checker, and that of the multiprocessor in the state buffers; they are kept apart here.',
@@ -223,7 +229,7 @@ function kimLimits(): ReproductionTable {
     reproductionRow(`${formula}, at the limit`, 0, broken(within), 0),
     reproductionRow(`${formula}, past it`, 1, broken(past), 0),
   ]);
-  return table('kim', KIM, 'Limit checker, limits broken', '1', rows, []);
+  return kimTable('Limit checker, limits broken', '1', rows);
 }
 
 /** The poster's microbenchmarks run on the model itself: they must find the parameters it was built with. */
@@ -272,16 +278,5 @@ function kimMicrobenchmarks(): ReproductionTable {
       0,
     ),
   ];
-  return table('kim', KIM, 'Microbenchmarks on the model', '1', rows, []);
-}
-
-function table(
-  paper: string,
-  citation: string,
-  title: string,
-  unit: string,
-  rows: readonly ReproductionRow[],
-  notes: readonly string[],
-): ReproductionTable {
-  return { paper, citation, table: title, unit, rows, passed: rows.every((row) => row.passed), notes };
+  return kimTable('Microbenchmarks on the model', '1', rows);
 }

@@ -1,16 +1,17 @@
-import { reproductionRow } from '../../domain/reproduction.ts';
-import type { ReproductionRow, ReproductionTable } from '../../domain/reproduction.ts';
+import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
 import { unwrap } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { binomialLaw, geometricLaw, negativeBinomialLaw, poissonLaw, uniformLaw } from '../workload/laws.ts';
 import { lossMoments } from './closed-form.ts';
 import { sampledLoss } from './monte-carlo.ts';
-import { PUBLIC_GROUP_COUNT, PUBLIC_GROUPS, TABLE_I } from './published.ts';
+import { PUBLIC_GROUP_COUNT, PUBLIC_GROUPS, TABLE_I } from './swatman-figures.ts';
 
-const CITATION =
+const table = tablesOf(
+  'swatman',
   'Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in Stochastic ' +
-  'Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026';
+    'Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026',
+);
 
 /** Half a unit of the last digit the paper prints. */
 const PRINTED_DIGIT = 0.0005;
@@ -73,38 +74,28 @@ export function reproduceSwatman(): ReproductionTable[] {
   );
 
   return [
-    table('Table I, modelled mean loss', modelled, ['Every printed digit must agree.']),
-    table('Table I, simulated mean loss against the model', simulated, [
+    table('Table I, modelled mean loss', '1', modelled, ['Every printed digit must agree.']),
+    table('Table I, simulated mean loss against the model', '1', simulated, [
       `The paper's claim, a relative error below ${percent(SIMULATION_MARGIN)}, ${claim(simulated, SIMULATION_MARGIN)}`,
     ]),
-    table('Table I, simulated mean loss against our Monte Carlo', sampled, [
+    table('Table I, simulated mean loss against our Monte Carlo', '1', sampled, [
       `${SAMPLED_GROUPS} groups per row, MT19937, seed ${SEED}; tolerance ${STANDARD_ERRORS} standard errors of both samples.`,
     ]),
-    table('Table I, measured mean loss against the model', measured, [
+    table('Table I, measured mean loss against the model', '1', measured, [
       `The paper's claim, a relative error below ${percent(MEASUREMENT_MARGIN)}, ${claim(measured, MEASUREMENT_MARGIN)}`,
     ]),
-    table('Public data, simulated mean loss', publicMean, ['Another run than Table I, from the authors’ repository.']),
-    table('Public data, simulated aggregate loss', publicAggregate, [
+    table('Public data, simulated mean loss', '1', publicMean, [
+      'Another run than Table I, from the authors’ repository.',
+    ]),
+    table('Public data, simulated aggregate loss', '1', publicAggregate, [
       'Total lockstep time over total work, which the paper does not print; it is not the mean over groups.',
     ]),
-    table('Public data, measured mean loss against the model', publicMeasured, [
+    table('Public data, measured mean loss against the model', '1', publicMeasured, [
       `On this run the paper's margin of ${percent(MEASUREMENT_MARGIN)} ${claim(publicMeasured, MEASUREMENT_MARGIN)}`,
       `Rows with n = 1 cannot lose anything: up to ${percent(largestMargin(publicMeasured.filter((_, i) => PUBLIC_GROUPS[i].n === 1)))} ` +
         'there is the floor of the measurement itself.',
     ]),
   ];
-}
-
-function table(name: string, rows: readonly ReproductionRow[], notes: readonly string[]): ReproductionTable {
-  return {
-    paper: 'swatman',
-    citation: CITATION,
-    table: name,
-    unit: '1',
-    rows,
-    passed: rows.every((row) => row.passed),
-    notes,
-  };
 }
 
 /** Relative error as the paper defines it under Table I: the distance to the modelled mean, over the modelled mean. */

@@ -1,4 +1,4 @@
-import { reproductionRow, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
 import { saturatingCores } from './bandwidth.ts';
 import { amdahlLoads, triangularLoads } from './loads.ts';
 import {
@@ -7,10 +7,13 @@ import {
   LANGGUTH_TRIANGULAR,
   type PublishedCpu,
   type PublishedPrediction,
-} from './published.ts';
+} from './langguth-figures.ts';
 import { contentionMs, effectiveBandwidthGbS, twoPhases, type ContentionModel, type TwoPhaseForm } from './time.ts';
 
-const CITATION = 'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula';
+const table = tablesOf(
+  'langguth',
+  'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
+);
 
 /** The inputs β and ρ are printed to 0.01 GB/s, and so are most results: together within this. */
 const BANDWIDTH_TOLERANCE = 0.001;
@@ -112,19 +115,16 @@ function triangular(): ReproductionTable[] {
       'Triangular workload, full contention',
       'GB/s',
       rowsOf(full, (i) => results[i].fullContention[0]),
-      [],
     ),
     table(
       'Triangular workload, no contention',
       'GB/s',
       rowsOf(none, (i) => results[i].noContention[0]),
-      [],
     ),
     table(
       'Triangular workload, no imbalance',
       'GB/s',
       rowsOf(balanced, (i) => results[i].noImbalance[0]),
-      [],
     ),
     table(
       'Triangular workload, two-phase as tabulated',
@@ -184,28 +184,10 @@ function amdahl(): ReproductionTable[] {
       columns.flatMap(({ what, model, printed }) =>
         errorRows(what, (cpu) => bandwidth(cpu, amdahlLoads, model), results, printed, AMDAHL_ERROR_TOLERANCE_POINTS),
       ),
-      [],
     ),
   ];
 }
 
 function percent(fraction: number): string {
   return `${(100 * fraction).toFixed(1)} %`;
-}
-
-function table(
-  title: string,
-  unit: string,
-  rows: readonly ReproductionRow[],
-  notes: readonly string[],
-): ReproductionTable {
-  return {
-    paper: 'langguth',
-    citation: CITATION,
-    table: title,
-    unit,
-    rows,
-    passed: rows.every((row) => row.passed),
-    notes,
-  };
 }
