@@ -1,13 +1,14 @@
-// npm test: every check and test of the project. The last line says how many passed and failed, in one total: a static
-// check, a tool that tests start, and the build count as one each. Plain JavaScript for any Node from 20 on: what it runs
-// runs on the locked Node.
+// npm test: every check and test of the project. The last line says how many passed, failed and were skipped, in one total:
+// a static check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the
+// tests of one that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from 20 on:
+// what it runs runs on the locked Node.
 //
 //   node test/run.mjs [--desktop [COMMAND …]]   also the desktop tests, started through COMMAND where there is one
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
+import { findTool, forgetTools, TOOLS } from './tools.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const results = join(root, 'test-results');
@@ -17,20 +18,25 @@ const env = {
   FORCE_COLOR: '0',
   NO_COLOR: '1',
 };
-const total = { passed: 0, failed: 0 };
+const total = { passed: 0, failed: 0, skipped: 0 };
+/** A slow network may take minutes for a browser; one that refuses does so at once. */
+const FETCH_LIMIT_MS = 5 * 60_000;
+const say = (/** @type {string} */ line) => void process.stdout.write(`${line}\n`);
 
 /**
  * @param {string} command shell words
  * @param {Record<string, string>} [more] of the environment
+ * @param {number} [timeout] ms
  * @returns {Promise<{ code: number, output: string }>}
  */
-function run(command, more = {}) {
+function run(command, more = {}, timeout) {
   return new Promise((resolve) => {
     const child = spawn(command, {
       cwd: root,
       env: { ...env, ...more },
       shell: true,
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout,
     });
     let output = '';
     const read = (/** @type {Buffer} */ data) => void (output += data.toString());
@@ -51,6 +57,7 @@ function run(command, more = {}) {
 function report(label, counts, start, output) {
   total.passed += counts.passed;
   total.failed += counts.failed;
+  total.skipped += counts.skipped ?? 0;
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const skipped = counts.skipped ? `, ${counts.skipped} skipped` : '';
   process.stdout.write(
@@ -59,25 +66,40 @@ function report(label, counts, start, output) {
   if (counts.failed) process.stdout.write(`${output.trim().replaceAll(/^/gm, '    ')}\n`);
 }
 
-/** Programs that tests start, by any of their names, and the Debian package of each. */
-const TOOLS = [
-  {
-    debian: 'chromium',
-    programs: CHROMIUM_NAMES,
-    use: 'the browser tests; or name one in LOCKSTEP_CHROMIUM',
-    named: process.env.LOCKSTEP_CHROMIUM,
-  },
-  { debian: 'g++', programs: ['g++'], use: 'the CUDA sources, which run in an emulation' },
-  { debian: 'shellcheck', programs: ['shellcheck'], use: "a bundle's script" },
-];
+/** The tools that this machine lacks. */
+const missing = () =>
+  /** @type {(keyof typeof TOOLS)[]} */ (Object.keys(TOOLS)).filter((name) => findTool(name) === null);
 
-/** The tools that are missing, a line each: what it is for and how to get it. */
-function missingTools() {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return TOOLS.filter(
-    ({ programs, named }) =>
-      !named && !folders.some((folder) => programs.some((program) => existsSync(join(folder, program)))),
-  ).map(({ debian, use }) => `missing: ${debian}, for ${use} (Debian: apt-get install ${debian})\n`);
+/** Fetches what is missing: Chromium by Playwright's installer, then all by apt-get where that asks for no password. */
+async function fetchTools() {
+  if (missing().includes('chromium')) {
+    say('fetching Chromium: npx playwright install chromium');
+    const { code, output } = await run(
+      'playwright install chromium',
+      { PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT: '15000' },
+      FETCH_LIMIT_MS,
+    );
+    forgetTools();
+    if (missing().includes('chromium')) say(`  failed: ${lastLine(output, code)}`);
+  }
+  const packages = [...new Set(missing().map((name) => TOOLS[name].debian))].filter((name) => name !== null);
+  if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;
+  const asRoot = process.getuid?.() === 0 ? '' : 'sudo -n ';
+  if (asRoot && (await run(`${asRoot}true`)).code !== 0) return; // it would ask for a password
+  say(`fetching ${packages.join(', ')}: ${asRoot}apt-get install ${packages.join(' ')}`);
+  const { code, output } = await run(
+    `${asRoot}apt-get update -qq && ${asRoot}apt-get install -y -qq --no-install-recommends ${packages.join(' ')}`,
+    { DEBIAN_FRONTEND: 'noninteractive' },
+    FETCH_LIMIT_MS,
+  );
+  if (code !== 0) say(`  failed: ${lastLine(output, code)}`);
+  forgetTools();
+}
+
+/** The line in which a program says why it failed, as a rule. */
+function lastLine(/** @type {string} */ output, /** @type {number} */ code) {
+  const lines = output.split('\n').map((line) => line.trim());
+  return lines.findLast((line) => /error|failed|unable/i.test(line)) ?? `it ended with ${code}`;
 }
 
 /** A check that passes or fails as a whole. */
@@ -108,7 +130,7 @@ async function tests(label, command, file, read) {
     counts.failed += 1;
     process.stdout.write(`${label}: no report (${error instanceof Error ? error.message : String(error)})\n`);
   }
-  if (counts.failed === 0 && (code !== 0 || counts.passed === 0)) counts.failed += 1;
+  if (counts.failed === 0 && (code !== 0 || counts.passed + counts.skipped === 0)) counts.failed += 1;
   report(label, counts, start, output);
 }
 
@@ -134,9 +156,17 @@ const ofPlaywright = (
 mkdirSync(results, { recursive: true });
 const asked = process.argv.indexOf('--desktop');
 
-// A tool that is missing fails by itself and the tests that start it fail too: what to do stands first and again last.
-const missing = missingTools();
-report('tools', { passed: TOOLS.length - missing.length, failed: missing.length }, performance.now(), missing.join(''));
+await fetchTools();
+// What a Chromium of Playwright brings lies in no usual place.
+const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
+if (chromium) env.LOCKSTEP_CHROMIUM = chromium;
+if (driver) env.LOCKSTEP_VULKAN_ICD = driver;
+const absent = missing().map((name) => {
+  const { use, get, debian } = TOOLS[name];
+  return `${name} is missing, so its tests are skipped: ${use}. Get it: ${get}${debian ? ` (Debian: apt-get install ${debian})` : ''}`;
+});
+if (process.env.CI === 'true' && absent.length > 0)
+  report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
 // Two lanes for two cores: the checks, one after another, beside the tests that need no build.
 const checks = async () => {
@@ -178,5 +208,6 @@ if (built) {
   if (asked >= 0) report('desktop', { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 }
 
-process.stdout.write(`${missing.join('')}${total.passed} passed, ${total.failed} failed\n`);
+for (const line of absent) say(line);
+say(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`);
 process.exitCode = total.failed === 0 ? 0 : 1;

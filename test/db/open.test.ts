@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   cpSync,
   mkdirSync,
@@ -20,13 +21,27 @@ import { openStore, storeOn } from '../../db/store.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+import { lacks } from '../tools.mjs';
 
+/** A user without privileges. */
+const NOBODY = 65534;
 const GOLDEN = join(import.meta.dirname, '../data/store');
 
 function messageOf(result: Result<unknown>): string {
   if (result.ok) return 'ok';
   expect(result.error.code).toBe('storage');
   return result.error.message;
+}
+
+/** What opening a file says to a user who may not write everywhere, as the superuser may. */
+function refusalToAUser(file: string, migrationsFolder: string): string {
+  const opening = `
+    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../db/store.ts'))});
+    if (process.getuid() === 0) process.setuid(${NOBODY});
+    const opened = openStore(${JSON.stringify({ file, migrationsFolder })});
+    console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' });
+  return stdout + stderr;
 }
 
 /** Makes a small sound database, spoils it, and expects it to be refused and left as it was. */
@@ -99,21 +114,23 @@ describe('opening', () => {
       expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
       expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
     }));
-  // The superuser may write anywhere, so that this one says nothing under it.
-  it.skipIf(process.getuid?.() === 0)('refuses a read-only file and a read-only folder', () =>
+  it('refuses a read-only file and a read-only folder', () =>
     inFolder((folder) => {
       const inner = `${folder}/inner`;
       const file = `${inner}/lockstep.db`;
       mkdirSync(inner);
       copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      const migrationsFolder = `${folder}/migrations`;
+      cpSync(MIGRATIONS, migrationsFolder, { recursive: true });
+      chmodSync(folder, 0o755);
+      if (process.getuid?.() === 0) for (const path of [file, inner]) chownSync(path, NOBODY, NOBODY);
       chmodSync(file, 0o400);
-      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/is read-only/);
+      expect(refusalToAUser(file, migrationsFolder)).toMatch(/^storage: .* is read-only/);
       chmodSync(file, 0o600);
       chmodSync(inner, 0o500);
-      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/folder .* is read-only/);
+      expect(refusalToAUser(file, migrationsFolder)).toMatch(/^storage: .*folder .* is read-only/);
       chmodSync(inner, 0o700);
-    }),
-  );
+    }));
   it('takes an empty file for a new database', () =>
     inFolder((folder) => {
       writeFileSync(`${folder}/new.db`, '');
@@ -280,10 +297,8 @@ describe('with another SQLite', () => {
       db.close();
     }));
 
-  const absent = spawnSync('sqlite3', ['--version']).status !== 0;
-  const reason = absent ? ' (skipped: sqlite3 is not in PATH; Debian: apt-get install sqlite3)' : '';
-  it.skipIf(absent).each(['new', 1, 2, 3, 4])(
-    `passes the integrity check of the installed sqlite3: version %s${reason}`,
+  it.skipIf(lacks('sqlite3')).each(['new', 1, 2, 3, 4])(
+    `passes the integrity check of the installed sqlite3: version %s`,
     (version) =>
       inFolder((folder) => {
         const file = `${folder}/lockstep.db`;

@@ -10,7 +10,8 @@ import { main } from '../../src-main/cli/main.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { smallStudy } from './export-runs.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+import { lacks } from '../tools.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -200,49 +201,53 @@ it('refuses what makes no sense in one line', async () => {
   }
 }, 60_000);
 
-it('stops at Ctrl-C, keeps what is measured, leaves no process, and goes on', async () => {
-  const own = join(folder, 'stopped.db');
-  const env = {
-    ...process.env,
-    NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
-    XDG_CACHE_HOME: join(folder, 'cache'),
-  };
-  const lockstep = (...args: readonly string[]) =>
-    spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
-    let [out, err] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-    const [status] = (await once(child, 'close')) as [number];
-    return { status, out, err };
-  };
-  const file = join(folder, 'slow.json');
-  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
-  const workload = { lengths: 'geometric(0.05)', units: 4000 };
-  writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
-  expect((await finished(lockstep('sweep', file))).status).toBe(0);
+it.skipIf(lacks('g++'))(
+  'stops at Ctrl-C, keeps what is measured, leaves no process, and goes on',
+  async () => {
+    const own = join(folder, 'stopped.db');
+    const env = {
+      ...process.env,
+      NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+    };
+    const lockstep = (...args: readonly string[]) =>
+      spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+    const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
+      let [out, err] = ['', ''];
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+      const [status] = (await once(child, 'close')) as [number];
+      return { status, out, err };
+    };
+    const file = join(folder, 'slow.json');
+    const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
+    const workload = { lengths: 'geometric(0.05)', units: 4000 };
+    writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
+    expect((await finished(lockstep('sweep', file))).status).toBe(0);
 
-  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
-  const reader = new Database(own, { readonly: true });
-  const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
-  while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
-  measuring.kill('SIGINT');
-  const stopped = await finished(measuring);
-  expect(stopped).toMatchObject({ status: 1, out: '' });
-  expect(stopped.err).toMatch(
-    /run 2 stopped after \d of 8 cases; what was measured is saved, and lockstep runs resume 2 goes on/,
-  );
-  const kept = saved.get()!.n;
-  expect(kept).toBeGreaterThanOrEqual(1);
-  expect(kept).toBeLessThan(8);
-  reader.close();
+    const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
+    const reader = new Database(own, { readonly: true });
+    const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
+    while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
+    measuring.kill('SIGINT');
+    const stopped = await finished(measuring);
+    expect(stopped).toMatchObject({ status: 1, out: '' });
+    expect(stopped.err).toMatch(
+      /run 2 stopped after \d of 8 cases; what was measured is saved, and lockstep runs resume 2 goes on/,
+    );
+    const kept = saved.get()!.n;
+    expect(kept).toBeGreaterThanOrEqual(1);
+    expect(kept).toBeLessThan(8);
+    reader.close();
 
-  const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
-  expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
-}, 240_000);
+    const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
+    expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
+  },
+  240_000,
+);
 
 it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {
   const into = join(folder, 'bundle');

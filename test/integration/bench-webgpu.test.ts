@@ -12,6 +12,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
+import { lacks } from '../tools.mjs';
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 const HARNESS = join(import.meta.dirname, 'bench-webgpu-child.ts');
@@ -55,7 +56,7 @@ function unitLoop(id: string, change: Partial<Design> = {}): BenchCase {
   };
 }
 
-describe('WebGPU under Node', () => {
+describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   let folder: string;
   beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'lockstep-webgpu-'))));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

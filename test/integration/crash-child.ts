@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 
 import { openStoreClient } from '../../db/client.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { MIGRATIONS, sampleChunk } from './sample.ts';
+import { MIGRATIONS, sampleChunk } from '../db/sample.ts';
 
 // Saves the missing chunks of an interrupted run, one line on standard output for each that was reported as saved:
 // node crash-child.ts FILE RUN CHUNK_DESIGNS. Is killed by its parent at any moment.

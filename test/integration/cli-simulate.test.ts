@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { smallStudy } from './export-runs.ts';
+import { smallStudy } from '../unit/export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulate-'));

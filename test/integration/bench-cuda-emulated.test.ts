@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe as always, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import {
   architecturesFor,
@@ -34,6 +34,9 @@ import {
   unitLoop,
   type Ended,
 } from './bench-cuda-plans.ts';
+import { lacks } from '../tools.mjs';
+
+const describe = always.skipIf(lacks('g++'));
 
 // The whole way of a measurement, with the emulation in place of a GPU: what is compiled, read and printed is the same.
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it as always } from 'vitest';
 import type { DoctorCheck, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -11,8 +11,11 @@ import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
-import { call as callOn, finished } from './engine-calls.ts';
-import { smallStudy } from './export-runs.ts';
+import { call as callOn, finished } from '../unit/engine-calls.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+import { lacks } from '../tools.mjs';
+
+const it = always.skipIf(lacks('g++'));
 
 // The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
-
-const nvcc = spawnSync('nvcc', ['--version'], { encoding: 'utf8' });
-const absent = nvcc.status !== 0;
+import { lacks } from '../tools.mjs';
 
 /** A kernel with the header's launch bounds, and a host function that launches it. */
 const kernel = (file: string, name: string): string => `
@@ -31,7 +29,7 @@ static_assert(shape::grid_for(0ull) == 0u, "no unit needs no block");
 static_assert(shape::grid_for(shape::units_per_block + 1ull) == 2u, "the next unit needs the next block");
 `;
 
-describe.skipIf(absent)(`the CUDA header under nvcc${absent ? ' (skipped: nvcc is not in PATH)' : ''}`, () => {
+describe.skipIf(lacks('nvcc', 'g++'))('the CUDA header under nvcc', () => {
   let bench: Bench;
   let folder: string;
   beforeAll(async () => {

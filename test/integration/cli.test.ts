@@ -11,7 +11,7 @@ import { main } from '../../src-main/cli/main.ts';
 import { progressBar } from '../../src-main/cli/output.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
-import { smallStudy } from './export-runs.ts';
+import { smallStudy } from '../unit/export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-'));

@@ -11,7 +11,7 @@ import { processLives } from '../../db/ownership.ts';
 import type { MeasurementRecord, RunAxes } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from './sample.ts';
+import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from '../db/sample.ts';
 
 const CHUNK_DESIGNS = 2_000;
 const AXES: RunAxes = { ...SAMPLE_AXES, blockThreads: Array.from({ length: 2_000 }, (_, i) => 32 * (i + 1)) };

@@ -22,8 +22,8 @@ import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts
 import type { Device } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { call, ended } from './engine-calls.ts';
-import { smallStudy } from './export-runs.ts';
+import { call, ended } from '../unit/engine-calls.ts';
+import { smallStudy } from '../unit/export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');

@@ -1,0 +1,193 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
+import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { deviceCode, type Operation } from './bench-cuda-machine-code.ts';
+import {
+  EMULATED_NAME,
+  NO_FILES,
+  ofType,
+  planOf,
+  recordsOf,
+  runToEnd,
+  SOURCES,
+  unitLoop,
+  WORKLOAD,
+} from './bench-cuda-plans.ts';
+import { findTool, lacks } from '../tools.mjs';
+
+const nvcc = findTool('nvcc');
+/** From the oldest that nvcc 13 knows to one of the newest. */
+const ARCHITECTURES = ['sm_75', 'sm_80', 'sm_90', 'sm_120'];
+/** The least that the assembler accepts. */
+const CAP = 24;
+/** Enough steps at once that the loop wants more registers than that. */
+const PROFILE = { parallelSteps: 47, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 };
+
+describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-nvcc-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const kernels = new Map<string, readonly KernelUsage[]>();
+  const said: string[] = [];
+  const objectOf = ({ name }: CudaObject): string => join(folder, `${name}.o`);
+  let objects: readonly CudaObject[];
+
+  beforeAll(async () => {
+    const cases = [unitLoop('free', {}), unitLoop('capped', { registerCap: CAP })];
+    const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
+    objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
+    // Both cores: the host program takes as long as the unit loops together.
+    await Promise.all(
+      [[objects[0]], objects.slice(1)].map(async (several) => {
+        for (const object of several) {
+          const flags = [
+            ...COMPILE_FLAGS,
+            ...ARCHITECTURES.flatMap((name) => ['-gencode', `arch=${name.replace('sm', 'compute')},code=${name}`]),
+            ...['-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'],
+            // The machine code is read below.
+            '--no-compress',
+            ...object.flags,
+          ];
+          const ended = await runToEnd(nvcc!, [...flags, '-c', object.source, '-o', objectOf(object)], SOURCES);
+          kernels.set(object.name, parsePtxas(ended.stdout + ended.stderr));
+          if (ended.code !== 0) said.push(ended.stderr);
+        }
+      }),
+    );
+  }, 180_000);
+
+  it('compile without a warning for every architecture', () => {
+    expect(said).toEqual([]);
+    for (const [name, list] of kernels)
+      expect([...new Set(list.map(({ architecture }) => architecture))].sort(), name).toEqual(
+        [...ARCHITECTURES].sort(),
+      );
+  });
+
+  it('hold a register cap, and keep everything in registers without one', () => {
+    const [free, capped] = ['unit-loop', `unit-loop-${CAP}`].map((name) => kernels.get(name)!);
+    // Three kinds of loop, six numbers of threads per unit.
+    expect(free.length).toBe(18 * ARCHITECTURES.length);
+    for (const { kernel, spillStoreBytes } of free) expect(spillStoreBytes, kernel).toBe(0);
+    expect(Math.max(...free.map(({ registersPerThread }) => registersPerThread))).toBeGreaterThan(CAP);
+    for (const { kernel, registersPerThread } of capped) expect(registersPerThread, kernel).toBeLessThanOrEqual(CAP);
+  });
+
+  it('spill nothing where cycles are counted', () => {
+    for (const { kernel, spillStoreBytes, spillLoadBytes } of kernels.get('main')!)
+      expect([kernel, spillStoreBytes, spillLoadBytes]).toEqual([kernel, 0, 0]);
+  });
+
+  /**
+   * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the last.
+   */
+  function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
+    const programs = deviceCode(readFileSync(objectOf(objects[0])));
+    expect(programs.length).toBe(ARCHITECTURES.length);
+    return programs.flatMap((kernels, at) => {
+      const found = [...kernels].filter(([kernel]) => name.test(kernel));
+      expect(found.length, ARCHITECTURES[at]).toBeGreaterThan(0);
+      return found.map(([kernel, operations]) => ({
+        kernel: `${ARCHITECTURES[at]} ${kernel}`,
+        operations: operations.slice(operations.indexOf('clock'), operations.lastIndexOf('clock') + 1),
+      }));
+    });
+  }
+  const count = (operations: readonly Operation[], which: Operation): number =>
+    operations.filter((operation) => operation === which).length;
+
+  it.each<[string, RegExp, readonly Operation[]]>([
+    ['FloatAdd', /chainsINS_8FloatAddE/, ['float-add']],
+    ['FloatMultiply', /chainsINS_13FloatMultiplyE/, ['float-multiply']],
+    ['FloatMultiplyAdd, one chain and several', /chainsINS_16FloatMultiplyAddE/, ['float-multiply-add']],
+    ['DoubleMultiplyAdd', /chainsINS_17DoubleMultiplyAddE/, ['double-multiply-add']],
+    // The assembler may add by multiplying by one, and counts turns of the loop.
+    ['IntegerAdd', /chainsINS_10IntegerAddE/, ['integer-add', 'integer-multiply-add']],
+    ['IntegerMultiplyAdd', /chainsINS_18IntegerMultiplyAddE/, ['integer-multiply-add']],
+    ['Special', /chainsINS_7SpecialE/, ['special']],
+  ])('keep every operation of %s between two looks at the clock', (_what, name, units) => {
+    for (const { kernel, operations } of timed(name)) {
+      expect(count(operations, 'clock'), kernel).toBe(2);
+      expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
+      const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
+      // Of 256, and a few that turn the loop or copy.
+      expect(found, kernel).toBeGreaterThanOrEqual(256);
+      expect(found, kernel).toBeLessThan(256 + 6);
+    }
+  });
+
+  it('keep a load that is timed alone between two looks at the clock, the second after it has arrived', () => {
+    for (const { kernel, operations } of timed(/fineChase/))
+      expect(operations, kernel).toEqual(['clock', 'load', 'store-shared', 'clock']);
+  });
+
+  it('keep a walk along a ring between two looks at the clock, the second after its last load has arrived', () => {
+    for (const { kernel, operations } of timed(/[0-9]chase/)) {
+      const without = operations.filter((operation) => ['clock', 'load', 'store'].includes(operation));
+      expect(without, kernel).toEqual(['clock', ...new Array<Operation>(16).fill('load'), 'store', 'clock']);
+      expect(count(operations, 'turn'), kernel).toBe(1);
+    }
+  });
+
+  it('keep loops that lanes leave, and powers of matrices, between looks at the clock', () => {
+    for (const { kernel, operations } of timed(/divergentLoops/)) {
+      const loops = kernel.includes('ILb1E') ? 2 : 1;
+      expect(count(operations, 'clock'), kernel).toBe(2);
+      expect(count(operations, 'float-add'), kernel).toBe(loops);
+      expect(count(operations, 'turn'), kernel).toBe(loops);
+    }
+    for (const { kernel, operations } of timed(/matrixPower/)) {
+      // At the start, after every multiplication, and at the end.
+      expect(count(operations, 'clock'), kernel).toBe(3);
+      const multiplied = operations.slice(0, operations.indexOf('clock', 1));
+      expect(count(multiplied, 'load'), kernel).toBeGreaterThanOrEqual(16);
+      expect(count(multiplied, 'integer-multiply-add'), kernel).toBeGreaterThanOrEqual(16);
+    }
+  });
+
+  // Two compilers: devices from 10.0 on have a newer one.
+  it.each([ARCHITECTURES[0], ARCHITECTURES.at(-1)!])(
+    'keep one loop where units follow each other in one, and two where they are nested, on %s',
+    async (architecture) => {
+      const { source, flags } = objects[1];
+      const path = join(folder, `${architecture}.ptx`);
+      const args = [...COMPILE_FLAGS, ...flags, `-arch=${architecture}`, '-ptx', source, '-o', path];
+      expect((await runToEnd(nvcc!, args, SOURCES)).code).toBe(0);
+      const kernels = readFileSync(path, 'utf8').split('.entry ');
+      // Labels are unique. A branch to one that came before is the turn of a loop.
+      const turns = (dispatch: string): number => {
+        const lines = kernels.find((kernel) => new RegExp(`^\\w*[0-9]${dispatch}ILj1E`).test(kernel))!.split('\n');
+        return lines.filter((line, at) => {
+          const label = /\bbra(?:\.uni)?\s+([$\w]+);/.exec(line)?.[1];
+          return label !== undefined && lines.indexOf(`${label}:`) < at && lines.includes(`${label}:`);
+        }).length;
+      };
+      // The parallel steps may be a loop, too.
+      expect(turns('flattened')).toBeGreaterThanOrEqual(1);
+      expect(turns('fetching')).toBe(turns('flattened'));
+      expect(turns('nested')).toBe(turns('flattened') + 1);
+    },
+  );
+
+  it('link to a program that names the devices, or says why it cannot', () => {
+    const program = join(folder, 'lockstep-cuda');
+    const linked = spawnSync(nvcc!, [...objects.map(objectOf), ...LINK_FLAGS, '-o', program], { encoding: 'utf8' });
+    expect(linked.stderr).toBe('');
+    const listed = spawnSync(program, ['--list'], { encoding: 'utf8', cwd: folder });
+    const records = recordsOf(listed.stdout);
+    if (listed.status === 0) {
+      for (const { name, threadGroupWidth } of ofType(records, 'device')) {
+        expect(name).not.toContain(EMULATED_NAME);
+        expect(threadGroupWidth).toBe(32);
+      }
+    } else {
+      expect(records).toMatchObject([{ type: 'lost' }]);
+      expect(ofType(records, 'lost')[0].message).toMatch(/^looking for CUDA devices: cudaError/);
+    }
+  });
+});

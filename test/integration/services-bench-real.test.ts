@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type {
+  ContentionFindings,
+  MeasuringComparison,
+  MeasuringDetail,
+  MeasuringTarget,
+  SavedProfile,
+} from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { keptPlan } from '../../src-workers/bench/plan-files.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { cpuPlan } from '../../src-workers/bench/cpu/cpu-plan.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { call as callOn, ended as endedOn } from '../unit/engine-calls.ts';
+import { lacks } from '../tools.mjs';
+
+// The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium brings.
+const ROOT = join(import.meta.dirname, '..', '..');
+const DEVICE = 'software-swiftshader';
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-real-'));
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = unwrap(
+    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
+  );
+});
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
+const ended = (name: string, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
+
+it.skipIf(lacks('swiftshader'))(
+  'sweeps, measures with WebGPU, compares, calibrates, and predicts with the calibration',
+  async (context) => {
+    const targets = await call<MeasuringTarget[]>('bench.targets', {});
+    expect(targets.map(({ id }) => id)).toEqual(expect.arrayContaining(['webgpu', 'webgpu-page', 'cpu']));
+    const webgpu = targets.find(({ id }) => id === 'webgpu')!;
+    expect(webgpu).toMatchObject({ available: true });
+    if (webgpu.device?.properties.software !== 1) context.skip(`WebGPU measures on another device: ${webgpu.label}`);
+
+    const study: StudyFile = {
+      lockstep: 1,
+      name: 'Software',
+      workload: { lengths: 'geometric(0.02)', units: 8192 },
+      kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
+      devices: [DEVICE],
+      axes: {
+        balancing: ['none', 'full-sort', 'window-sort(256)'],
+        blockThreads: [16, 64],
+        gridBlocks: [2, 8, 32],
+      },
+    };
+    const { id: studyId } = await call<StudyRecord>('studies.save', { study });
+    const sweep = await ended('runs.start', { studyId });
+    expect(sweep.state).toBe('complete');
+    const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 18, repeats: 7, warmUps: 1 }); // prettier-ignore
+    expect(run).toMatchObject({ state: 'complete', invalid: 0 });
+    const detail = await call<MeasuringDetail>('bench.detail', { id: run.id });
+    for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
+    expect(detail.warnings.join('\n')).not.toMatch(/measured on/);
+
+    // The adapter is the catalogue's SwiftShader, so that the ranking shows what it needed.
+    const page = await call<RankPage>('ranking.page', { runId: sweep.id, limit: 1000 });
+    expect(page.measured).toBe(detail.cases.length);
+    expect(page.rows.filter((row) => row.fidelity === 'measured')).toHaveLength(detail.cases.length);
+
+    const compared = await call<MeasuringComparison>('bench.compare', { id: run.id });
+    expect(compared.designs).toHaveLength(detail.cases.length);
+    expect(compared.scale).toBeGreaterThan(0);
+    expect(compared.designs.map((one) => one.measuredRank)).toEqual(compared.designs.map((_, at) => at + 1));
+
+    const fitted = await engine.call('calibration.save', { id: run.id, name: 'this machine' });
+    if (!fitted.ok) {
+      // A machine that is busy with other things measures those, and a calibration that explains nothing is refused. What
+      // calibrating finds is held to known times in services-bench.test.ts.
+      expect(fitted.error.message).toMatch(/expected measurements of this study's kernel/);
+      return;
+    }
+    const saved = fitted.value as SavedProfile;
+    expect(saved.profile).toMatchObject({ deviceId: DEVICE, backend: 'webgpu', sourceRunIds: [run.id] });
+    expect(saved.profile.fit.medianError).toBeLessThan(saved.profile.before.medianError);
+    await call('calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
+    const again = await ended('runs.start', { studyId });
+    const best = async (runId: number): Promise<number> =>
+      (await call<RankPage>('ranking.page', { runId, limit: 1 })).rows[0].predictedMs;
+    // The data sheet's processor is far faster than a software adapter on two busy cores.
+    expect(await best(again.id)).toBeGreaterThan(await best(sweep.id));
+  },
+  240_000,
+);
+
+it('measures contention on the CPU, from where an earlier attempt stopped', async () => {
+  // What bench.start would plan moves gigabytes; the same cases with little are measured by going on with a run of them.
+  const { store } = engine.context;
+  const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });
+  const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
+  const { id } = unwrap(
+    await store.createRun({
+      kind: 'bench',
+      name: 'contention on cpu',
+      studyId: null,
+      study: { measuring: { request, warnings: [] }, bench: keptPlan(plan, null, null) },
+      appVersion: '0',
+      modelVersions: {},
+      seed: plan.seed,
+      machine: {},
+      enumeratedCount: plan.cases.length,
+      devices: [],
+      axes: null,
+    }),
+  );
+  unwrap(await store.finishRun(id, { state: 'cancelled', elapsedMs: 0 }));
+  expect(await ended('runs.resume', { id })).toMatchObject({ state: 'complete', valid: 4, invalid: 0 });
+  const detail = await call<MeasuringDetail>('bench.detail', { id });
+  expect(detail.device).toMatchObject({ backend: 'cpu', timer: 'host' });
+  expect(detail.cases.map((one) => one.correct)).toEqual([true, true, true, true]);
+  const found = await call<ContentionFindings>('bench.contention', { id });
+  expect(found.cores).toEqual([1, 2]);
+  for (const bandwidth of found.bandwidthGbS) expect(bandwidth).toBeGreaterThan(0);
+  expect(found.fullGbS).toBe(Math.max(...found.bandwidthGbS));
+  expect(found.workloads.map(({ workload, cores }) => [workload, cores])).toEqual([
+    ['triangular', 2],
+    ['amdahl', 2],
+  ]);
+  for (const { models } of found.workloads) expect(models.map(({ model }) => model)).toContain('staircase');
+  if (found.device) await call('devices.save', { device: found.device });
+
+  const refused = await engine.call('bench.contention', { id: 1 });
+  expect(refused.ok).toBe(false);
+}, 120_000);

@@ -1,0 +1,10 @@
+export type ToolName = 'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'nvcc';
+export interface Tool {
+  readonly use: string;
+  readonly get: string;
+  readonly debian: string | null;
+}
+export const TOOLS: Readonly<Record<ToolName, Tool>>;
+export function findTool(name: ToolName): string | null;
+export function forgetTools(): void;
+export function lacks(...names: readonly ToolName[]): boolean;

@@ -1,0 +1,104 @@
+// The programs that tests start and a machine may lack: where each is, what it is for, and how to get it. Plain JavaScript:
+// npm test looks for them on any Node.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
+import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
+
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'nvcc'} ToolName */
+
+/** @param {readonly string[]} names */
+function inPath(names) {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  for (const name of names) for (const folder of folders) if (existsSync(join(folder, name))) return join(folder, name);
+  return null;
+}
+
+/** The Chromium that `npx playwright install chromium` downloaded, where it starts: its libraries may be missing. */
+function chromiumOfPlaywright() {
+  const { chromium } = createRequire(import.meta.url)('playwright-core');
+  const file = chromium.executablePath();
+  return existsSync(file) && spawnSync(file, ['--version'], { timeout: 20_000 }).status === 0 ? file : null;
+}
+
+/** SwiftShader's Vulkan driver, which comes with a Chromium. */
+function swiftShader() {
+  try {
+    if (process.platform !== 'linux' || !createRequire(import.meta.url).resolve('webgpu')) return null;
+  } catch {
+    return null; // an optional package
+  }
+  const { LOCKSTEP_VULKAN_ICD: named } = process.env;
+  if (named) return existsSync(named) ? named : null;
+  const chromium = findTool('chromium');
+  const folders = ['/usr/lib/chromium', '/opt/google/chrome', ...(chromium ? [dirname(chromium)] : [])];
+  return folders.map((folder) => join(folder, 'vk_swiftshader_icd.json')).find((file) => existsSync(file)) ?? null;
+}
+
+/**
+ * `debian`: the package that has it, which npm test installs where it may.
+ * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, find: () => string | null }>>}
+ */
+export const TOOLS = {
+  chromium: {
+    use: 'the browser tests',
+    get: 'npx playwright install chromium, or name one in LOCKSTEP_CHROMIUM',
+    debian: 'chromium',
+    find: () => process.env.LOCKSTEP_CHROMIUM || inPath(CHROMIUM_NAMES) || chromiumOfPlaywright(),
+  },
+  swiftshader: {
+    use: 'measuring with WebGPU on a software adapter (Linux)',
+    get: 'it comes with Chromium',
+    debian: 'chromium',
+    find: swiftShader,
+  },
+  'g++': {
+    use: 'the CUDA sources in an emulation',
+    get: 'install a C++17 compiler',
+    debian: 'g++',
+    find: () => inPath(['g++']),
+  },
+  shellcheck: {
+    use: 'the script of a bundle',
+    get: 'install ShellCheck',
+    debian: 'shellcheck',
+    find: () => inPath(['shellcheck']),
+  },
+  sqlite3: {
+    use: 'the integrity check of another SQLite',
+    get: "install SQLite's command line",
+    debian: 'sqlite3',
+    find: () => inPath(['sqlite3']),
+  },
+  nvcc: {
+    use: 'the CUDA sources under the real compiler',
+    get: 'install the CUDA toolkit, 12.4 or newer, and add its bin folder to PATH',
+    debian: null,
+    find: () => inPath(['nvcc']),
+  },
+};
+
+/** @type {Map<ToolName, string | null>} */
+const found = new Map();
+
+/**
+ * Where a tool is; `null` where this machine lacks it. Looked for once.
+ * @param {ToolName} name
+ * @returns {string | null}
+ */
+export function findTool(name) {
+  if (!found.has(name)) found.set(name, TOOLS[name].find());
+  return found.get(name) ?? null;
+}
+
+/** Forgets what was found: something was installed. */
+export function forgetTools() {
+  found.clear();
+}
+
+/**
+ * For `describe.skipIf`, `it.skipIf`: whether one of the tools is missing.
+ * @param {...ToolName} names
+ */
+export const lacks = (...names) => names.some((name) => findTool(name) === null);
