@@ -15,14 +15,11 @@ import type {
 import { parseStudy, validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
-import { bundleArchive } from '../services/measuring/benchmarks.ts';
 import { PAGE_TARGET, targetBackend } from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
-import { measuredRunStudy } from '../services/measured/records.ts';
 import { studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { readText, writeFor, writeWhole } from '../services/app/files.ts';
-import { called } from './call.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -106,11 +103,10 @@ export async function benchCommand(
     engine,
     terminal,
     'Measuring',
-    () => engine.measure(start.value),
+    () => engine.call('bench.start', start.value),
     async (id) => {
-      const begun = await engine.context.store.getRun(id);
-      const asked = begun.ok ? measuredRunStudy(begun.value) : begun;
-      return leftOutLine(asked.ok ? asked.value.request.leftOut : null);
+      const begun = await engine.call('bench.detail', { id });
+      return leftOutLine(begun.ok ? begun.value.request.leftOut : null);
     },
   );
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
@@ -122,10 +118,10 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 
 /** A run that a page measures cannot go on without one. */
 export async function checkResumable(engine: Engine, id: number): Promise<Result<null>> {
-  const run = await engine.context.store.getRun(id);
+  const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);
-  const asked = measuredRunStudy(run.value);
-  return asked.ok && asked.value.request.target === PAGE_TARGET
+  const detail = await engine.call('bench.detail', { id });
+  return detail.ok && detail.value.request.target === PAGE_TARGET
     ? fail('unsupported', `run ${id} is measured by the GPU of a page: resume it in the app, under Measure`)
     : ok(null);
 }
@@ -154,7 +150,7 @@ export async function reportMeasurement(
   id: number,
   options: { readonly json?: boolean },
 ): Promise<number> {
-  const detail = await called(engine, 'bench.detail', { id });
+  const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return reportFailure(terminal, detail.error);
   const { request, device, warnings } = detail.value;
   const cases = detail.value.cases.filter(isDone);
@@ -206,7 +202,7 @@ function valuesText(values: MeasuredCase['values']): string {
 }
 
 async function listTargets(engine: Engine, terminal: Terminal, options: BenchOptions): Promise<number> {
-  const targets = await called(engine, 'bench.targets', {});
+  const targets = await engine.call('bench.targets', {});
   if (!targets.ok) return reportFailure(terminal, targets.error);
   if (options.json) {
     printJson(terminal, { targets: targets.value });
@@ -229,17 +225,16 @@ async function compareMeasurement(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const stored = await engine.context.store.getRun(id.value);
-  const asked = stored.ok ? measuredRunStudy(stored.value) : stored;
-  if (asked.ok && asked.value.request.suite === 'contention') {
-    const found = await called(engine, 'bench.contention', { id: id.value });
+  const detail = await engine.call('bench.detail', { id: id.value });
+  if (detail.ok && detail.value.request.suite === 'contention') {
+    const found = await engine.call('bench.contention', { id: id.value });
     if (!found.ok) return reportFailure(terminal, found.error);
     if (options.json) printJson(terminal, found.value);
     else printContention(terminal, found.value);
     return EXIT_OK;
   }
   const profile = options.profile === undefined ? {} : { profileId: options.profile };
-  const compared = await called(engine, 'bench.compare', { id: id.value, ...profile });
+  const compared = await engine.call('bench.compare', { id: id.value, ...profile });
   if (!compared.ok) return reportFailure(terminal, compared.error);
   if (options.json) printJson(terminal, compared.value);
   else printComparison(terminal, compared.value);
@@ -322,22 +317,19 @@ async function packBundle(
   path: string,
   options: BenchOptions,
 ): Promise<number> {
-  const checked = validate(procedures['bench.bundle'].input, input, 'bench');
+  const archive = /\.tar$/i.test(path);
+  const checked = validate(procedures['bench.bundle'].input, { ...input, archive }, 'bench');
   if (!checked.ok) return reportFailure(terminal, checked.error, true);
-  const bundle = await engine.bundle(checked.value);
+  const bundle = await engine.call('bench.bundle', checked.value);
   if (!bundle.ok) return reportFailure(terminal, bundle.error);
-  const { files, cases, leftOut } = bundle.value;
-  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  const { files, packed, bytes, cases, leftOut } = bundle.value;
   try {
-    if (/\.tar$/i.test(path)) {
-      const archive = bundleArchive(bundle.value);
-      if (!archive.ok) return reportFailure(terminal, archive.error);
-      await writeWhole(path, archive.value.bytes);
-    } else {
+    if (archive) await writeWhole(path, files[0].bytes);
+    else {
       if (await stat(join(path, 'plan.jsonl')).catch(() => null))
         return reportFailure(terminal, {
           code: 'conflict',
-          message: `${path}: holds a bundle already; expected a new folder`,
+          message: `${path}: holds a bundle already. Specify a new folder.`,
         });
       for (const file of files) {
         await mkdir(dirname(join(path, file.path)), { recursive: true });
@@ -348,7 +340,7 @@ async function packBundle(
     return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${systemReason(error)})` });
   }
   terminal.err(leftOutLine(leftOut));
-  if (options.json) printJson(terminal, { path, cases, leftOut, files: files.map((file) => file.path), bytes });
+  if (options.json) printJson(terminal, { path, cases, leftOut, files: packed, bytes });
   else
     say(
       terminal,
@@ -374,9 +366,9 @@ export async function calibrateCommand(
   if (!id.ok) return reportFailure(terminal, id.error, true);
   let saved: SavedProfile | null = null;
   let profile: Result<CalibrationProfile>;
-  if (options.name === undefined) profile = await called(engine, 'calibration.fit', { id: id.value });
+  if (options.name === undefined) profile = await engine.call('calibration.fit', { id: id.value });
   else {
-    const kept = await called(engine, 'calibration.save', { id: id.value, name: options.name });
+    const kept = await engine.call('calibration.save', { id: id.value, name: options.name });
     if (kept.ok) saved = kept.value;
     profile = kept.ok ? ok(kept.value.profile) : kept;
   }

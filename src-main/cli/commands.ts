@@ -1,30 +1,17 @@
 import { stat } from 'node:fs/promises';
-import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
-import type { RankRow } from '../contract/api.ts';
+import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
 import { deviceRows } from '../services/devices/compare.ts';
+import { MAX_DESIGNS } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
 import { isCpuDesign } from '../services/ranking/design-text.ts';
 import { plainRow } from '../services/export/tables.ts';
-import { rowsAtBestFidelity } from '../services/ranking/fidelity.ts';
 import { writeFor } from '../services/app/files.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
-import {
-  ALL_VALID,
-  orderingMs,
-  bestOfDevices,
-  bestRows,
-  deviceFilter,
-  TIE_FRACTION,
-  type RunView,
-} from '../services/runs/run-view.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
-import { prepareStudy, startSweep } from '../services/sweeps/sweeps.ts';
-import type { RunRecord } from '../services/runs/runs.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
-import { called } from './call.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
@@ -35,11 +22,11 @@ interface Options {
 }
 
 /** @param legend whether to say under the table what its marks mean */
-function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunView, legend = true): void {
+function printDesigns(terminal: Terminal, rows: readonly BestRow[], { tieFraction }: BestDesigns, legend = true): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
   // Measurements time the kernel alone, predictions count balancing in.
-  const balanced = rows.some((row) => row.measured && orderingMs(view, row.designIndex) > 0);
+  const balanced = rows.some((row) => row.orderingMs > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const head = [
     'rank',
@@ -65,7 +52,7 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunVie
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
     ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
-    ...(balanced ? [(row.predictedMs - orderingMs(view, row.designIndex)).toPrecision(4)] : []),
+    ...(balanced ? [(row.predictedMs - row.orderingMs).toPrecision(4)] : []),
     ...(measured ? [row.measured?.medianMs.toPrecision(4) ?? '–'] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
@@ -84,59 +71,49 @@ function printDesigns(terminal: Terminal, rows: readonly RankRow[], view: RunVie
     const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
     say(
       terminal,
-      `Ranks with = cannot be told from the first: predictions within ${TIE_FRACTION * 100} % of it${found}.`,
+      `Ranks with = cannot be told from the first: predictions within ${tieFraction * 100} % of it${found}.`,
     );
     if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
   sayContradicted(terminal, rows);
 }
 
-/** Designs of a run that are invalid, by reason: the most first. */
-function invalidText({ ranking: { columns } }: RunView): string {
-  const counts = new Map<number, number>();
-  for (const code of columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
-  return [...counts]
-    .sort((a, b) => b[1] - a[1])
-    .map(([code, count]) => `${count.toLocaleString('en')} ${INVALID_REASONS[code].text}`)
-    .join('; ');
-}
-
 /** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
 async function reportSweep(
   engine: Engine,
   terminal: Terminal,
-  run: RunRecord,
+  { id: runId, enumerated, valid, invalid }: RunSummary,
   elapsedMs: number,
   options: Options & { readonly top: number },
 ): Promise<number> {
-  const { enumeratedCount, validCount, invalidCount } = run;
-  const view = await engine.openRun(run.id);
-  if (!view.ok) return reportFailure(terminal, view.error);
-  const study = view.value.study.study.name;
-  const best = bestRows(view.value, ALL_VALID, options.top);
-  const byDevice = bestOfDevices(view.value);
+  const found = await engine.call('ranking.best', { runId, limit: Math.min(options.top, MAX_DESIGNS) });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  const { study, devices, rows, ofDevices } = found.value;
   if (options.json) {
     printJson(terminal, {
-      runId: run.id,
+      runId,
       study,
-      designs: { enumerated: enumeratedCount, valid: validCount, invalid: invalidCount },
+      designs: { enumerated, valid, invalid },
       elapsedMs,
-      best: best.map((row) => plainRow(row, view.value)),
-      bestOfDevices: byDevice.map((row) => plainRow(row, view.value)),
+      best: rows.map(plainRow),
+      bestOfDevices: ofDevices.map(plainRow),
     });
     return EXIT_OK;
   }
   say(
     terminal,
-    `Run ${run.id}, ${study}: ${enumeratedCount.toLocaleString('en')} designs, ${validCount.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
+    `Run ${runId}, ${study}: ${enumerated.toLocaleString('en')} designs, ${valid.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
-  if (invalidCount > 0) say(terminal, `Not valid: ${invalidText(view.value)}.`);
-  if (best.length > 0) printDesigns(terminal, best, view.value);
-  if (view.value.devices.length > 1 && best.length > 0) {
+  if (invalid > 0) {
+    const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
+    say(terminal, `Not valid: ${reasons.join('; ')}.`);
+  }
+  if (rows.length > 0) printDesigns(terminal, rows, found.value);
+  if (devices.length > 1 && rows.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each device:');
-    printDesigns(terminal, byDevice, view.value, false);
-    const without = view.value.devices.filter(({ id }) => byDevice.every(({ deviceId }) => deviceId !== id));
+    printDesigns(terminal, ofDevices, found.value, false);
+    const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
   }
   return EXIT_OK;
@@ -151,11 +128,10 @@ export async function sweepCommand(
 ): Promise<number> {
   const located = await readStudyFile(file);
   if (!located.ok) return reportFailure(terminal, located.error);
-  const prepared = await prepareStudy(engine.context, located.value);
-  if (!prepared.ok) return reportFailure(terminal, prepared.error);
+  const { study, baseFolder } = located.value;
   const start = performance.now();
   const run = await followRun(engine, terminal, 'Predicting', () =>
-    startSweep(engine.context, located.value, prepared.value, null),
+    engine.call('runs.start', { study, ...(baseFolder === null ? {} : { folder: baseFolder }) }),
   );
   return run.ok
     ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
@@ -174,7 +150,7 @@ export async function resumeCommand(
   const resumable = await checkResumable(engine, id.value);
   if (!resumable.ok) return reportFailure(terminal, resumable.error);
   const start = performance.now();
-  const done = await followRun(engine, terminal, 'Going on', () => engine.resumeRun(id.value));
+  const done = await followRun(engine, terminal, 'Going on', () => engine.call('runs.resume', { id: id.value }));
   if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);
   if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
   return done.ok
@@ -190,19 +166,19 @@ export async function rankCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const view = await engine.openRun(id.value);
-  if (!view.ok) return reportFailure(terminal, view.error);
-  const filter =
-    options.device === undefined ? { ok: true as const, value: ALL_VALID } : deviceFilter(view.value, options.device);
-  if (!filter.ok) return reportFailure(terminal, filter.error);
-  const rows = rowsAtBestFidelity(bestRows(view.value, filter.value, options.top), view.value);
-  if (options.json) printJson(terminal, { runId: id.value, rows: rows.map((row) => plainRow(row, view.value)) });
-  else printDesigns(terminal, rows, view.value);
+  const found = await engine.call('ranking.best', {
+    runId: id.value,
+    limit: Math.min(options.top, MAX_DESIGNS),
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
+  });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  if (options.json) printJson(terminal, { runId: id.value, rows: found.value.rows.map(plainRow) });
+  else printDesigns(terminal, found.value.rows, found.value);
   return EXIT_OK;
 }
 
 export async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const runs = await called(engine, 'runs.list', {});
+  const runs = await engine.call('runs.list', {});
   if (!runs.ok) return reportFailure(terminal, runs.error);
   if (options.json) printJson(terminal, { runs: runs.value });
   else if (runs.value.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
@@ -228,7 +204,7 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
 export async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const detail = await called(engine, 'runs.get', { id: id.value });
+  const detail = await engine.call('runs.get', { id: id.value });
   if (!detail.ok) return reportFailure(terminal, detail.error);
   const value = detail.value;
   if (options.json) {
@@ -258,7 +234,7 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
 }
 
 export async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const devices = await engine.context.catalogue.list();
+  const devices = await engine.call('devices.list', {});
   if (!devices.ok) return reportFailure(terminal, devices.error);
   if (options.json) printJson(terminal, { devices: devices.value });
   else
@@ -296,7 +272,8 @@ export async function compareCommand(
       { code: 'bad-input', message: `devices compare: got ${ids.length} device, expected at least 2` },
       true,
     );
-  const table = await deviceRows(engine.context.catalogue, ids);
+  const chosen = await engine.call('devices.get', { ids: [...ids] });
+  const table = chosen.ok ? deviceRows(chosen.value) : chosen;
   if (!table.ok) return reportFailure(terminal, table.error);
   if (options.json) printJson(terminal, table.value);
   else
@@ -316,7 +293,7 @@ export async function exportCommand(
   terminal: Terminal,
   run: string,
   options: Options & {
-    readonly format: string;
+    readonly format: ExportFormat;
     readonly output?: string;
     readonly design?: number;
     readonly device?: string;
@@ -325,7 +302,7 @@ export async function exportCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const document = await called(engine, 'export.render', {
+  const document = await engine.call('export.render', {
     runId: id.value,
     format: options.format,
     limit: options.top,

@@ -4,8 +4,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Engine } from '../services/engine.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
-import { readStudyFile, saveStudy } from '../services/studies/studies.ts';
-import { called } from './call.ts';
+import { readStudyFile } from '../services/studies/studies.ts';
 import { runId } from './follow.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
@@ -43,7 +42,7 @@ export async function importCommand(
     return EXIT_OK;
   }
   const start = performance.now();
-  const imported = await called(engine, 'import.file', {
+  const imported = await engine.call('import.file', {
     fileName: basename(file),
     bytes: bytes.value,
     ...(options.device === undefined ? {} : { deviceName: options.device }),
@@ -61,10 +60,9 @@ export async function importCommand(
     terminal,
     `Run ${imported.value.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`,
   );
-  const run = await engine.context.store.getRun(imported.value.runId);
-  if (run.ok && run.value.best) {
-    say(terminal, `Fastest: ${run.value.best.timeMs.toPrecision(4)} ms, ${run.value.best.design}`);
-  }
+  const run = await engine.call('runs.get', { id: imported.value.runId });
+  if (run.ok && run.value.bestTimeMs !== null)
+    say(terminal, `Fastest: ${run.value.bestTimeMs.toPrecision(4)} ms, ${run.value.bestDesign}`);
   if (linked)
     say(
       terminal,
@@ -82,7 +80,8 @@ interface Saved {
 async function importStudy(engine: Engine, file: string): Promise<Result<Saved>> {
   const located = await readStudyFile(file);
   if (!located.ok) return located;
-  const stored = await saveStudy(engine.context.store, located.value);
+  const { study, baseFolder } = located.value;
+  const stored = await engine.call('studies.save', { study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
   if (!stored.ok) return stored;
   const { id, name } = stored.value;
   return ok({ json: { kind: 'study', studyId: id, name }, text: `Study ${id}: ${name}.` });
@@ -117,10 +116,9 @@ interface SavedDevice {
 export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
   const json = parseJson(text, file);
   if (!json.ok) return json;
-  const { catalogue } = engine.context;
-  const known = await catalogue.list();
+  const known = await engine.call('devices.list', {});
   if (!known.ok) return known;
-  const saved = await catalogue.save(withoutNotes(json.value));
+  const saved = await engine.call('devices.save', { device: withoutNotes(json.value) });
   if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
   const before = known.value.find(({ id }) => id === saved.value.id);
   const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';

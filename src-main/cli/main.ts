@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
-import { EXPORT_FORMATS } from '../contract/api.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
 import { LEAST_TRUNCATION, MOST_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
@@ -229,7 +229,8 @@ export async function main(args: readonly string[], terminal: Terminal = process
         if (options.cc !== undefined) print(nvidiaOccupancy(options.cc, usage));
         else
           await withEngine(options, async (engine) => {
-            print(await deviceOccupancy(engine.context.catalogue, options.device!, usage));
+            const found = await engine.call('devices.get', { ids: [options.device!] });
+            print(found.ok ? deviceOccupancy(found.value[0], usage) : found);
             return status;
           });
       },
@@ -351,13 +352,10 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(
     (id: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
-        const list = await engine.context.catalogue.list();
+        const known = await engine.call('devices.get', { ids: [id] });
+        const list = known.ok ? await engine.call('devices.list', {}) : known;
         if (!list.ok) return reportFailure(terminal, list.error);
-        const device = list.value.find((entry) => entry.id === id);
-        if (!device) {
-          const missing = await engine.context.catalogue.gpus([id]);
-          return reportFailure(terminal, missing.ok ? badUsage(`no device "${id}"`) : missing.error);
-        }
+        const device = list.value.find((entry) => entry.id === id)!;
         printJson(terminal, { ...device, estimates: Object.keys(device).filter((field) => isEstimate(device, field)) });
         return EXIT_OK;
       }),
@@ -386,7 +384,7 @@ multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and 
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
-      const removed = await engine.context.catalogue.remove(id);
+      const removed = await engine.call('devices.delete', { id });
       const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
       show(deleted, options, () => say(terminal, `Deleted ${id}.`));
       return status;
@@ -428,7 +426,13 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
     .action(
       (
         run: string,
-        options: GlobalOptions & { format: string; output?: string; design?: number; device?: string; top: number },
+        options: GlobalOptions & {
+          format: ExportFormat;
+          output?: string;
+          design?: number;
+          device?: string;
+          top: number;
+        },
       ) => withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
 

@@ -1,16 +1,10 @@
 import { isContradicted } from '../contract/accuracy.ts';
-import type { SimulatedDesign } from '../contract/api.ts';
+import type { RunSummary, SimulatedDesign } from '../contract/api.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
-import type { RunRecord } from '../services/runs/runs.ts';
-import {
-  ownSimulations,
-  predictionAgreement,
-  simulatedRows,
-  simulationRequest,
-} from '../services/simulations/simulations.ts';
+import { predictionAgreement } from '../services/simulations/simulations.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -38,7 +32,7 @@ export async function simulateCommand(
     'simulate',
   );
   if (!input.ok) return reportFailure(terminal, input.error, true);
-  const done = await followRun(engine, terminal, 'Simulating', () => engine.simulate(input.value));
+  const done = await followRun(engine, terminal, 'Simulating', () => engine.call('simulations.start', input.value));
   return done.ok ? reportSimulations(engine, terminal, done.value, options) : reportFailure(terminal, done.error);
 }
 
@@ -46,21 +40,17 @@ export async function simulateCommand(
 export async function reportSimulations(
   engine: Engine,
   terminal: Terminal,
-  run: RunRecord,
+  run: RunSummary,
   options: { readonly json?: boolean },
 ): Promise<number> {
-  const request = simulationRequest(run);
-  if (!request.ok) return reportFailure(terminal, request.error);
-  const view = await engine.openRun(request.value.sourceRunId);
-  if (!view.ok) return reportFailure(terminal, view.error);
-  const found = await ownSimulations(engine.context, run.id);
+  const found = await engine.call('simulations.list', { runId: run.id });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const rows = simulatedRows(view.value, found.value);
+  const rows = found.value;
   const agreement = predictionAgreement(rows);
   if (options.json) {
     printJson(terminal, {
       runId: run.id,
-      sourceRunId: view.value.run.id,
+      sourceRunId: run.sourceRunId,
       rows: rows.map(plainSimulation),
       ...agreement,
     });
@@ -68,7 +58,7 @@ export async function reportSimulations(
   }
   say(
     terminal,
-    `Run ${run.id}: the ${rows.length} best of run ${view.value.run.id}, ${view.value.run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
+    `Run ${run.id}: the ${rows.length} best of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
   printTable(
     terminal,

@@ -183,6 +183,29 @@ export interface RankRow {
   readonly alongBlock: Float64Array | null;
 }
 
+/** A row as the command line prints it. */
+export interface BestRow extends RankRow {
+  /**
+   * Of a measured design: the part of `predictedMs` that ordering the units before the launch takes, ms. Measurements time the
+   * kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
+   */
+  readonly orderingMs: number;
+}
+
+/** The best designs of a run, each at its best fidelity. */
+export interface BestDesigns {
+  /** Name of the study. */
+  readonly study: string;
+  readonly devices: readonly { readonly id: string; readonly name: string }[];
+  /** Relative width of the band in which the model cannot order designs. */
+  readonly tieFraction: number;
+  readonly rows: readonly BestRow[];
+  /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
+  readonly ofDevices: readonly BestRow[];
+  /** Invalid designs by reason, largest first. */
+  readonly invalid: SpaceSize['invalid'];
+}
+
 /**
  * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated designs
  * first, by their simulated mean, and then all others by their prediction; descending turns both parts round. `measuredMs` does

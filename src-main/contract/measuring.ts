@@ -19,6 +19,20 @@ export interface MeasuringTarget {
   readonly advice: string;
 }
 
+/** A measurement packed for another machine. */
+export interface Bundle {
+  /** Of the archive that the files make. */
+  readonly fileName: string;
+  readonly cases: number;
+  /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
+  readonly leftOut: RunnableDesigns | null;
+  /** Paths of the files that were packed, and their size together, bytes. */
+  readonly packed: readonly string[];
+  readonly bytes: number;
+  /** Those files, or the one archive that holds them. */
+  readonly files: readonly { readonly path: string; readonly bytes: Uint8Array; readonly executable?: true }[];
+}
+
 /** What a `bench` run was asked for. */
 export interface MeasuringRequest {
   /** Where it was measured; of an import, the name of the file. */

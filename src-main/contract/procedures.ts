@@ -3,6 +3,7 @@ import {
   EXPORT_FORMATS,
   RANK_COLUMNS,
   type AppInfo,
+  type BestDesigns,
   type Breakdown,
   type Device,
   type DeviceComparisonResult,
@@ -28,6 +29,7 @@ import {
 } from './api.ts';
 import {
   BENCH_SUITES,
+  type Bundle,
   type ContentionFindings,
   type ImportedFile,
   type MeasuringComparison,
@@ -36,7 +38,7 @@ import {
   type SavedProfile,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
-import { studySchema, workloadSchema } from './study.ts';
+import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
@@ -62,6 +64,9 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(1));
 const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
+const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected bytes');
+/** A folder of this machine; absolute. */
+const folder = v.pipe(v.string(), v.maxLength(4096));
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
 /** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
@@ -123,7 +128,9 @@ export const procedures = {
   'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
   'studies.get': procedure(byId).returns<StudyRecord>(),
   /** Saves a new study (no id) or a new state of one. */
-  'studies.save': procedure(v.strictObject({ id: v.optional(id), study: studySchema })).returns<StudyRecord>(),
+  'studies.save': procedure(
+    v.strictObject({ id: v.optional(id), study: studySchema, folder: v.optional(folder) }),
+  ).returns<StudyRecord>(),
   /** Reads a study file's text; the failure points at the field. */
   'studies.import': procedure(
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
@@ -136,19 +143,28 @@ export const procedures = {
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
   /** Takes in a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
-  'workload.upload': procedure(v.strictObject({ fileName: shortText, bytes: v.instance(Uint8Array) })).returns<{
+  'workload.upload': procedure(v.strictObject({ fileName: shortText, bytes })).returns<{
     readonly lengths: string;
     readonly workload: ResolvedWorkload;
     readonly units: number;
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
+  /** Devices by id, in the order asked. The failure for an unknown id names the nearest ones. */
+  'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
+    readonly Device[]
+  >(),
   'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<Device>(),
   'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
 
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
 
-  'runs.start': procedure(v.strictObject({ studyId: id })).returns<{ readonly runId: number }>(),
+  /** Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. */
+  'runs.start': procedure(
+    v.strictObject({ studyId: v.optional(id), study: v.optional(studySchema), folder: v.optional(folder) }),
+  ).returns<{ readonly runId: number }>(),
+  /** Answers when a run of this engine has ended: complete or cancelled, or with the failure that ended it. */
+  'runs.wait': procedure(byId).returns<RunSummary>(),
   'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure(byId).returns<null>(),
   'runs.list': procedure(
@@ -188,6 +204,9 @@ export const procedures = {
       detail: v.optional(v.boolean(), false),
     }),
   ).returns<RankPage>(),
+  'ranking.best': procedure(
+    v.strictObject({ runId: id, deviceId: v.optional(shortText), limit: v.optional(whole(1, MAX_DESIGNS), 100) }),
+  ).returns<BestDesigns>(),
   'ranking.histogram': procedure(
     v.strictObject({
       runId: id,
@@ -260,11 +279,10 @@ export const procedures = {
   'bench.record': procedure(
     v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
   ).returns<null>(),
-  /** The files of a measurement for another machine, as one tar archive. */
-  'bench.bundle': procedure(v.strictObject({ ...measuringInput })).returns<{
-    readonly fileName: string;
-    readonly bytes: Uint8Array;
-  }>(),
+  /** The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself. */
+  'bench.bundle': procedure(
+    v.strictObject({ ...measuringInput, archive: v.optional(v.boolean(), true) }),
+  ).returns<Bundle>(),
   /** A run of kind `bench` or `import`: everything measured in it. */
   'bench.detail': procedure(byId).returns<MeasuringDetail>(),
   /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
@@ -280,7 +298,7 @@ export const procedures = {
   'import.file': procedure(
     v.strictObject({
       fileName: shortText,
-      bytes: v.instance(Uint8Array),
+      bytes,
       deviceName: v.optional(shortText),
       runId: v.optional(id),
       openRunId: v.optional(id),

@@ -171,7 +171,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
 
 /** The part of the engine a connection needs. */
 export interface EngineDoor {
-  call(name: string, input: unknown): Promise<Result<unknown>>;
+  dispatch(name: string, input: unknown): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
 }
 
@@ -213,7 +213,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       inFlight += 1;
       // The edge where a bug becomes a failure: `call` reports expected failures as values.
       void Promise.resolve()
-        .then(() => engine.call(name, input))
+        .then(() => engine.dispatch(name, input))
         .catch((error: unknown) => fail('internal', `${name}: ${messageOf(error)}`))
         .then((result) => {
           inFlight -= 1;

@@ -1,4 +1,4 @@
-import type { MeasuringPrograms } from '../services/measuring/targets.ts';
+import type { MeasuringPrograms } from '../services/measuring/programs.ts';
 
 /** What the desktop host and the engine's process say to each other, besides what pages and the engine say. */
 

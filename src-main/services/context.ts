@@ -1,15 +1,21 @@
 import type { StoreClient } from '../../db/store-api.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import type { EventName, Events, ProcedureArguments, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
-import type { MeasuringPrograms } from './measuring/targets.ts';
 import type { Catalogue } from './devices/catalogue.ts';
+import type { MeasuringPrograms } from './measuring/programs.ts';
 import type { Pool } from './pool.ts';
+import type { RunViews } from './runs/run-view.ts';
+import type { RunningRuns } from './runs/running.ts';
 
 /** What every service is given. */
 export interface Context {
   readonly store: StoreClient;
   readonly pool: Pool;
   readonly catalogue: Catalogue;
+  /** Runs opened for reading. */
+  readonly views: RunViews;
+  /** Runs that execute in this engine. */
+  readonly running: RunningRuns;
   /** Holds `db/`: the catalogue, migrations and examples. */
   readonly resourceFolder: string;
   readonly databaseFile: string;
@@ -18,9 +24,14 @@ export interface Context {
   /** Fires when the engine closes: programs that still run for it end. */
   readonly closing: AbortSignal;
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
+  /** Says that something in the store changed. */
+  changed(what: Events['store.changed']['what']): void;
 }
 
 /** What answers the procedures of these names. */
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
   readonly [Name in Names]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>>;
 };
+
+/** The procedures of an area: those whose names begin with it. */
+export type ProceduresOf<Area extends string> = Extract<ProcedureName, `${Area}.${string}`>;

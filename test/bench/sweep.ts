@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RANK_COLUMNS, type RunSummary, type StudyRecord } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
@@ -76,7 +76,7 @@ async function predictorBenches(): Promise<void> {
 }
 
 async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
+  return unwrap((await engine.dispatch(name, input)) as Result<T>);
 }
 
 async function engineBenches(): Promise<void> {

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { smallStudy } from '../unit/export-runs.ts';
@@ -161,8 +161,8 @@ it('says what failed, and shows such a run like any other', async () => {
   fake({});
   const resumed = await withFake((open) =>
     captured(async (terminal) => {
-      const handle = unwrap(await open.resumeRun(Number(id)));
-      expect(unwrap(await handle.finished).state).toBe('complete');
+      unwrap(await open.call('runs.resume', { id: Number(id) }));
+      expect(unwrap(await open.call('runs.wait', { id: Number(id) })).state).toBe('complete');
       terminal.out('done');
       return 0;
     }),

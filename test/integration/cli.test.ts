@@ -9,7 +9,7 @@ import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
 import { progressBar } from '../../src-main/cli/output.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
@@ -654,10 +654,9 @@ it('says where its own folder cannot be made', async () => {
 it('says what is kept of a run that failed', async () => {
   const failed = fail('storage', 'no space left');
   const follow = (error: Result<never>) => {
-    const handle = { runId: 7, finished: Promise.resolve(error), cancel: () => {} };
     const terminal = { out: () => {}, err: () => {}, interactive: false, columns: 80 };
-    const engine = { subscribe: () => () => {} } as unknown as Engine;
-    return followRun(engine, terminal, 'Predicting', () => Promise.resolve({ ok: true, value: handle }));
+    const engine = { subscribe: () => () => {}, call: async () => error } as unknown as Engine;
+    return followRun(engine, terminal, 'Predicting', async () => ({ ok: true, value: { runId: 7 } }));
   };
   expect(await follow(failed)).toMatchObject({
     error: {

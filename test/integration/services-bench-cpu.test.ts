@@ -8,7 +8,7 @@ import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contra
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
 import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
 // Designs of a CPU on this machine's, from the study to the comparison.
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
+  return unwrap((await engine.dispatch(name, input)) as Result<T>);
 }
 
 async function bench(run: number, options: BenchOptions) {

@@ -7,7 +7,7 @@ import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';

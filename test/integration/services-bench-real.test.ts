@@ -12,7 +12,7 @@ import type {
 } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call as callOn, ended as endedOn } from '../unit/engine-calls.ts';

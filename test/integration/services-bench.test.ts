@@ -14,7 +14,7 @@ import type {
 } from '../../src-main/contract/measuring.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
 import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
@@ -61,7 +61,7 @@ async function engineOn(databaseFile: string): Promise<Engine> {
 }
 
 async function failure(engine: Engine, name: string, input: unknown): Promise<string> {
-  const result = await engine.call(name, input);
+  const result = await engine.dispatch(name, input);
   return result.ok ? 'ok' : result.error.message;
 }
 
@@ -417,12 +417,12 @@ describe('a target that cannot run all of a sweep', () => {
     fake(NARROW);
     const all = await ranked(engine, runId, {});
     const able = await ranked(engine, runId, { threadsPerUnit: [16, 32] });
-    const bundle = unwrap(await engine.bundle({ ...BUNDLE, runId, count: 5 }));
+    const bundle = unwrap(await engine.call('bench.bundle', { ...BUNDLE, runId, count: 5 }));
     expect(bundle).toMatchObject({
       cases: 5,
       leftOut: { designs: all.length, runnable: able.length, limits: [{ quantity: 'threadsPerUnit', atMost: 32 }] },
     });
-    const named = unwrap(await engine.bundle({ ...BUNDLE, runId, choose: 'named', designs: [able[0]] }));
+    const named = unwrap(await engine.call('bench.bundle', { ...BUNDLE, runId, choose: 'named', designs: [able[0]] }));
     expect(named.leftOut).toBeNull();
   });
 });

@@ -6,7 +6,7 @@ import type {
   RunDiff,
   SimulatedTime,
 } from '../../src-main/contract/api.ts';
-import { comparisonReasons, contradictions } from '../../src-main/services/devices/compare.ts';
+import { comparisonReasons, contradictions } from '../../src-main/services/ranking/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

@@ -4,7 +4,7 @@ import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
 /** Calls a procedure that is to succeed. */
 export async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.call(name, input)) as Result<T>);
+  return unwrap((await engine.dispatch(name, input)) as Result<T>);
 }
 
 /** Resolves with a run that goes on when it ends. */

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await bench.engine.call(name, input)) as Result<T>);
+  return unwrap((await bench.engine.dispatch(name, input)) as Result<T>);
 }
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const importText = (fileName: string, text: string, more: object = {}) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
-import type { ImportedFile, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { Bundle, ImportedFile, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await bench.engine.call(name, input)) as Result<T>);
+  return unwrap((await bench.engine.dispatch(name, input)) as Result<T>);
 }
 const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>
   call<ImportedFile>('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
@@ -33,13 +33,14 @@ const runCount = async () => unwrap(await bench.engine.context.store.listRuns({}
 
 /** The plan's line of a bundle, as a machine without Lockstep gets it. */
 async function bundledPlan(): Promise<PlanLine> {
-  const { bytes } = await call<{ bytes: Uint8Array }>('bench.bundle', {
+  const { files } = await call<Bundle>('bench.bundle', {
     runId: sweepId,
     deviceId: DEVICE_ID,
     count: 4,
     repeats: 3,
     warmUps: 1,
   });
+  const [{ bytes }] = files;
   // A plain tar: 512-byte headers with the name first and the size in octal at 124.
   for (let at = 0; at < bytes.length;) {
     const field = (from: number, length: number): string =>
@@ -214,7 +215,7 @@ describe('a result file', () => {
     unwrap(await store.finishRun(run.id, { state: 'failed', elapsedMs: 1, failure }));
     expect(await bench.engine.call('runs.resume', { id: run.id })).toMatchObject({
       ok: false,
-      error: { code: 'unsupported', message: expect.stringMatching(/import its file again$/) as string },
+      error: { code: 'unsupported', message: expect.stringMatching(/import its file again/i) as string },
     });
     expect(unwrap(await store.getRun(run.id))).toMatchObject({ state: 'failed', failure });
     unwrap(await store.deleteRuns([run.id]));

@@ -6,7 +6,7 @@ import { openBench, smallStudy, type Bench } from './export-runs.ts';
 let bench: Bench;
 let runId = 0;
 const call = async <T>(name: string, input: object): Promise<T> =>
-  unwrap((await bench.engine.call(name, { runId, ...input })) as Result<T>);
+  unwrap((await bench.engine.dispatch(name, { runId, ...input })) as Result<T>);
 
 beforeAll(async () => {
   bench = await openBench();

@@ -13,7 +13,7 @@ import type {
   StudyRecord,
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -193,7 +193,7 @@ describe('simulating the best of a sweep', () => {
     });
     const runId = await sweep(engine, study);
     await simulate(engine, { runId, top: 100 });
-    const view = unwrap(await engine.openRun(runId));
+    const view = unwrap(await engine.context.views.open(runId));
     const rows = await list(engine, runId);
     expect(rows).toHaveLength(view.run.validCount);
     const rate = view.predictor.rates[0][0].cycles;
@@ -296,7 +296,7 @@ describe('a timeline', () => {
         designIndex: row.designIndex,
         replication: 2,
       });
-      const view = unwrap(await engine.openRun(runId));
+      const view = unwrap(await engine.context.views.open(runId));
       const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
       if (balancing === 'none') expect(balancingMs).toBe(0);
       expect(balancingMs).toBeGreaterThanOrEqual(0);

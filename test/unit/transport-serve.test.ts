@@ -22,7 +22,7 @@ let tell: Parameters<EngineDoor['subscribe']>[0] = () => {};
 let pages = 0;
 
 const engine: EngineDoor = {
-  call: async (name, input) => ({ ok: true, value: { name, input, column: Float64Array.of(NaN, 2) } }),
+  dispatch: async (name, input) => ({ ok: true, value: { name, input, column: Float64Array.of(NaN, 2) } }),
   subscribe(listener) {
     tell = listener;
     pages += 1;

@@ -115,10 +115,10 @@ describe('codec', () => {
   });
 });
 
-function fakeEngine(call: EngineDoor['call']) {
+function fakeEngine(call: EngineDoor['dispatch']) {
   const listeners = new Set<Parameters<EngineDoor['subscribe']>[0]>();
   const engine: EngineDoor = {
-    call,
+    dispatch: call,
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -128,7 +128,7 @@ function fakeEngine(call: EngineDoor['call']) {
 }
 
 /** A client and an engine in one process, joined by a real MessagePort. */
-function joined(call: EngineDoor['call']) {
+function joined(call: EngineDoor['dispatch']) {
   const { port1, port2 } = new MessageChannel();
   const { engine, listeners } = fakeEngine(call);
   const connection = serveConnection(engine, (message) => port2.postMessage(message));
@@ -216,7 +216,7 @@ describe('client and engine', () => {
 
 describe('the engine’s edge', () => {
   test('drops what is no request', async () => {
-    const call = vi.fn<EngineDoor['call']>(async () => ({ ok: true, value: null }));
+    const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
     const send = vi.fn();
     const connection = serveConnection(fakeEngine(call).engine, send);
     for (const message of [

@@ -6,7 +6,8 @@ import { inspectDatabase } from '../../../db/open.ts';
 import { findNvcc, nvccVersion } from '../../../src-workers/bench/cuda/compile.ts';
 import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/cuda/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
-import { webgpuTarget, type MeasuringPrograms } from '../measuring/targets.ts';
+import type { MeasuringPrograms } from '../measuring/programs.ts';
+import { webgpuTarget } from '../measuring/targets.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { makeDefaultFolder, migrationsIn } from './data-folder.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreClient } from '../../../db/store-api.ts';
-import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
@@ -11,8 +11,6 @@ export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
   /** Devices by id, in the order asked; a name that does not exist is answered with the nearest ones. */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
-  /** As `devices`; a CPU is refused. */
-  gpus(ids: readonly string[]): Promise<Result<readonly GpuDevice[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
 }
@@ -75,17 +73,6 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
   return ok({
     list,
     devices,
-    async gpus(ids) {
-      const found = await devices(ids);
-      if (!found.ok) return found;
-      const gpus = found.value.filter((device) => device.kind === 'gpu');
-      const position = found.value.findIndex((device) => device.kind === 'cpu');
-      return position < 0
-        ? ok(gpus)
-        : fail('unsupported', `devices[${position}]: "${ids[position]}" is a CPU; expected a GPU`, {
-            field: `devices[${position}]`,
-          });
-    },
     async save(value) {
       const device = validateDevice(value);
       if (!device.ok) return device;

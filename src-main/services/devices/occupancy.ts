@@ -1,10 +1,9 @@
 import { limitingFactors, type LimitingFactor } from '../../../src-workers/domain/design.ts';
-import type { DeviceLimits } from '../../../src-workers/domain/device.ts';
+import type { Device, DeviceLimits } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { nvidiaOccupancyRules, nvidiaResidentBlocks } from '../../../src-workers/models/occupancy/nvidia.ts';
 import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
 import { checkUsage, type BlockUsage, type Residency } from '../../../src-workers/models/occupancy/usage.ts';
-import type { Catalogue } from './catalogue.ts';
 
 export interface OccupancyReport {
   readonly blocksPerSm: number;
@@ -55,17 +54,11 @@ export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): R
   return ok(report(residency.value, usage, { ...limits, maxRegistersPerThread }));
 }
 
-export async function deviceOccupancy(
-  catalogue: Catalogue,
-  deviceId: string,
-  usage: BlockUsage,
-): Promise<Result<OccupancyReport>> {
-  const device = await catalogue.gpus([deviceId]);
-  if (!device.ok) return device;
+export function deviceOccupancy(device: Device, usage: BlockUsage): Result<OccupancyReport> {
+  if (device.kind === 'cpu') return fail('unsupported', `The device "${device.id}" is a CPU. Specify a GPU.`);
   const checked = checkUsage(usage);
   if (!checked.ok) return checked;
-  const [found] = device.value;
-  return ok(report(residentBlocks(found, checked.value), checked.value, found.limits));
+  return ok(report(residentBlocks(device, checked.value), checked.value, device.limits));
 }
 
 const BATCH_COLUMNS = [

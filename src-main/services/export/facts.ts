@@ -9,10 +9,11 @@ import { explainDesign } from '../../../src-workers/sweep/designs.ts';
 import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
-import { compareDevices } from '../devices/compare.ts';
+import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
-import { rankHistogram } from '../ranking/rankings.ts';
-import { TIE_FRACTION, alongAxis, deviceFilter, type RunView } from '../runs/run-view.ts';
+import { rankHistogram } from '../ranking/pages.ts';
+import { TIE_FRACTION, alongAxis, deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { counted, ms, percent, whole } from './text.ts';
 

@@ -3,15 +3,8 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import {
-  ALL_VALID,
-  TIE_FRACTION,
-  bestRows,
-  checkDesign,
-  deviceFilter,
-  rankRow,
-  type RunView,
-} from '../runs/run-view.ts';
+import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
 import { cudaHeader, wgslConstants } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { markdownReport } from './markdown.ts';

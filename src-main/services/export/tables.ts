@@ -1,8 +1,8 @@
 import { isContradicted } from '../../contract/accuracy.ts';
-import type { Design, RankRow } from '../../contract/api.ts';
-import { orderingMs, type RunView } from '../runs/run-view.ts';
+import type { BestRow, Design, RankRow } from '../../contract/api.ts';
+import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
-import { rowsAtBestFidelity } from '../ranking/fidelity.ts';
+import { bestFidelityRows } from '../ranking/best.ts';
 import { csvCell, json } from './text.ts';
 
 /** A design as the command line and exports print it. */
@@ -19,7 +19,7 @@ export function designFields(design: Design) {
 }
 
 /** A row as the command line and exports print it. */
-export function plainRow(row: RankRow, view: Pick<RunView, 'predictor'>) {
+export function plainRow(row: BestRow) {
   return {
     rank: row.rank,
     device: row.deviceId,
@@ -43,7 +43,7 @@ export function plainRow(row: RankRow, view: Pick<RunView, 'predictor'>) {
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
       // Of the kernel alone, which is what was timed; `predictedMs` counts balancing in.
-      predicted: row.predictedMs - orderingMs(view, row.designIndex),
+      predicted: row.predictedMs - row.orderingMs,
     },
     tied: row.tied,
     meanLoss: row.meanLoss,
@@ -64,7 +64,7 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     startedAt: view.run.startedAt,
     study: view.study.study,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: rowsAtBestFidelity(rows, view).map((row) => plainRow(row, view)),
+    rows: bestFidelityRows(view, rows).map(plainRow),
   });
 }
 
@@ -73,7 +73,7 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
  * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in.
  */
 export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
-  const rows = rowsAtBestFidelity(predicted, view);
+  const rows = bestFidelityRows(view, predicted);
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
   const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated || measured ? ',fidelity,predicted_ms' : ''}${simulated ? ',simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}${measured ? ',measured_ms,measured_low_ms,measured_high_ms,repeats,measured_on,predicted_kernel_ms' : ''}`;
@@ -112,7 +112,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
             row.measured?.highMs ?? null,
             row.measured?.repeats ?? null,
             row.measured?.measuredOn ?? null,
-            row.measured && row.predictedMs - orderingMs(view, row.designIndex),
+            row.measured && row.predictedMs - row.orderingMs,
           ]
         : []),
     ]

@@ -9,7 +9,8 @@ import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { axisCounts, encode } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/sweep/designs.ts';
 import { isSameDevice } from '../measured/device.ts';
-import { checkDesign, type RunView } from '../runs/run-view.ts';
+import { checkDesign } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
 
 /**
  * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under the names

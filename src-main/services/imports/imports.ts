@@ -26,8 +26,8 @@ import { linkDesigns, tellsDesigns } from './designs.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
-import { runPlan, type RunView } from '../runs/run-view.ts';
-import type { RunStudy } from '../sweeps/sweeps.ts';
+import { runPlan } from '../runs/run-view.ts';
+import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION } from '../app/version.ts';
 
 /**
@@ -152,11 +152,7 @@ interface Linked extends LinkedSource {
  * See the contract's `import.file`. A file that cannot be read leaves nothing in the database, and neither does one whose import
  * did not end: the store takes it out.
  */
-export async function importFile(
-  context: Context,
-  openRun: (runId: number) => Promise<Result<RunView>>,
-  input: ImportInput,
-): Promise<Result<ImportedFile>> {
+export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
   const content = await unpacked(input.bytes, fileName);
@@ -170,9 +166,7 @@ export async function importFile(
       `${fileName}: ${[...read.value.warnings, 'No case has a result; expected at least one.'].join(' ')}`,
     );
 
-  const found = plan
-    ? await linkedPlan(context, read.value, input)
-    : await linkedFile(context, openRun, read.value, input);
+  const found = plan ? await linkedPlan(context, read.value, input) : await linkedFile(context, read.value, input);
   if (!found.ok) return fail(found.error.code, `${fileName}: ${found.error.message}`, found.error.context);
   const { cases, devices, device, source, study, linked } = found.value;
   const warnings = [...read.value.warnings, ...found.value.warnings];
@@ -434,7 +428,7 @@ async function sourceOf(context: Context, line: PlanLine | null): Promise<Result
   const run = await toldRun(context, source);
   if (!run.ok) return run;
   if (typeof run.value === 'string') return ok(alone(run.value));
-  const planned = await runPlan(context, run.value);
+  const planned = await runPlan(context.store, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;
   const another = ok(alone(anotherRun(source.runId)));
@@ -473,7 +467,6 @@ async function toldRun(context: Context, { runId, study, seed }: FileSweep): Pro
 /** Configurations of another program beside the sweep that they are designs of: the one named, told by the file, or open. */
 async function linkedFile(
   context: Context,
-  openRun: (runId: number) => Promise<Result<RunView>>,
   read: Imported,
   { runId, openRunId }: ImportInput,
 ): Promise<Result<Linked>> {
@@ -524,7 +517,7 @@ async function linkedFile(
         )
       : unlinked({ warnings: [] });
 
-  const view = await openRun(target);
+  const view = await context.views.open(target);
   if (!view.ok) return view;
   if (view.value.run.deletedAt !== null)
     return fail('not-found', `run ${target} is in the bin; expected one that is not`);

@@ -1,3 +1,4 @@
+import type { StoreClient } from '../../../db/store-api.ts';
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
@@ -13,7 +14,7 @@ import type { SavedProfile } from '../../contract/measuring.ts';
 import { validate } from '../../contract/parse.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
-import { measuredTime } from './measured.ts';
+import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import type { RunView } from '../runs/run-view.ts';
 
@@ -30,12 +31,8 @@ export interface MeasuredSweep {
 }
 
 /** Opens a measured run with the sweep whose designs it measured. */
-export async function openMeasuredSweep(
-  context: Context,
-  runId: number,
-  openRun: (runId: number) => Promise<Result<RunView>>,
-): Promise<Result<MeasuredSweep>> {
-  const run = await context.store.getRun(runId);
+export async function openMeasuredSweep({ store, views }: Context, runId: number): Promise<Result<MeasuredSweep>> {
+  const run = await store.getRun(runId);
   if (!run.ok) return run;
   const study = measuredRunStudy(run.value);
   if (!study.ok) return study;
@@ -47,11 +44,11 @@ export async function openMeasuredSweep(
       `run ${runId} measured no designs of a sweep; expected one that did${run.value.kind === 'import' ? ', or a file imported for the sweep that its designs are of' : ''}`,
     );
   if (!measuring) return fail('conflict', `run ${runId} has measured nothing yet; expected some results`);
-  const view = await openRun(sourceRunId);
+  const view = await views.open(sourceRunId);
   if (!view.ok) return view;
   const deviceAt = view.value.devices.findIndex((device) => device.id === deviceId);
   if (deviceAt < 0) return fail('not-found', `device "${deviceId}" is not in run ${sourceRunId}`);
-  const records = await context.store.listMeasurements(runId);
+  const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   return ok({ run: run.value, view: view.value, deviceId, deviceAt, measuring, records: records.value });
 }
@@ -130,23 +127,26 @@ async function divergenceOf(
 }
 
 export async function saveCalibration(
-  context: Context,
+  store: StoreClient,
   name: string,
   profile: CalibrationProfile,
 ): Promise<Result<SavedProfile>> {
-  const saved = await context.store.saveCalibration({ name, deviceId: profile.deviceId, profile });
+  const saved = await store.saveCalibration({ name, deviceId: profile.deviceId, profile });
   return saved.ok ? savedProfile(saved.value) : saved;
 }
 
-export async function listCalibrations(context: Context, deviceId?: string): Promise<Result<readonly SavedProfile[]>> {
-  const records = await context.store.listCalibrations(deviceId);
+export async function listCalibrations(
+  store: StoreClient,
+  deviceId?: string,
+): Promise<Result<readonly SavedProfile[]>> {
+  const records = await store.listCalibrations(deviceId);
   if (!records.ok) return records;
   // One that a newer version wrote is left out rather than read wrong.
   return ok(records.value.flatMap((record) => (isKnown(record.profile) ? [profileOf(record, record.profile)] : [])));
 }
 
-export async function getCalibration(context: Context, id: number): Promise<Result<SavedProfile>> {
-  const records = await context.store.listCalibrations();
+export async function getCalibration(store: StoreClient, id: number): Promise<Result<SavedProfile>> {
+  const records = await store.listCalibrations();
   if (!records.ok) return records;
   const record = records.value.find((one) => one.id === id);
   return record ? savedProfile(record) : fail('not-found', `no calibration ${id} in this database`, { id });

@@ -7,7 +7,7 @@ import type { MeasuringComparison, SavedProfile } from '../../contract/measuring
 import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';
 import type { Context } from '../context.ts';
 import { measuringWarnings } from './measured.ts';
-import { ALL_VALID, axisTexts, orderingMs } from '../runs/run-view.ts';
+import { ALL_VALID, axisTexts, orderingMs } from '../ranking/rows.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 
 /** See the contract's `bench.compare`. */

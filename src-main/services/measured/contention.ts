@@ -1,19 +1,19 @@
+import type { StoreClient } from '../../../db/store-api.ts';
 import { contentionAnalysis, contentionFromStream, measuredCpu } from '../../../src-workers/bench/cpu/analysis.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ContentionFindings } from '../../contract/measuring.ts';
-import type { Context } from '../context.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 
 /** See the contract's `bench.contention`. */
-export async function contentionFindings(context: Context, runId: number): Promise<Result<ContentionFindings>> {
-  const run = await context.store.getRun(runId);
+export async function contentionFindings(store: StoreClient, runId: number): Promise<Result<ContentionFindings>> {
+  const run = await store.getRun(runId);
   if (!run.ok) return run;
   const study = measuredRunStudy(run.value);
   if (!study.ok) return study;
   const { suite } = study.value.request;
   if (suite !== 'contention') return fail('unsupported', `run ${runId} is of ${suite}; expected one of contention`);
-  const records = await context.store.listMeasurements(runId);
+  const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   const cases = records.value.flatMap(({ timesMs, failure, correct, detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;

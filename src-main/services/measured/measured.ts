@@ -1,109 +1,18 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { BenchCase, MeasuringDevice, PlanLine } from '../../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { disturbedFraction } from '../../../src-workers/bench/cpu/analysis.ts';
-import {
-  REPEAT_WARNINGS,
-  summariseRepeats,
-  type RepeatWarning,
-} from '../../../src-workers/models/calibration/repeats.ts';
-import type { MeasuredCase, MeasuredTime, MeasuringDetail } from '../../contract/measuring.ts';
-import type { Context } from '../context.ts';
+import { REPEAT_WARNINGS, type RepeatWarning } from '../../../src-workers/models/calibration/repeats.ts';
+import type { MeasuredCase, MeasuringDetail } from '../../contract/measuring.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
 import { designText } from '../ranking/design-text.ts';
 import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
+import { measuredTime, repeatsOf, summariseAll } from './times.ts';
 
 /** Reading what was measured: the same for a run of this machine and for an imported file. */
-
-const NS_PER_MS = 1e6;
-
-interface Repeats {
-  readonly time: MeasuredTime;
-  readonly warnings: readonly RepeatWarning[];
-}
-
-type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
-
-/** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
-const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** What is remembered of all cases of all runs, in numbers: about 64 MB with the times themselves. */
-const MAX_REMEMBERED = 2 ** 22;
-/** What a case takes besides its times, in numbers. */
-const NUMBERS_PER_CASE = 64;
-let remembered = 0;
-/** Other work gets its turn this often, ms. */
-const TURN_MS = 8;
-
-function repeatsOf(record: Times): Repeats | null {
-  const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // Records come anew from the store each time, so a case is known by its times.
-  const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
-  const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
-  const known = summaries.get(key);
-  if (known && known.of.length === of.length && known.of.every((value, at) => Object.is(value, of[at])))
-    return known.found;
-  const found = summarised(record);
-  forget(key);
-  summaries.set(key, { of, found });
-  remembered += of.length + NUMBERS_PER_CASE;
-  for (const oldest of summaries.keys()) {
-    if (remembered <= MAX_REMEMBERED) break;
-    forget(oldest);
-  }
-  return found;
-}
-
-function forget(key: string): void {
-  const known = summaries.get(key);
-  if (!known) return;
-  summaries.delete(key);
-  remembered -= known.of.length + NUMBERS_PER_CASE;
-}
-
-/** Summarises all cases of a run, letting the engine answer others meanwhile. */
-async function summariseAll(records: readonly Times[]): Promise<void> {
-  let turn = performance.now();
-  for (const record of records) {
-    repeatsOf(record);
-    if (performance.now() - turn < TURN_MS) continue;
-    await nextTurn();
-    turn = performance.now();
-  }
-}
-
-function summarised({ timesMs, detail }: Times): Repeats | null {
-  if (timesMs.length === 0) return null;
-  const { warmUpMs = [], clockMhz = null } = (detail ?? {}) as Partial<MeasuredCaseDetail>;
-  const all = [...warmUpMs, ...timesMs];
-  const summary = summariseRepeats(
-    all.map((time) => time * NS_PER_MS),
-    all.map((_, at) => at < warmUpMs.length),
-  );
-  if (!summary.ok) return null;
-  const { medianNs, interval, minNs, maxNs, repeats, outliers, drift, warnings } = summary.value;
-  const time: MeasuredTime = {
-    medianMs: medianNs / NS_PER_MS,
-    lowMs: interval && interval.lowNs / NS_PER_MS,
-    highMs: interval && interval.highNs / NS_PER_MS,
-    minMs: minNs / NS_PER_MS,
-    maxMs: maxNs / NS_PER_MS,
-    repeats,
-    timesMs,
-    warmUpMs,
-    outliers: outliers.length,
-    driftFraction: drift?.significant ? drift.relativeChange : null,
-    clockMhz,
-  };
-  return { time, warnings };
-}
-
-/** What the repeats of a saved case say; `null` where none was measured. */
-export function measuredTime(record: Times): MeasuredTime | null {
-  return repeatsOf(record)?.time ?? null;
-}
 
 /** A case in a few words. */
 export function caseLabel(measured: BenchCase): string {
@@ -241,10 +150,10 @@ export function measuringWarnings(
 }
 
 /** See the contract's `bench.detail`. */
-export async function measuringDetail(context: Context, run: RunRecord): Promise<Result<MeasuringDetail>> {
+export async function measuringDetail(store: StoreClient, run: RunRecord): Promise<Result<MeasuringDetail>> {
   const study = measuredRunStudy(run);
   if (!study.ok) return study;
-  const records = await context.store.listMeasurements(run.id);
+  const records = await store.listMeasurements(run.id);
   if (!records.ok) return records;
   await summariseAll(records.value);
   const { request, warnings } = study.value;

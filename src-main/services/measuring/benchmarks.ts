@@ -4,17 +4,10 @@ import { fail, ok, type Failure, type Result } from '../../../src-workers/domain
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Bundle } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
-import {
-  chosenDesigns,
-  designCases,
-  measuredDeviceId,
-  measuredUnits,
-  restoredPlan,
-  type MeasuringInput,
-} from './plans.ts';
+import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan } from './plans.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
-import type { PlacedFile } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
 import { runnableDesigns } from './runnable.ts';
 import { runProgram } from './runner.ts';
@@ -25,7 +18,8 @@ import type { Context } from '../context.ts';
 import { thisMachine } from '../app/machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
-import type { RunStudy, SweepHandle } from '../sweeps/sweeps.ts';
+import type { RunHandle } from '../runs/running.ts';
+import type { RunStudy } from '../studies/studies.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 
@@ -125,50 +119,23 @@ export interface PageMeasurements {
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
 }
 
-export interface Bundle {
-  /** Of the archive that the files would make. */
-  readonly fileName: string;
-  readonly cases: number;
-  /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
-  readonly leftOut: RunnableDesigns | null;
-  readonly files: readonly PlacedFile[];
-}
-
 export interface Benchmarks extends PageMeasurements {
   /** How much of a sweep a target can run. */
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
-  bundle(input: MeasuringInput): Promise<Result<Bundle>>;
-  start(input: ProcedureArguments<'bench.start'>): Promise<Result<SweepHandle>>;
+  bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
+  start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
   /** Goes on with a run that stopped: only the cases that have no result are measured. */
-  resume(run: RunRecord): Promise<Result<SweepHandle>>;
+  resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 
-/** A bundle as one tar archive. */
-export function bundleArchive({
-  fileName,
-  files,
-}: Bundle): Result<{ readonly fileName: string; readonly bytes: Uint8Array }> {
-  const bytes = tarArchive(files);
-  return bytes.ok ? ok({ fileName, bytes: bytes.value }) : bytes;
-}
-
-/**
- * @param targets whose devices say which designs they can run
- * @param openRun opens the sweep whose designs are measured
- * @param saved told of every case that is saved
- */
-export function openBenchmarks(
-  context: Context,
-  targets: Targets,
-  openRun: (runId: number) => Promise<Result<RunView>>,
-  saved: () => void,
-): Benchmarks {
+/** @param targets whose devices say which designs they can run */
+export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
   const pages = new Map<number, PageRun>();
   /** What is being measured, in words. */
   let busy: string | null = null;
 
-  const execute = (session: MeasuringSession, request: MeasuringRequest): SweepHandle => {
+  const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
     const page = runOnPage(session);
     pages.set(session.run.id, page);
@@ -176,10 +143,10 @@ export function openBenchmarks(
     return page;
   };
   /** Two measurements at once would measure each other. */
-  const alone = async (begin: () => Promise<Result<SweepHandle>>): Promise<Result<SweepHandle>> => {
+  const alone = async (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> => {
     if (busy !== null) return fail('conflict', `${busy} is being measured; expected one measurement at a time`);
     busy = 'another run';
-    let handle: Result<SweepHandle> | null = null;
+    let handle: Result<RunHandle> | null = null;
     try {
       handle = await begin();
     } finally {
@@ -200,7 +167,7 @@ export function openBenchmarks(
   const plan = async (input: ProcedureArguments<'bench.start'>): Promise<Result<PlannedMeasurement>> => {
     let view: RunView | null = null;
     if (input.suite === 'designs' && input.runId !== undefined) {
-      const opened = await openRun(input.runId);
+      const opened = await context.views.open(input.runId);
       if (!opened.ok) return opened;
       view = opened.value;
     }
@@ -211,7 +178,7 @@ export function openBenchmarks(
     async runnable({ target, limits, runId, deviceId: named }) {
       const backend = targetBackend(target);
       if (!backend.ok) return backend;
-      const view = await openRun(runId);
+      const view = await context.views.open(runId);
       if (!view.ok) return view;
       const deviceId = measuredDeviceId(view.value, backend.value, named);
       if (!deviceId.ok) return deviceId;
@@ -221,7 +188,7 @@ export function openBenchmarks(
       const among = runnableDesigns(view.value, deviceId.value, ability);
       return among.ok ? ok(among.value.found) : among;
     },
-    async bundle(input) {
+    async bundle({ archive, ...input }) {
       const planned = await plan({ target: 'cuda:0', ...input });
       if (!planned.ok) return planned;
       const files = await context.pool.run('bundle', {
@@ -230,8 +197,18 @@ export function openBenchmarks(
         source: planSource(planned.value),
       });
       const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
+      if (!files.ok) return files;
       const { cases, leftOut = null } = planned.value.request;
-      return files.ok ? ok({ fileName: `lockstep-measure-${what}.tar`, cases, leftOut, files: files.value }) : files;
+      const bundle = {
+        fileName: `lockstep-measure-${what}.tar`,
+        cases,
+        leftOut,
+        packed: files.value.map(({ path }) => path),
+        bytes: files.value.reduce((sum, file) => sum + file.bytes.length, 0),
+      };
+      if (!archive) return ok({ ...bundle, files: files.value });
+      const bytes = tarArchive(files.value);
+      return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
     },
     start: (input) =>
       alone(async () => {
@@ -259,7 +236,7 @@ export function openBenchmarks(
           axes: null,
         });
         if (!run.ok) return run;
-        return ok(execute(openSession(context, run.value, wanted, request, [], saved), request));
+        return ok(execute(openSession(context, run.value, wanted, request, []), request));
       }),
     resume: (run) =>
       alone(async () => {
@@ -274,7 +251,7 @@ export function openBenchmarks(
         const before = await context.store.listMeasurements(run.id);
         if (!before.ok) return before;
         const { request } = asked.value;
-        return ok(execute(openSession(context, run, again.value, request, before.value, saved), request));
+        return ok(execute(openSession(context, run, again.value, request, before.value), request));
       }),
     plan(runId) {
       const page = pageOf(runId);
@@ -288,7 +265,7 @@ export function openBenchmarks(
 }
 
 /** Measures what is left with a program of the target, and with another one after a case that hung. */
-function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): SweepHandle {
+function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): RunHandle {
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, context.closing]);
   const measure = async (): Promise<Result<RunRecord>> => {
@@ -400,7 +377,7 @@ async function measureIn(
 /** A page that asks for nothing and sends nothing for this long beyond a case's limit has gone away. */
 const PAGE_GRACE_MS = 120_000;
 
-interface PageRun extends SweepHandle {
+interface PageRun extends RunHandle {
   plan(): BenchPlan;
   record(records: readonly BenchRecord[]): Promise<Result<null>>;
 }

@@ -18,13 +18,14 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { limitText, type RunnableDesigns } from '../../contract/runnable.ts';
 import { runnableDesigns } from './runnable.ts';
 import type { Context } from '../context.ts';
-import { checkPredicted, deviceFilter, type RunView } from '../runs/run-view.ts';
-import { resolveLengths, type RunStudy } from '../sweeps/sweeps.ts';
-import { unpackLengths } from '../studies/workloads.ts';
+import { checkPredicted, deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import type { RunStudy } from '../studies/studies.ts';
+import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
 /** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
 
-export type MeasuringInput = ProcedureArguments<'bench.bundle'>;
+export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
 /** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
 export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
@@ -188,7 +189,7 @@ export async function measuredUnits(
 /** The order of a workload file that is still there and still says what the sweep read. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
-  const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
+  const again = await resolveLengths(context.store, lengths, study.baseFolder, truncation);
   if (!again.ok || !again.value.order) return null;
   const same = (a: Float64Array, b: Float64Array): boolean =>
     a.length === b.length && a.every((value, at) => value === b[at]);

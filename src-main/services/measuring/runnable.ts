@@ -4,7 +4,8 @@ import { AXIS, type AxisName } from '../../../src-workers/domain/space.ts';
 import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { RunnableDesigns, TargetLimit } from '../../contract/runnable.ts';
-import { deviceFilter, type RunView } from '../runs/run-view.ts';
+import { deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
 
 /** Which designs of a sweep a target can run. */
 

@@ -7,7 +7,7 @@ import { collectCases, type CaseCollector } from './collector.ts';
 import type { Context } from '../context.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from '../measured/records.ts';
-import { runSummary } from '../runs/runs.ts';
+import { openExecution } from '../runs/execution.ts';
 
 /** A run that is being measured, whoever measures: takes records, saves every case as it is complete, tells of progress. */
 export interface MeasuringSession {
@@ -36,24 +36,18 @@ export interface MeasuringSession {
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 
-/**
- * @param before what the run has already
- * @param saved told of every case that is saved
- */
+/** @param before what the run has already */
 export function openSession(
   context: Context,
   run: RunRecord,
   plan: BenchPlan,
   request: MeasuringRequest,
   before: readonly MeasurementRecord[],
-  saved: () => void,
 ): MeasuringSession {
   const { store } = context;
   const total = plan.cases.length;
   const known = new Set(before.map((record) => (record.detail as MeasuredCaseDetail).case.id));
   const alreadyDone = known.size;
-  const start = performance.now();
-  const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
   let device = run.measuringDevice as MeasuringDevice | null;
   /** `undefined` until it is known whether the sweep is still there. */
   let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
@@ -64,6 +58,11 @@ export function openSession(
   for (const { timesMs, correct, failure, detail } of before)
     if (failure === null) consider({ ...(detail as MeasuredCaseDetail), timesMs, correct });
 
+  const execution = openExecution(context, run, total, alreadyDone, () => ({
+    stage: known.size > alreadyDone || answered ? 'measuring' : 'preparing',
+    bestTimeMs: best?.timeMs ?? null,
+  }));
+
   function left(): BenchPlan['cases'] {
     return plan.cases.filter(({ id }) => !known.has(id));
   }
@@ -72,19 +71,6 @@ export function openSession(
     if (found.timesMs.length === 0 || found.correct === false) return;
     const timeMs = median(Float64Array.from(found.timesMs));
     if (!best || timeMs < best.timeMs) best = { timeMs, design: caseLabel(found.case) };
-  }
-
-  function progress(): void {
-    const here = known.size - alreadyDone;
-    context.emit('run.progress', {
-      runId: run.id,
-      stage: here > 0 || answered ? 'measuring' : 'preparing',
-      done: known.size,
-      total,
-      elapsedMs: elapsedMs(),
-      remainingMs: here > 0 ? ((performance.now() - start) / here) * (total - known.size) : null,
-      bestTimeMs: best?.timeMs ?? null,
-    });
   }
 
   async function save(found: readonly CaseResult[]): Promise<Result<null>> {
@@ -104,11 +90,12 @@ export function openSession(
     );
     if (!stored.ok) return stored;
     for (const one of found) {
+      if (!known.has(one.case.id)) execution.add(1);
       known.add(one.case.id);
       if (one.failure === null) consider(one);
     }
-    saved();
-    progress();
+    context.views.dropFindings();
+    execution.progress();
     return ok(null);
   }
 
@@ -126,11 +113,11 @@ export function openSession(
       device = here;
     }
     answered = true;
-    progress();
+    execution.progress();
     return ok(null);
   }
 
-  progress();
+  execution.progress();
   return {
     run,
     remaining: () => ({ ...plan, cases: left() }),
@@ -169,25 +156,7 @@ export function openSession(
       return stored.ok ? ok(caseLabel(case_)) : stored;
     },
     state: () => ({ answered, begun, done, lost, saved: known.size, total }),
-    async finish(end) {
-      const failure = typeof end === 'string' ? null : end;
-      const record = await store.finishRun(run.id, {
-        state: typeof end === 'string' ? end : 'failed',
-        elapsedMs: elapsedMs(),
-        best,
-        ...(failure ? { failure } : {}),
-      });
-      if (record.ok) {
-        progress();
-        context.emit('run.finished', runSummary(record.value, 0));
-        context.emit('store.changed', { what: 'runs' });
-      } else {
-        // The store cannot even say how the run ended; whoever watches must know all the same.
-        const error = (failure ?? record.error).message;
-        context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
-      }
-      return failure ? { ok: false, error: failure } : record;
-    },
+    finish: (end) => execution.finish(end, best),
   };
 }
 

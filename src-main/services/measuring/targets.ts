@@ -9,20 +9,13 @@ import type { BenchBackend, BenchPlan, MeasuringDevice } from '../../../src-work
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { MeasuringPrograms } from './programs.ts';
 import { runProgram, scriptProgram, type Program } from './runner.ts';
 import type { Context } from '../context.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
 export const PAGE_TARGET = 'webgpu-page';
-
-/** Where the programs that measure lie. */
-export interface MeasuringPrograms {
-  readonly cpuChildFile: string;
-  readonly webgpuChildFile: string;
-  /** Sources of the CUDA program. */
-  readonly cudaFolder: string;
-}
 
 /** One object file: the kernels are small, but a busy machine is slow. */
 const COMPILE_LIMIT_MS = 300_000;

@@ -6,7 +6,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../../contract/api.ts';
 import { isSameDevice } from '../measured/device.ts';
-import { measuredTime } from '../measured/measured.ts';
+import { measuredTime } from '../measured/times.ts';
 
 /** Times of a sweep's designs played event by event. */
 export interface SimulatedDesigns {

@@ -1,24 +1,11 @@
 import type { RunRecord } from '../../../db/records.ts';
-import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
-import { coresText } from '../../../src-workers/domain/terms.ts';
 import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
-import { describeDesign, playableDesign } from '../../../src-workers/sweep/designs.ts';
 import { createPredictor } from '../../../src-workers/sweep/predictor.ts';
 import type { Predictor } from '../../../src-workers/sweep/tables.ts';
-import {
-  axisPosition,
-  createRanking,
-  rankedDesigns,
-  tieCount,
-  type Ranking,
-  type RankingFilter,
-} from '../../../src-workers/sweep/ranking.ts';
-import type { RankRow } from '../../contract/api.ts';
-import type { ProcedureArguments } from '../../contract/procedures.ts';
-import type { Context } from '../context.ts';
+import { createRanking, type Ranking } from '../../../src-workers/sweep/ranking.ts';
 import {
   createFoundOrders,
   loadMeasuredDesigns,
@@ -27,9 +14,8 @@ import {
   type FoundOrders,
 } from '../ranking/fidelity.ts';
 import { studyAxes, sweepPlan } from '../studies/plan.ts';
-import { locatedStudy } from '../studies/studies.ts';
+import { locatedStudy, type RunStudy } from '../studies/studies.ts';
 import { RUN_KIND_TEXT } from './runs.ts';
-import type { RunStudy } from '../sweeps/sweeps.ts';
 import { planLengths, sharedLaw, unpackLengths } from '../studies/workloads.ts';
 
 /** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
@@ -45,29 +31,24 @@ interface Found extends Findings {
   readonly orders: FoundOrders;
 }
 
-/**
- * Width of the band in which the model cannot tell designs apart. Among the best of a study, predictions differ from event
- * simulations by a median of 0.3 to 1.5 % where units come unsorted (npm run bench simulations; the random designs of
- * npm run bench composite differ by less). Sorted windows and fetching from heavy-tailed work differ by more: simulate those.
- */
-export const TIE_FRACTION = 0.015;
-
 /** Runs kept open: each holds about 45 bytes per design. */
 const MAX_OPEN = 3;
 
 export interface RunViews {
-  open(context: Context, runId: number): Promise<Result<RunView>>;
+  open(runId: number): Promise<Result<RunView>>;
+  /** Opens a run and reads something of it. */
+  read<T>(runId: number, read: (view: RunView) => Result<T>): Promise<Result<T>>;
   /** Forgets a run: it changed or was deleted. */
   drop(runId: number): void;
   /** Forgets what was simulated and measured, of all runs; it is read again when it is needed. */
   dropFindings(): void;
 }
 
-export function createRunViews(): RunViews {
+export function createRunViews(store: StoreClient): RunViews {
   const open = new Map<number, Promise<Result<Predictions>>>();
   const findings = new Map<number, Promise<Result<Found>>>();
   const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
-  const predictionsOf = (context: Context, runId: number): Promise<Result<Predictions>> => {
+  const predictionsOf = (runId: number): Promise<Result<Predictions>> => {
     const known = open.get(runId);
     if (known) {
       open.delete(runId);
@@ -79,7 +60,7 @@ export function createRunViews(): RunViews {
       open.delete(oldest);
       findings.delete(oldest);
     }
-    const loading = loadPredictions(context, runId).then((view) => {
+    const loading = loadPredictions(store, runId).then((view) => {
       // A run that is still being written is read anew each time.
       if (!view.ok || view.value.run.state === 'running') open.delete(runId);
       return view;
@@ -87,22 +68,27 @@ export function createRunViews(): RunViews {
     open.set(runId, loading);
     return loading;
   };
+  const openRun: RunViews['open'] = async (runId) => {
+    const predictions = await predictionsOf(runId);
+    if (!predictions.ok) return predictions;
+    let known = findings.get(runId);
+    if (!known) {
+      let kept = orders.get(runId);
+      if (!kept) orders.set(runId, (kept = createFoundOrders()));
+      known = loadFindings(store, runId, predictions.value.devices).then((found) =>
+        found.ok ? ok({ ...found.value, orders: kept.add(found.value) }) : found,
+      );
+      findings.set(runId, known);
+    }
+    const found = await known;
+    if (!found.ok) findings.delete(runId);
+    return found.ok ? ok({ ...predictions.value, ...found.value }) : found;
+  };
   return {
-    async open(context, runId) {
-      const predictions = await predictionsOf(context, runId);
-      if (!predictions.ok) return predictions;
-      let known = findings.get(runId);
-      if (!known) {
-        let kept = orders.get(runId);
-        if (!kept) orders.set(runId, (kept = createFoundOrders()));
-        known = loadFindings(context, runId, predictions.value.devices).then((found) =>
-          found.ok ? ok({ ...found.value, orders: kept.add(found.value) }) : found,
-        );
-        findings.set(runId, known);
-      }
-      const found = await known;
-      if (!found.ok) findings.delete(runId);
-      return found.ok ? ok({ ...predictions.value, ...found.value }) : found;
+    open: openRun,
+    async read(runId, read) {
+      const view = await openRun(runId);
+      return view.ok ? read(view.value) : view;
     },
     drop: (runId) => void open.delete(runId),
     dropFindings: () => findings.clear(),
@@ -123,14 +109,14 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
 
 /** The plan of a sweep, from what the run itself recorded: whoever opens it and whoever resumes it predict the same. */
 export async function runPlan(
-  context: Context,
+  store: StoreClient,
   run: RunRecord,
 ): Promise<Result<{ readonly study: RunStudy; readonly plan: SweepPlan }>> {
   const study = runStudy(run);
   if (!study.ok) return study;
   const axes = studyAxes(study.value.study, run.devices);
   if (!axes.ok) return axes;
-  const workload = await context.store.getWorkload(study.value.workloadHash);
+  const workload = await store.getWorkload(study.value.workloadHash);
   if (!workload.ok) return workload;
   if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
   const { law, provenance } = workload.value;
@@ -139,225 +125,25 @@ export async function runPlan(
   return ok({ study: study.value, plan });
 }
 
-async function loadFindings(context: Context, runId: number, devices: readonly Device[]): Promise<Result<Findings>> {
-  const simulated = await loadSimulatedDesigns(context.store, runId);
+async function loadFindings(store: StoreClient, runId: number, devices: readonly Device[]): Promise<Result<Findings>> {
+  const simulated = await loadSimulatedDesigns(store, runId);
   if (!simulated.ok) return simulated;
-  const measured = await loadMeasuredDesigns(context.store, runId, devices);
+  const measured = await loadMeasuredDesigns(store, runId, devices);
   return measured.ok ? ok({ simulated: simulated.value, measured: measured.value }) : measured;
 }
 
 type Predictions = Omit<RunView, keyof Found>;
 
-async function loadPredictions(context: Context, runId: number): Promise<Result<Predictions>> {
-  const run = await context.store.getRun(runId);
+async function loadPredictions(store: StoreClient, runId: number): Promise<Result<Predictions>> {
+  const run = await store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep')
     return fail('unsupported', `run ${runId} is ${RUN_KIND_TEXT[run.value.kind]}; expected a sweep`);
-  const planned = await runPlan(context, run.value);
+  const planned = await runPlan(store, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;
-  const columns = await context.store.loadRunColumns(runId);
+  const columns = await store.loadRunColumns(runId);
   if (!columns.ok) return columns;
   const ranking = createRanking(plan.axes, columns.value);
   return ok({ run: run.value, study, devices: run.value.devices, ranking, predictor: createPredictor(plan) });
-}
-
-/** Fails with `not-found` where a design is not of the run. */
-export function checkDesign(view: RunView, design: number): Result<null> {
-  const total = view.ranking.columns.timeMs.length;
-  return design < total
-    ? ok(null)
-    : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
-}
-
-/** Fails where a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
-export function checkPredicted(view: RunView, design: number): Result<null> {
-  const known = checkDesign(view, design);
-  if (!known.ok) return known;
-  const { invalid } = describeDesign(view.predictor, design);
-  if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
-  if (Number.isNaN(view.ranking.columns.timeMs[design]))
-    return fail('conflict', `design ${design} of run ${view.run.id} is not predicted yet; expected one that is`);
-  return ok(null);
-}
-
-/** Every valid design. */
-export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
-
-/** The contract's filter, as positions and ranges over the run's axes. Unknown values are failures, not empty lists. */
-export function rankingFilter(
-  view: RunView,
-  filter: ProcedureArguments<'ranking.page'>['filter'],
-): Result<RankingFilter> {
-  const { axes } = view.ranking;
-  const positions: Record<number, Set<number>> = {};
-  const pick = (
-    name: AxisName,
-    values: readonly (string | number | null)[],
-    wanted: readonly (string | number | null)[],
-  ): Result<null> => {
-    const set = new Set<number>();
-    for (const value of wanted) {
-      const at = values.indexOf(value);
-      if (at < 0)
-        return fail(
-          'bad-input',
-          `${name}: got ${String(value)}, expected one of ${values.map((entry) => entry ?? 'none').join(', ')}`,
-        );
-      set.add(at);
-    }
-    positions[AXIS[name]] = set;
-    return ok(null);
-  };
-  const steps: Result<null>[] = [];
-  if (filter.deviceId !== undefined)
-    steps.push(
-      pick(
-        'device',
-        axes.devices.map((device) => device.id),
-        [filter.deviceId],
-      ),
-    );
-  if (filter.threadsPerUnit) steps.push(pick('threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
-  if (filter.loop) steps.push(pick('loop', axes.loop, filter.loop));
-  if (filter.balancing) steps.push(pick('balancing', axes.balancing, filter.balancing));
-  if (filter.launch) steps.push(pick('launch', axisTexts(view, AXIS.launch), filter.launch));
-  if (filter.registerCap) steps.push(pick('registerCap', axes.registerCap, filter.registerCap));
-  const wrong = steps.find((step) => !step.ok);
-  if (wrong && !wrong.ok) return wrong;
-  const ranges: RankingFilter['ranges'][number][] = [];
-  if (filter.blockThreads) {
-    const { from, to } = filter.blockThreads;
-    positions[AXIS.blockThreads] = new Set(
-      axes.blockThreads.flatMap((value, at) => (value >= from && value <= to ? [at] : [])),
-    );
-  }
-  if (filter.gridBlocks) ranges.push({ column: 'gridBlocks', ...filter.gridBlocks });
-  if (filter.timeMs) ranges.push({ column: 'timeMs', ...filter.timeMs });
-  if (filter.occupancyFraction) ranges.push({ column: 'occupancyFraction', ...filter.occupancyFraction });
-  const invalidReason =
-    filter.invalidReason === undefined
-      ? undefined
-      : INVALID_REASONS.findIndex((reason) => reason.code === filter.invalidReason);
-  return ok({ positions, ranges, validity: filter.validity, invalidReason });
-}
-
-/** One design as a row of the ranking. `rank` is 0 where it has none. */
-export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
-  const { columns, waves } = view.ranking;
-  const described = describeDesign(view.predictor, design);
-  return {
-    rank,
-    tied,
-    designIndex: design,
-    deviceId: described.device.id,
-    device: described.device.name,
-    design: described.design,
-    timeMs: columns.timeMs[design],
-    fidelity: 'predicted',
-    predictedMs: columns.timeMs[design],
-    simulated: null,
-    measured: null,
-    meanLoss: columns.meanLoss[design],
-    aggregateLoss: columns.aggregateLoss[design],
-    occupancyFraction: columns.occupancyFraction[design],
-    residentBlocks: columns.residentBlocks[design],
-    residentThreadGroups: described.residentThreadGroups,
-    waves: waves[design],
-    limitedBy: limitingFactors(columns.limitedBy[design]),
-    invalid: described.invalid,
-    breakdown: null,
-    alongBlock: null,
-  };
-}
-
-/**
- * What ordering the units before the launch takes of a valid design's predicted time, ms. Measurements time the kernel alone, so a
- * measured time stands beside the predicted one less this.
- */
-export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
-  return playableDesign(view.predictor, design)?.orderingMs ?? 0;
-}
-
-/** The best designs of a run within a filter, as rows. */
-export function bestRows(view: RunView, filter: RankingFilter, limit: number): readonly RankRow[] {
-  const list = rankedDesigns(view.ranking, filter, 'timeMs');
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
-  return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, at < ties));
-}
-
-/** The best design of every device that has a valid one, as rows: fastest first, ranked among the designs of all. */
-export function bestOfDevices(view: RunView): readonly RankRow[] {
-  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
-  const found = new Set<number>();
-  const rows: RankRow[] = [];
-  for (const [at, design] of list.entries()) {
-    const device = axisPosition(view.ranking, AXIS.device, design);
-    if (found.has(device)) continue;
-    found.add(device);
-    rows.push(rankRow(view, design, at + 1, at < ties));
-    if (found.size === view.devices.length) break;
-  }
-  return rows;
-}
-
-/** Filter for one device of the run, by id. */
-export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
-  const at = view.devices.findIndex((device) => device.id === deviceId);
-  if (at < 0)
-    return fail(
-      'not-found',
-      `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`,
-    );
-  return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
-}
-
-/** Times along one axis of the space, everything else as in `design`. */
-export function alongAxis(
-  view: RunView,
-  design: number,
-  axis: number,
-): { readonly timeMs: Float64Array; readonly designIndex: Float64Array; readonly at: number } {
-  const { ranking } = view;
-  const count = ranking.counts[axis];
-  const stride = ranking.strides[axis];
-  const at = axisPosition(ranking, axis, design);
-  const timeMs = new Float64Array(count);
-  const designIndex = new Float64Array(count);
-  for (let position = 0; position < count; position += 1) {
-    const other = design + (position - at) * stride;
-    designIndex[position] = other;
-    timeMs[position] = ranking.columns.timeMs[other];
-  }
-  return { timeMs, designIndex, at };
-}
-
-/** Text of every value of an axis, by axis name. */
-export function axisTexts(view: RunView, axis: number): readonly string[] {
-  const { axes } = view.ranking;
-  switch (AXIS_ORDER[axis]) {
-    case 'device':
-      return axes.devices.map((device) => device.name);
-    case 'threadsPerUnit':
-      return axes.threadsPerUnit.map(String);
-    case 'loop':
-      return axes.loop;
-    case 'balancing':
-      return axes.balancing;
-    case 'launch':
-      return axes.launch.map((launch) =>
-        launch.kind === 'units-per-thread'
-          ? `${launch.value} per slot`
-          : launch.kind === 'grid'
-            ? `grid ${launch.value}`
-            : launch.kind === 'cores'
-              ? coresText(launch.value)
-              : `${launch.value} per SM`,
-      );
-    case 'registerCap':
-      return axes.registerCap.map((cap) => (cap === null ? 'none' : String(cap)));
-    case 'blockThreads':
-      return axes.blockThreads.map(String);
-  }
 }

@@ -17,9 +17,11 @@ import {
   type SimulatedDesigns,
   type SimulationDetail,
 } from '../ranking/fidelity.ts';
-import { ALL_VALID, checkDesign, checkPredicted, deviceFilter, type RunView } from '../runs/run-view.ts';
-import { runSummary } from '../runs/runs.ts';
-import type { RunStudy, SweepHandle } from '../sweeps/sweeps.ts';
+import { ALL_VALID, checkDesign, checkPredicted, deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { openExecution } from '../runs/execution.ts';
+import type { RunHandle } from '../runs/running.ts';
+import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
 /**
@@ -78,13 +80,14 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   return designs.length > 0 ? ok(designs) : fail('conflict', `run ${runId} has no valid design${where} to simulate`);
 }
 
-/** Opens a run that simulates the best designs of a sweep, or those named, and starts. `saved` is told of every design that is. */
-export async function simulateBest(
+/** Opens a run that simulates the best designs of a sweep, or those named, and starts. */
+export async function startSimulations(
   context: Context,
-  view: RunView,
   input: ProcedureArguments<'simulations.start'>,
-  saved: () => void,
-): Promise<Result<SweepHandle>> {
+): Promise<Result<RunHandle>> {
+  const opened = await context.views.open(input.runId);
+  if (!opened.ok) return opened;
+  const view = opened.value;
   const designs = chosenDesigns(view, input);
   if (!designs.ok) return designs;
   const { halfWidth, maxReplications } = input;
@@ -107,21 +110,18 @@ export async function simulateBest(
     axes: null,
   });
   if (!run.ok) return run;
-  return ok(runSimulations(context, view, run.value, study.simulation, [], saved));
+  return ok(runSimulations(context, view, run.value, study.simulation, []));
 }
 
 /** Goes on with a run that stopped: only the designs that are missing are simulated. */
-export async function resumeSimulations(
-  context: Context,
-  view: RunView,
-  run: RunRecord,
-  saved: () => void,
-): Promise<Result<SweepHandle>> {
+export async function resumeSimulations(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;
+  const view = await context.views.open(request.value.sourceRunId);
+  if (!view.ok) return view;
   const done = await context.store.listSimulations(run.id);
   if (!done.ok) return done;
-  return ok(runSimulations(context, view, run, request.value, done.value, saved));
+  return ok(runSimulations(context, view.value, run, request.value, done.value));
 }
 
 function runSimulations(
@@ -130,8 +130,7 @@ function runSimulations(
   run: RunRecord,
   request: SimulationStudy['simulation'],
   before: readonly SimulationRecord[],
-  saved: () => void,
-): SweepHandle {
+): RunHandle {
   const controller = new AbortController();
   const { plan } = view.predictor;
   const options: SimulationOptions = {
@@ -142,10 +141,6 @@ function runSimulations(
   const known = new Set(before.map((record) => record.designIndex));
   const todo = request.designs.filter((design) => !known.has(design));
   const total = request.designs.length;
-  const alreadyDone = total - todo.length;
-  const start = performance.now();
-  const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
-  let done = alreadyDone;
   let best: { readonly meanMs: number; readonly designIndex: number } | null = null;
   let failure: Failure | null = null;
   const consider = (meanMs: number, designIndex: number | null): void => {
@@ -154,20 +149,11 @@ function runSimulations(
       best = { meanMs, designIndex };
   };
   for (const record of before) consider(record.meanMs, record.designIndex);
+  const execution = openExecution(context, run, total, total - todo.length, () => ({
+    stage: 'simulating',
+    bestTimeMs: best?.meanMs ?? null,
+  }));
 
-  const progress = (): void => {
-    const here = done - alreadyDone;
-    const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
-    context.emit('run.progress', {
-      runId: run.id,
-      stage: 'simulating',
-      done,
-      total,
-      elapsedMs: elapsedMs(),
-      remainingMs,
-      bestTimeMs: best?.meanMs ?? null,
-    });
-  };
   const stop = (error: Failure): void => {
     failure ??= error;
     controller.abort();
@@ -195,14 +181,14 @@ function runSimulations(
       stop(stored.error);
       return;
     }
-    done += 1;
+    execution.add(1);
     consider(result.value.meanMs, design);
-    saved();
-    progress();
+    context.views.dropFindings();
+    execution.progress();
   };
 
   const finished = (async (): Promise<Result<RunRecord>> => {
-    progress();
+    execution.progress();
     let next = 0;
     await Promise.all(
       Array.from({ length: context.pool.workers }, async () => {
@@ -213,19 +199,8 @@ function runSimulations(
         }
       }),
     );
-    const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
-    const record = await context.store.finishRun(run.id, {
-      state,
-      elapsedMs: elapsedMs(),
-      best: bestDesign(view, best),
-      ...(failure ? { failure } : {}),
-    });
-    if (record.ok) {
-      progress();
-      context.emit('run.finished', runSummary(record.value, 0));
-      context.emit('store.changed', { what: 'runs' });
-    }
-    return failure ? { ok: false, error: failure } : record;
+    const end = failure ?? (execution.done() === total ? 'complete' : 'cancelled');
+    return execution.finish(end, bestDesign(view, best));
   })();
 
   return { runId: run.id, finished, cancel: () => controller.abort() };

@@ -1,5 +1,4 @@
-import { readdir } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import type { StudyRecord as StoredStudy } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -14,6 +13,11 @@ export interface LocatedStudy {
   /** Absolute; `null` for a study that came without a file. */
   readonly baseFolder: string | null;
   readonly example: boolean;
+}
+
+/** What a run's `study` column holds: the study, where its files were, and which stored law it resolved to. */
+export interface RunStudy extends LocatedStudy {
+  readonly workloadHash: string;
 }
 
 /** Reads a study file. */
@@ -36,25 +40,18 @@ export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> 
   return ok({ study: study.value, baseFolder, example: 'example' in spec && spec.example === true });
 }
 
+/** A saved study by its number. */
+export async function getStudy(store: StoreClient, id: number): Promise<Result<LocatedStudy>> {
+  const stored = await store.getStudy(id);
+  return stored.ok ? locatedStudy(stored.value.spec, `study ${id}`) : stored;
+}
+
 export async function saveStudy(store: StoreClient, located: LocatedStudy, id?: number): Promise<Result<StoredStudy>> {
   const draft = { name: located.study.name, spec: located };
   return id === undefined ? await store.createStudy(draft) : await store.updateStudy(id, draft);
 }
 
-/** The example studies that come with Lockstep, in order of their file names, Acts first. */
-export async function exampleStudies(resourceFolder: string): Promise<Result<readonly LocatedStudy[]>> {
-  const folder = join(resourceFolder, 'db', 'examples');
-  const names = (await readdir(folder))
-    .filter((name) => name.endsWith('.json'))
-    .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
-  const studies: LocatedStudy[] = [];
-  for (const name of names) {
-    const study = await readStudyFile(join(folder, name));
-    if (!study.ok) return study;
-    studies.push({ ...study.value, example: true });
-  }
-  return ok(studies);
-}
+export type { StoredStudy };
 
 export function studyRecord(stored: StoredStudy, runs: readonly number[]): Result<StudyRecord> {
   const located = locatedStudy(stored.spec, `study ${stored.id}`);

@@ -4,9 +4,11 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { drawnLengths, MAX_ENTRIES, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
+import { drawnLengths, MAX_ENTRIES, orderedLengths, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
 import type { Study } from '../../contract/study.ts';
 
 /** The largest workload file that is read: a guard against a wrong path, not a limit of the parsers. */
@@ -80,4 +82,49 @@ export function unpackLengths(provenance: unknown): OrderedLengths | null {
   } catch {
     return null;
   }
+}
+
+const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
+
+/** A law, and the order of its lengths where the workload tells it. */
+interface OrderedLaw {
+  readonly law: LengthLaw;
+  readonly order: OrderedLengths | null;
+}
+
+/** Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier. */
+export async function resolveLengths(
+  store: StoreClient,
+  text: string,
+  baseFolder: string | null,
+  truncation?: number,
+): Promise<Result<OrderedLaw>> {
+  const stored = STORED.exec(text);
+  if (stored) {
+    const record = await store.getWorkload(stored[1]);
+    if (!record.ok) return record;
+    if (!record.value)
+      return fail(
+        'not-found',
+        `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`,
+        { field: 'workload.lengths' },
+      );
+    return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
+  }
+  const openFile = fileOpener(baseFolder ?? process.cwd());
+  const resolved = await resolveOrderedWorkload(
+    text,
+    truncation === undefined ? { openFile } : { openFile, truncation },
+  );
+  if (resolved.ok)
+    return ok({ law: resolved.value.law, order: resolved.value.lengths && orderedLengths(resolved.value.lengths) });
+  const { error } = resolved;
+  return {
+    ok: false,
+    error: {
+      ...error,
+      message: `workload.lengths: ${error.message}`,
+      context: { ...error.context, field: 'workload.lengths' },
+    },
+  };
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { BestDesign, RunEnd, RunRecord } from '../../../db/records.ts';
+import type { BestDesign, RunRecord } from '../../../db/records.ts';
 import type { PredictionChunk } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
 import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
 import type { Study } from '../../contract/study.ts';
@@ -16,11 +15,13 @@ import { describeDesign } from '../../../src-workers/sweep/designs.ts';
 import { createPredictor } from '../../../src-workers/sweep/predictor.ts';
 import { designText } from '../ranking/design-text.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
-import { runSummary } from '../runs/runs.ts';
-import type { LocatedStudy } from '../studies/studies.ts';
+import { openExecution } from '../runs/execution.ts';
+import { runPlan } from '../runs/run-view.ts';
+import type { RunHandle } from '../runs/running.ts';
+import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
-import { fileOpener, packLengths, planLengths, sha256, sharedLaw, unpackLengths } from '../studies/workloads.ts';
-import { orderedLengths, type OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import { packLengths, planLengths, resolveLengths, sha256, sharedLaw } from '../studies/workloads.ts';
+import type { OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
 
 /**
  * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
@@ -51,56 +52,6 @@ export interface PreparedStudy {
   readonly plan: SweepPlan;
 }
 
-/** What a run's `study` column holds: the study, where its files were, and which stored law it resolved to. */
-export interface RunStudy extends LocatedStudy {
-  readonly workloadHash: string;
-}
-
-const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
-
-/** A law, and the order of its lengths where the workload tells it. */
-interface OrderedLaw {
-  readonly law: LengthLaw;
-  readonly order: OrderedLengths | null;
-}
-
-/** Resolves a workload text, also `stored:HASH:name` of a file that was taken in earlier. */
-export async function resolveLengths(
-  context: Context,
-  text: string,
-  baseFolder: string | null,
-  truncation?: number,
-): Promise<Result<OrderedLaw>> {
-  const stored = STORED.exec(text);
-  if (stored) {
-    const record = await context.store.getWorkload(stored[1]);
-    if (!record.ok) return record;
-    if (!record.value)
-      return fail(
-        'not-found',
-        `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`,
-        { field: 'workload.lengths' },
-      );
-    return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
-  }
-  const openFile = fileOpener(baseFolder ?? process.cwd());
-  const resolved = await resolveOrderedWorkload(
-    text,
-    truncation === undefined ? { openFile } : { openFile, truncation },
-  );
-  if (resolved.ok)
-    return ok({ law: resolved.value.law, order: resolved.value.lengths && orderedLengths(resolved.value.lengths) });
-  const { error } = resolved;
-  return {
-    ok: false,
-    error: {
-      ...error,
-      message: `workload.lengths: ${error.message}`,
-      context: { ...error.context, field: 'workload.lengths' },
-    },
-  };
-}
-
 /** The devices of a study, each once, as every other axis has each value once. */
 export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
   return catalogue.devices([...new Set(devices)]);
@@ -126,18 +77,17 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
-  const lengths = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
+  const lengths = await resolveLengths(
+    context.store,
+    study.workload.lengths,
+    located.baseFolder,
+    study.workload.truncation,
+  );
   if (!lengths.ok) return lengths;
   const { law } = lengths.value;
   const planned = planLengths(study, axes.value, law, lengths.value.order);
   const plan = sweepPlan(randomUUID(), study, axes.value, sharedLaw(law), planned);
   return ok({ study, devices: devices.value, axes: axes.value, law, order: planned && lengths.value.order, plan });
-}
-
-export interface SweepHandle {
-  readonly runId: number;
-  readonly finished: Promise<Result<RunRecord>>;
-  cancel(): void;
 }
 
 /** Opens a run for a prepared study and starts predicting. */
@@ -146,7 +96,7 @@ export async function startSweep(
   located: LocatedStudy,
   prepared: PreparedStudy,
   studyId: number | null,
-): Promise<Result<SweepHandle>> {
+): Promise<Result<RunHandle>> {
   const { law, order } = prepared;
   const parts = [
     Buffer.from(law.label),
@@ -172,7 +122,16 @@ export async function startSweep(
     axes: storedAxes(prepared.axes),
   });
   if (!run.ok) return run;
-  return ok(runSweep(context, run.value, prepared.plan, [], 0));
+  return ok(runSweep(context, run.value, prepared.plan, []));
+}
+
+/** Goes on with a run that stopped: the plan is rebuilt from what the run itself recorded. */
+export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
+  const planned = await runPlan(context.store, run);
+  if (!planned.ok) return planned;
+  const chunks = await context.store.listChunks(run.id);
+  if (!chunks.ok) return chunks;
+  return ok(runSweep(context, run, planned.value.plan, chunks.value));
 }
 
 function bytesOf(values: Float64Array): Uint8Array {
@@ -185,33 +144,23 @@ export function runSweep(
   run: RunRecord,
   plan: SweepPlan,
   saved: readonly { readonly firstDesign: number; readonly count: number }[],
-  earlierMs: number,
-): SweepHandle {
+): RunHandle {
   const controller = new AbortController();
   const total = spaceSize(plan.axes);
   const todo = missingTasks(axisCounts(plan.axes), saved, context.pool.workers);
-  const start = performance.now();
   const alreadyDone = saved.reduce((sum, chunk) => sum + chunk.count, 0);
-  let done = alreadyDone;
   let best: BestFound | null = null;
+  const execution = openExecution(context, run, total, alreadyDone, () => ({
+    stage: execution.done() > alreadyDone ? 'predicting' : 'preparing',
+    bestTimeMs: best?.timeMs ?? null,
+  }));
   let lastProgress = -Infinity;
-  const elapsedMs = (): number => earlierMs + performance.now() - start;
 
-  const progress = (force: boolean): void => {
+  const progress = (): void => {
     const now = performance.now();
-    if (!force && now - lastProgress < PROGRESS_INTERVAL_MS) return;
+    if (now - lastProgress < PROGRESS_INTERVAL_MS) return;
     lastProgress = now;
-    const here = done - alreadyDone;
-    const remainingMs = here > 0 ? ((now - start) / here) * (total - done) : null;
-    context.emit('run.progress', {
-      runId: run.id,
-      stage: here > 0 ? 'predicting' : 'preparing',
-      done,
-      total,
-      elapsedMs: elapsedMs(),
-      remainingMs,
-      bestTimeMs: best?.timeMs ?? null,
-    });
+    execution.progress();
   };
 
   let failure: Failure | null = null;
@@ -224,8 +173,8 @@ export function runSweep(
       controller.abort();
       return;
     }
-    done += chunk.count;
-    progress(false);
+    execution.add(chunk.count);
+    progress();
   };
 
   const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
@@ -271,7 +220,7 @@ export function runSweep(
   };
 
   const finished = (async (): Promise<Result<RunRecord>> => {
-    progress(true);
+    progress();
     let next = 0;
     // One chunk more than there are workers, so that none waits for the event loop.
     const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
@@ -283,15 +232,8 @@ export function runSweep(
     });
     await Promise.all(lanes);
     await Promise.all(saving);
-    const state = failure ? 'failed' : done === total ? 'complete' : 'cancelled';
-    const end: RunEnd = { state, elapsedMs: elapsedMs(), best: await bestOf(best), ...(failure ? { failure } : {}) };
-    const record = await context.store.finishRun(run.id, end);
-    if (record.ok) {
-      progress(true);
-      context.emit('run.finished', runSummary(record.value, 0));
-      context.emit('store.changed', { what: 'runs' });
-    }
-    return failure ? { ok: false, error: failure } : record;
+    const end = failure ?? (execution.done() === total ? 'complete' : 'cancelled');
+    return execution.finish(end, await bestOf(best));
   })();
 
   return { runId: run.id, finished, cancel: () => controller.abort() };

@@ -1,0 +1,55 @@
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { savedStudy } from '../studies/handlers.ts';
+import { getStudy } from '../studies/studies.ts';
+import {
+  fitCalibration,
+  getCalibration,
+  listCalibrations,
+  openMeasuredSweep,
+  saveCalibration,
+  studyWithProfile,
+} from './calibrations.ts';
+import { compareMeasured } from './compare.ts';
+import { contentionFindings } from './contention.ts';
+import { measuringDetail } from './measured.ts';
+
+/** Reading what was measured, and calibrating with it. */
+export function measuredHandlers(
+  context: Context,
+): Handlers<ProceduresOf<'calibration'> | 'bench.detail' | 'bench.compare' | 'bench.contention'> {
+  const { store } = context;
+  const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
+    const measured = await openMeasuredSweep(context, id);
+    return measured.ok ? fitCalibration(context, measured.value) : measured;
+  };
+  return {
+    'bench.detail': async ({ id }) => {
+      const run = await store.getRun(id);
+      return run.ok ? measuringDetail(store, run.value) : run;
+    },
+    'bench.compare': async ({ id, profileId }) => {
+      const measured = await openMeasuredSweep(context, id);
+      if (!measured.ok) return measured;
+      const profile = profileId === undefined ? ok(null) : await getCalibration(store, profileId);
+      return profile.ok ? compareMeasured(context, measured.value, profile.value) : profile;
+    },
+    'bench.contention': ({ id }) => contentionFindings(store, id),
+    'calibration.fit': ({ id }) => fit(id),
+    'calibration.save': async ({ id, name }) => {
+      const profile = await fit(id);
+      return profile.ok ? saveCalibration(store, name, profile.value) : profile;
+    },
+    'calibration.list': ({ deviceId }) => listCalibrations(store, deviceId),
+    'calibration.delete': ({ id }) => store.deleteCalibration(id),
+    'calibration.use': async ({ studyId, deviceId, profileId }) => {
+      const located = await getStudy(store, studyId);
+      if (!located.ok) return located;
+      const saved = profileId === null ? ok(null) : await getCalibration(store, profileId);
+      if (!saved.ok) return saved;
+      const study = studyWithProfile(located.value.study, deviceId, saved.value?.profile ?? null);
+      return study.ok ? savedStudy(context, { ...located.value, study: study.value }, studyId) : study;
+    },
+  };
+}

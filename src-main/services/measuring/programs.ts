@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+
+/** Where the programs that measure lie. */
+export interface MeasuringPrograms {
+  readonly cpuChildFile: string;
+  readonly webgpuChildFile: string;
+  /** Sources of the CUDA program. */
+  readonly cudaFolder: string;
+}
+
+/** @param sources the folder `src-workers` */
+export const programsIn = (sources: string): MeasuringPrograms => ({
+  cpuChildFile: join(sources, 'bench', 'cpu', 'child.ts'),
+  webgpuChildFile: join(sources, 'bench', 'webgpu', 'child.ts'),
+  cudaFolder: join(sources, 'bench', 'cuda', 'sources'),
+});

@@ -1,0 +1,33 @@
+import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { BestDesigns, BestRow, RankRow } from '../../contract/api.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { rowsAtBestFidelity } from './fidelity.ts';
+import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, orderingMs, TIE_FRACTION } from './rows.ts';
+
+/** Rows by prediction, each at its best fidelity. */
+export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): readonly BestRow[] {
+  return rowsAtBestFidelity(rows, view).map((row) => ({
+    ...row,
+    orderingMs: row.measured ? orderingMs(view, row.designIndex) : 0,
+  }));
+}
+
+/** See the contract's `ranking.best`. */
+export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
+  const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
+  if (!filter.ok) return filter;
+  const counts = new Map<number, number>();
+  for (const code of view.ranking.columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return ok({
+    study: view.study.study.name,
+    devices: view.devices.map(({ id, name }) => ({ id, name })),
+    tieFraction: TIE_FRACTION,
+    rows: bestFidelityRows(view, bestRows(view, filter.value, input.limit)),
+    ofDevices: bestFidelityRows(view, bestOfDevices(view)),
+    invalid: [...counts]
+      .sort((a, b) => b[1] - a[1])
+      .map(([code, count]) => ({ reason: INVALID_REASONS[code].code, text: INVALID_REASONS[code].text, count })),
+  });
+}

@@ -1,0 +1,156 @@
+import { BREAKDOWN_PARTS, longestUnitText, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
+import { explainDesign } from '../../../src-workers/sweep/designs.ts';
+import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
+import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { checkDesign, deviceFilter, rankRow, TIE_FRACTION } from './rows.ts';
+
+/**
+ * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
+ * the others, and in sentences why the fastest device wins.
+ */
+export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
+  const { ranking } = view;
+  const stride = ranking.strides[AXIS.device];
+  const { timeMs } = ranking.columns;
+  const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
+  if (!known.ok) return known;
+  const devices: DeviceBest[] = [];
+  const bestDesigns: (number | undefined)[] = [];
+  for (const [at, device] of view.devices.entries()) {
+    const filter = deviceFilter(view, device.id);
+    if (!filter.ok) return filter;
+    const list = rankedDesigns(ranking, filter.value, 'timeMs');
+    const ties = tieCount(ranking, list, TIE_FRACTION);
+    const own = list[0];
+    const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
+    const valid = shown !== undefined && !Number.isNaN(timeMs[shown]);
+    const rank = valid ? list.indexOf(shown) + 1 : 0;
+    const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
+      const positions = { ...filter.value.positions, [AXIS.threadsPerUnit]: new Set([position]) };
+      const first = rankedDesigns(ranking, { ...filter.value, positions }, 'timeMs')[0];
+      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first] };
+    });
+    bestDesigns.push(own);
+    devices.push({
+      device,
+      best: valid
+        ? {
+            ...rankRow(view, shown, rank, rank <= ties),
+            simulated: view.simulated.times.get(shown) ?? null,
+            measured: view.measured.times.get(shown) ?? null,
+          }
+        : null,
+      valid: list.length,
+      ties,
+      breakdown: valid ? explainDesign(view.predictor, shown) : null,
+      byThreadsPerUnit,
+    });
+  }
+  const cross = bestDesigns.map((own) =>
+    view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride])),
+  );
+  return ok({
+    devices,
+    tieFraction: TIE_FRACTION,
+    cross,
+    reasons: [...comparisonReasons(devices), ...contradictions(devices)],
+  });
+}
+
+/** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */
+export function contradictions(devices: readonly DeviceBest[]): readonly string[] {
+  return devices.flatMap(({ device, best }) =>
+    best?.simulated && isContradicted(best.predictedMs, best.simulated)
+      ? [
+          `On ${device.name} the simulation contradicts the prediction, ${contradictionText(best.predictedMs, best.simulated)}: trust the simulation more, or measure.`,
+        ]
+      : [],
+  );
+}
+
+const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
+const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
+
+/** What a part of the breakdown means when the faster device spends less on it, where both are GPUs. */
+const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
+  idealWork: 'issuing the work itself',
+  cooperation: 'threads that share a unit',
+  imbalance: 'lanes that wait for the longest unit of their group',
+  registerCap: 'spills under a register cap',
+  latency: 'latency that too few active thread groups leave open',
+  blockTail: 'slots held until the last thread group of their block ends',
+  lastWave: 'multiprocessors that run out of blocks at the end',
+  divergence: 'the stack that divergent lanes reconverge by',
+  balancing: 'ordering or fetching units',
+};
+/** Where at least one is a CPU. */
+const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
+  ...GPU_PART_WORDS,
+  idealWork: 'the work itself',
+  imbalance: 'waiting for those with the most work',
+  latency: 'too little in flight to keep it busy',
+};
+const gigabytesPerSecond = (device: Device): number =>
+  device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
+/** Parts smaller than this share of the difference are not worth a sentence. */
+const WORTH_SAYING = 0.05;
+const MOST_CAUSES = 3;
+
+/** Why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
+export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
+  const ranked = devices
+    .filter((entry) => entry.best && entry.breakdown)
+    .sort((a, b) => a.best!.timeMs - b.best!.timeMs);
+  const winner = ranked[0];
+  const next = ranked.at(-1);
+  if (!winner || !next || winner === next) return [];
+  const gap = next.best!.timeMs - winner.best!.timeMs;
+  const ratio = next.best!.timeMs / winner.best!.timeMs;
+  if (ratio < 1 + TIE_FRACTION)
+    return [
+      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
+    ];
+  const fastest = ranked.length > 2 ? 'the fastest' : 'the faster';
+  const slowest = ranked.length > 2 ? ', the slowest' : '';
+  const lines = [`${winner.device.name} is ${fastest}: ${times(ratio)} as fast as ${next.device.name}${slowest}.`];
+  const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
+    .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
+    .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
+  const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';
+  const words = gpus ? GPU_PART_WORDS : PART_WORDS;
+  for (const { id, ms } of causes.slice(0, MOST_CAUSES)) {
+    const share = Math.abs(ms) / gap;
+    // Parts of two devices that are nearly as fast can differ by far more than their times.
+    const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} times the difference`;
+    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${difference}.`);
+    else lines.push(`It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${difference} back.`);
+  }
+  if (causes.slice(0, MOST_CAUSES).some(({ id }) => id === 'lastWave'))
+    for (const { device, breakdown } of [winner, next]) {
+      const longest = longestUnitText(breakdown!);
+      if (longest !== '') lines.push(`On ${device.name}: ${longest.charAt(0).toLowerCase()}${longest.slice(1)}`);
+    }
+  const [one, other] = [winner.device, next.device];
+  if (one.kind === 'cpu' || other.kind === 'cpu') {
+    const bandwidths = gigabytesPerSecond(one) / gigabytesPerSecond(other);
+    lines.push(
+      bandwidths >= 1
+        ? `Its memory is ${times(bandwidths)} as fast as that of ${other.name}.`
+        : `It wins in spite of a slower memory, ${percent(bandwidths)} of that of ${other.name}.`,
+    );
+    return lines;
+  }
+  const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
+  lines.push(
+    peaks >= 1
+      ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', of which this kernel cannot use all.' : ', which is what the times show.'}`
+      : `It wins in spite of a lower peak instruction rate, ${percent(peaks)} of that of ${next.device.name}.`,
+  );
+  return lines;
+}

@@ -1,0 +1,210 @@
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
+import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { LandscapeFacets, LandscapeGrid, ParallelSample } from '../../contract/api.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { axisTexts, rankingFilter, TIE_FRACTION } from './rows.ts';
+
+/** Maps of a run over its axes. All synchronous over columns in memory. */
+
+const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
+  device: 'Device',
+  threadsPerUnit: 'Threads per unit',
+  loop: 'Loop',
+  balancing: 'Balancing',
+  launch: 'Launch',
+  registerCap: 'Register cap',
+  blockThreads: 'Block size',
+};
+
+/** Positions of the launches that a kind of device has: those of CPUs are the last of the axis. The whole axis where it has none. */
+export function launchesOf(
+  { ranking: { axes } }: RunView,
+  kind: Device['kind'] | null,
+): { readonly from: number; readonly to: number } {
+  const to = axes.launch.length;
+  const cores = axes.launch.findIndex((launch) => launch.kind === 'cores');
+  if (kind === null || cores <= 0) return { from: 0, to };
+  return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
+}
+
+/** The kind of all devices that are looked at: of the one at a position, else of all in the run; null where there are both. */
+function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
+  const kinds = new Set(
+    (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
+  );
+  return kinds.size === 1 ? [...kinds][0] : null;
+}
+
+export function landscapeAxes(view: RunView): readonly {
+  readonly id: string;
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly texts: readonly string[];
+}[] {
+  return AXIS_ORDER.map((id, at) => {
+    const texts = axisTexts(view, at);
+    const values = id === 'device' ? view.devices.map((device) => device.id) : texts;
+    return { id, label: AXIS_LABELS[id], values, texts };
+  });
+}
+
+/** Axes of a map, as positions in AXIS_ORDER, and its designs: the first of them, and the axes that are minimised over. */
+interface MapFrame {
+  readonly x: number;
+  readonly y: number;
+  /** Values of each axis, of launches only those that the devices on the map have. */
+  readonly counts: readonly number[];
+  readonly texts: (axis: number) => readonly string[];
+  readonly first: number;
+  readonly free: readonly CellAxis[];
+}
+
+function mapFrame(
+  view: RunView,
+  xName: string,
+  yName: string,
+  hold: Readonly<Record<string, number>>,
+  kind: Device['kind'] | null,
+): Result<MapFrame> {
+  const { strides } = view.ranking;
+  const { from, to } = launchesOf(view, kind);
+  const counts = view.ranking.counts.with(AXIS.launch, to - from);
+  const texts = (axis: number) =>
+    axis === AXIS.launch ? axisTexts(view, axis).slice(from, to) : axisTexts(view, axis);
+  const find = (name: string): number => AXIS_ORDER.findIndex((axis) => axis === name);
+  const x = find(xName);
+  const y = find(yName);
+  if (x < 0 || y < 0 || x === y)
+    return fail(
+      'bad-input',
+      `axes: got "${xName}" and "${yName}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
+    );
+  const free: CellAxis[] = [];
+  let first = 0;
+  for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
+    const isDrawn = axis === x || axis === y;
+    const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]];
+    const most = view.ranking.counts[axis] - 1;
+    if (held !== undefined && held > most)
+      return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${most}`);
+    first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis];
+    if (!isDrawn && held === undefined) free.push({ stride: strides[axis], count: counts[axis], cells: null });
+  }
+  return ok({ x, y, counts, texts, first, free });
+}
+
+/** An axis drawn with as many cells as told, each `size` cells of the map wide: values share one where they are more. */
+function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
+  const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
+  return { stride, count, cells: place };
+}
+
+/** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
+export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
+  const { ranking } = view;
+  const { strides, columns } = ranking;
+  const frame = mapFrame(view, input.x, input.y, input.hold, kindShown(view, input.hold.device));
+  if (!frame.ok) return frame;
+  const { x, y, counts, texts, first, free } = frame.value;
+  const nx = counts[x];
+  const ny = counts[y];
+  const axes = [drawnAxis(strides[x], nx, nx, 1), drawnAxis(strides[y], ny, ny, nx), ...free];
+  const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
+  const best = bestCell(cells);
+  const { timeMs, designIndex } = cells;
+  const invalidReason = new Uint8Array(nx * ny);
+  const waves = new Float32Array(nx * ny);
+  // In the order of the columns, too.
+  const across = { count: nx, cells: 1, stride: strides[x] };
+  const up = { count: ny, cells: nx, stride: strides[y] };
+  const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];
+  for (let i = 0; i < outer.count; i += 1)
+    for (let j = 0; j < inner.count; j += 1) {
+      const at = i * outer.cells + j * inner.cells;
+      // Where none is valid, the cell is of its first design, which says why.
+      if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
+      const design = designIndex[at];
+      invalidReason[at] = columns.invalidReason[design];
+      waves[at] = ranking.waves[design];
+    }
+  return ok({
+    xAxis: input.x,
+    yAxis: input.y,
+    xValues: texts(x),
+    yValues: texts(y),
+    timeMs,
+    designIndex,
+    invalidReason,
+    waves,
+    ...best,
+    tieFraction: TIE_FRACTION,
+  });
+}
+
+/** One small map for each value of an axis: see the contract's `landscape.facets`. */
+export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
+  const { ranking } = view;
+  const { strides, columns } = ranking;
+  const facet = AXIS_ORDER.findIndex((axis) => axis === input.facet);
+  if (facet < 0 || input.facet === input.x || input.facet === input.y)
+    return fail(
+      'bad-input',
+      `facet: got "${input.facet}", expected one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}`,
+    );
+  const kind = kindShown(view, input.hold.device);
+  const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 }, kind);
+  if (!frame.ok) return frame;
+  const { x, y, counts, first, free } = frame.value;
+  const many = ranking.counts[facet];
+  const nx = Math.min(counts[x], input.columns);
+  const ny = Math.min(counts[y], input.rows);
+  const size = nx * ny;
+  const axes = [
+    drawnAxis(strides[facet], many, many, size),
+    drawnAxis(strides[x], counts[x], nx, 1),
+    drawnAxis(strides[y], counts[y], ny, nx),
+    ...free,
+  ];
+  const pixels = bestOfCells(columns.timeMs, first, axes, many * size);
+  const facets = Array.from({ length: many }, (_, position) => ({
+    timeMs: Float32Array.from(pixels.timeMs.subarray(position * size, (position + 1) * size)),
+    ...bestCell(pixels, position * size, (position + 1) * size),
+  }));
+  return ok({ columns: nx, rows: ny, facets });
+}
+
+/** A deterministic sample of valid designs over the axes and a few results: the best, then evenly spaced by rank. */
+export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
+  const filter = rankingFilter(view, input.filter);
+  if (!filter.ok) return filter;
+  const { ranking } = view;
+  const list = rankedDesigns(ranking, { ...filter.value, validity: 'valid', invalidReason: undefined }, 'timeMs');
+  const size = Math.min(input.sample, list.length);
+  const leading = Math.min(size >>> 2, list.length);
+  const designs = new Float64Array(size);
+  for (let i = 0; i < size; i += 1) {
+    const at =
+      i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
+    designs[i] = list[at];
+  }
+  const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];
+  const columns: Float64Array[] = [];
+  const { deviceId } = input.filter;
+  const device = deviceId === undefined ? -1 : view.devices.findIndex(({ id }) => id === deviceId);
+  const launches = launchesOf(view, kindShown(view, device < 0 ? undefined : device));
+  AXIS_ORDER.forEach((id, axis) => {
+    const { from, to } = id === 'launch' ? launches : { from: 0, to: ranking.counts[axis] };
+    if (to - from < 2) return;
+    axes.push({ id, label: AXIS_LABELS[id], categories: axisTexts(view, axis).slice(from, to) });
+    columns.push(designs.map((design) => axisPosition(ranking, axis, design) - from));
+  });
+  axes.push({ id: 'occupancyFraction', label: 'Occupancy', categories: null });
+  columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]));
+  axes.push({ id: 'timeMs', label: 'Predicted, ms', categories: null });
+  columns.push(designs.map((design) => ranking.columns.timeMs[design]));
+  return ok({ axes, columns, designIndex: designs, sampledFrom: list.length });
+}

@@ -1,0 +1,72 @@
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { spearman } from '../../../src-workers/numeric/statistics.ts';
+import type { RunDiff, RunSummary } from '../../contract/api.ts';
+import { designText } from '../ranking/design-text.ts';
+import { bestRows, deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from './run-view.ts';
+
+/** What differs between two runs: fields of their studies, the best design per device, and how alike they rank. */
+export function diffRuns(
+  left: RunView,
+  right: RunView,
+  summaries: { readonly left: RunSummary; readonly right: RunSummary },
+): Result<RunDiff> {
+  const fields = differences(left.study.study, right.study.study, '');
+  const ids = [...new Set([...left.devices, ...right.devices].map((device) => device.id))];
+  const best = ids.map((id) => {
+    const of = (view: RunView) => {
+      const filter = deviceFilter(view, id);
+      return filter.ok ? bestRows(view, filter.value, 1)[0] : undefined;
+    };
+    const l = of(left);
+    const r = of(right);
+    return {
+      device: l?.device ?? r?.device ?? id,
+      leftMs: l?.timeMs ?? null,
+      rightMs: r?.timeMs ?? null,
+      leftDesign: l ? designText(l.design) : '',
+      rightDesign: r ? designText(r.design) : '',
+    };
+  });
+  return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
+}
+
+/** Leaves of two JSON values that differ, by path. */
+export function differences(
+  left: unknown,
+  right: unknown,
+  path: string,
+): { readonly field: string; readonly left: string; readonly right: string }[] {
+  if (JSON.stringify(left) === JSON.stringify(right)) return [];
+  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (isObject(left) && isObject(right))
+    return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
+      differences(left[key], right[key], path ? `${path}.${key}` : key),
+    );
+  const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));
+  return [{ field: path, left: text(left), right: text(right) }];
+}
+
+function sameSpace(left: RunView, right: RunView): boolean {
+  const { devices: a, ...restA } = left.ranking.axes;
+  const { devices: b, ...restB } = right.ranking.axes;
+  return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
+}
+
+/** Designs compared at most: a million rank pairs would take a second and tell nothing more. */
+const MAX_RANKED = 100_000;
+
+function rankCorrelation(left: RunView, right: RunView): number {
+  const a: number[] = [];
+  const b: number[] = [];
+  const l = left.ranking.columns.timeMs;
+  const r = right.ranking.columns.timeMs;
+  const step = Math.max(1, Math.ceil(l.length / MAX_RANKED));
+  for (let design = 0; design < l.length; design += step) {
+    if (Number.isNaN(l[design]) || Number.isNaN(r[design])) continue;
+    a.push(l[design]);
+    b.push(r[design]);
+  }
+  return spearman(Float64Array.from(a), Float64Array.from(b));
+}

@@ -1,0 +1,64 @@
+import type { BestDesign, RunRecord } from '../../../db/records.ts';
+import { ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import type { RunProgress } from '../../contract/api.ts';
+import type { Context } from '../context.ts';
+import { runSummary } from './runs.ts';
+
+/** What every run that executes tells while it does, whatever its kind, and how it ends. */
+export interface Execution {
+  /** Designs or cases that have a result. */
+  done(): number;
+  add(count: number): void;
+  /** Tells how far the run is. */
+  progress(): void;
+  /** Saves how the run ended. The failure that ended it, or that of the store, is the result. */
+  finish(end: 'complete' | 'cancelled' | Failure, best: BestDesign | null): Promise<Result<RunRecord>>;
+}
+
+/**
+ * @param total designs or cases that the run is for
+ * @param alreadyDone those that an earlier execution saved
+ * @param state what the run does, and its best time so far; null where nothing has a time yet
+ */
+export function openExecution(
+  context: Context,
+  run: RunRecord,
+  total: number,
+  alreadyDone: number,
+  state: () => Pick<RunProgress, 'stage' | 'bestTimeMs'>,
+): Execution {
+  const start = performance.now();
+  let done = alreadyDone;
+  const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
+  const progress = (): void => {
+    const here = done - alreadyDone;
+    const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
+    context.emit('run.progress', { runId: run.id, ...state(), done, total, elapsedMs: elapsedMs(), remainingMs });
+  };
+  return {
+    done: () => done,
+    add: (count) => void (done += count),
+    progress,
+    async finish(end, best) {
+      const failure = typeof end === 'string' ? null : end;
+      const record = await context.store.finishRun(run.id, {
+        state: typeof end === 'string' ? end : 'failed',
+        elapsedMs: elapsedMs(),
+        best,
+        ...(failure && { failure }),
+      });
+      if (record.ok) {
+        progress();
+        context.running.leave(run.id);
+        context.emit('run.finished', runSummary(record.value, 0));
+        context.changed('runs');
+      } else {
+        // The store cannot even keep how the run ended; windows that show it must hear of it all the same.
+        const error = (failure ?? record.error).message;
+        context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
+      }
+      if (failure) return { ok: false, error: failure };
+      return record.ok ? ok(record.value) : record;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import type { RunKind, RunRecord } from '../../../db/records.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { machineText } from '../app/machine.ts';
+import type { RunDetail } from '../../contract/api.ts';
+import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { getStudy, type LocatedStudy } from '../studies/studies.ts';
+import { differences, diffRuns } from './diff.ts';
+import { runStudy } from './run-view.ts';
+import type { RunHandle } from './running.ts';
+import { runSummary } from './runs.ts';
+
+/** How runs of each kind go on where they stopped. */
+export type Resumers = Readonly<Record<Exclude<RunKind, 'import'>, (run: RunRecord) => Promise<Result<RunHandle>>>>;
+
+export function runHandlers(
+  context: Context,
+  resumers: Resumers,
+): Handlers<Exclude<ProceduresOf<'runs'>, 'runs.start'>> {
+  const { store, views, running, changed } = context;
+  return {
+    'runs.resume': ({ id }) => running.start(resumed(context, resumers, id)),
+    'runs.cancel': async ({ id }) => {
+      const handle = running.get(id);
+      if (!handle) return fail('conflict', `Run ${id} is not running in this engine. Specify one that is.`);
+      handle.cancel();
+      await handle.finished;
+      return ok(null);
+    },
+    'runs.wait': async ({ id }) => {
+      const handle = running.get(id);
+      const run = handle ? await handle.finished : await store.getRun(id);
+      if (!run.ok) return run;
+      const { state, failure } = run.value;
+      if (state === 'running') return fail('conflict', `Run ${id} is running in another program.`);
+      return state === 'failed' && failure ? { ok: false, error: failure } : ok(runSummary(run.value, 0));
+    },
+    'runs.list': async ({ studyId, limit }) => {
+      const page = await store.listRuns({ ...(studyId === undefined ? {} : { studyId }), limit });
+      if (!page.ok) return page;
+      const bytes = await bytesOfRuns(context);
+      return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));
+    },
+    'runs.get': ({ id }) => runDetail(context, id),
+    'runs.update': async ({ id, name, note, tags }) => {
+      let run = await store.getRun(id);
+      if (run.ok && name !== undefined) run = await store.renameRun(id, name);
+      if (run.ok && note !== undefined) run = await store.noteRun(id, note);
+      if (run.ok && tags !== undefined) run = await store.tagRun(id, tags);
+      if (!run.ok) return run;
+      changed('runs');
+      return ok(runSummary(run.value, 0));
+    },
+    'runs.delete': async ({ id }) => {
+      const done = await store.deleteRuns([id]);
+      if (!done.ok) return done;
+      views.drop(id);
+      views.dropFindings();
+      changed('runs');
+      return done;
+    },
+    'runs.restore': async ({ id }) => {
+      const done = await store.restoreRuns([id]);
+      if (!done.ok) return done;
+      views.dropFindings();
+      changed('runs');
+      return done;
+    },
+    'runs.diff': async ({ leftId, rightId }) => {
+      const left = await views.open(leftId);
+      if (!left.ok) return left;
+      return views.read(rightId, (right) =>
+        diffRuns(left.value, right, { left: runSummary(left.value.run, 0), right: runSummary(right.run, 0) }),
+      );
+    },
+  };
+}
+
+/** Takes over a run that stopped and goes on with it. */
+async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
+  const before = await store.getRun(id);
+  // An import cannot go on, so it is not taken over and keeps its end.
+  if (before.ok && before.value.kind === 'import')
+    return fail('unsupported', `Run ${id} was imported, so it cannot be resumed. Import its file again.`);
+  const run = await store.resumeRun(id);
+  if (!run.ok) return run;
+  const { kind, elapsedMs } = run.value;
+  const handle = await resumers[kind as keyof Resumers](run.value);
+  if (!handle.ok) await store.finishRun(id, { state: 'failed', elapsedMs, failure: handle.error });
+  else views.drop(id);
+  return handle;
+}
+
+/** Bytes in the database by run. */
+async function bytesOfRuns({ store }: Context): Promise<ReadonlyMap<number, number>> {
+  const disk = await store.diskUse();
+  return new Map(disk.ok ? disk.value.runs.map((run) => [run.runId, run.bytes]) : []);
+}
+
+async function runDetail(context: Context, id: number): Promise<Result<RunDetail>> {
+  const { store } = context;
+  const run = await store.getRun(id);
+  if (!run.ok) return run;
+  const { studyId, devices, appVersion, modelVersions, seed, machine } = run.value;
+  const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
+  if (!study.ok) return study;
+  const now = studyId === null ? null : await getStudy(store, studyId);
+  const bytes = await bytesOfRuns(context);
+  return ok({
+    ...runSummary(run.value, bytes.get(id) ?? 0),
+    study: study.value?.study ?? null,
+    devices,
+    appVersion,
+    modelVersion: modelVersions.prediction ?? '',
+    seed: seed ?? 0,
+    machine: machineText(machine),
+    staleFields: study.value ? staleFields(study.value, now?.ok ? now.value : null) : [],
+  });
+}
+
+/** Measurements of the device itself, and imported files, have no study. */
+function belongsToStudy({ study }: RunRecord): boolean {
+  return typeof study === 'object' && study !== null && 'study' in study;
+}
+
+/** What changed in a study since a run was made with it. The name, description and seed do not change a prediction. */
+function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['staleFields'] {
+  if (!now) return [];
+  return differences(then.study, now.study, '')
+    .filter((difference) => !['name', 'description', '$schema', 'seed'].includes(difference.field))
+    .map(({ field, left, right }) => ({ field, was: left, is: right }));
+}

@@ -1,0 +1,60 @@
+import type { RunRecord } from '../../../db/records.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
+
+/** A run that executes in this engine. */
+export interface RunHandle {
+  readonly runId: number;
+  /** The run as it ended, or the failure that ended it. */
+  readonly finished: Promise<Result<RunRecord>>;
+  cancel(): void;
+}
+
+/** All runs that execute in this engine, whoever started them: one that is not here cannot be cancelled. */
+export interface RunningRuns {
+  /** Knows a run from its start to its end. A failure to start is handed on. */
+  start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
+  get(runId: number): RunHandle | undefined;
+  /** Forgets a run whose end is saved, before anyone hears of it: who then asks finds it ended. */
+  leave(runId: number): void;
+  /** How fast this machine predicts, by the sweeps that ended here. */
+  designsPerMs(): number;
+  /** Cancels all runs and waits for their end; also for those that are still being prepared. */
+  end(): Promise<void>;
+}
+
+/** @param changed hears of every run that starts, and `ended` of every run that ends */
+export function openRunningRuns(
+  closing: AbortSignal,
+  changed: () => void,
+  ended: (runId: number) => void,
+): RunningRuns {
+  const running = new Map<number, RunHandle>();
+  let sweeps: readonly FinishedSweep[] = [];
+  const leave = (runId: number): void => {
+    if (running.delete(runId)) ended(runId);
+  };
+  return {
+    async start(begin) {
+      const begun = await begin;
+      if (!begun.ok) return begun;
+      const { runId, finished, cancel } = begun.value;
+      running.set(runId, begun.value);
+      if (closing.aborted) cancel();
+      void finished.then((run) => {
+        leave(runId);
+        if (run.ok && run.value.kind === 'sweep' && run.value.state === 'complete')
+          sweeps = withSweep(sweeps, { designs: run.value.enumeratedCount, elapsedMs: run.value.elapsedMs });
+      });
+      changed();
+      return ok({ runId });
+    },
+    get: (runId) => running.get(runId),
+    leave,
+    designsPerMs: () => designsPerMs(sweeps),
+    async end() {
+      for (const { cancel } of running.values()) cancel();
+      while (running.size > 0) await Promise.allSettled([...running.values()].map(({ finished }) => finished));
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { parseLengthsCsv } from '../../../src-workers/parse/csv.ts';
+import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
+import { orderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import type { ResolvedWorkload, StudyRecord, StudySummary } from '../../contract/api.ts';
+import { parseStudy } from '../../contract/parse.ts';
+import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
+import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
+import { packLengths, resolveLengths, sha256 } from './workloads.ts';
+
+export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies' | 'workload'>> {
+  const { store, changed } = context;
+  return {
+    'studies.list': async () => {
+      const studies = await store.listStudies();
+      if (!studies.ok) return studies;
+      const out: StudySummary[] = [];
+      for (const stored of studies.value) {
+        const one = await withRuns(context, stored);
+        if (!one.ok) continue;
+        const { study: _study, ...rest } = one.value;
+        out.push(rest);
+      }
+      return ok(out);
+    },
+    'studies.get': async ({ id }) => {
+      const stored = await store.getStudy(id);
+      return stored.ok ? withRuns(context, stored.value) : stored;
+    },
+    'studies.save': async ({ id, study, folder }) => {
+      const before = id === undefined ? ok(null) : await getStudy(store, id);
+      if (!before.ok) return before;
+      const { baseFolder = null, example = false } = before.value ?? {};
+      return savedStudy(context, { study, baseFolder: folder ?? baseFolder, example }, id);
+    },
+    'studies.import': async ({ text }) => {
+      const study = parseStudy(text);
+      return study.ok ? savedStudy(context, { study: study.value, baseFolder: null, example: false }) : study;
+    },
+    'studies.duplicate': async ({ id }) => {
+      const before = await getStudy(store, id);
+      if (!before.ok) return before;
+      const { study, baseFolder } = before.value;
+      const copy = { ...study, name: `${study.name} copy`.slice(0, 200) };
+      return savedStudy(context, { study: copy, baseFolder, example: false });
+    },
+    'studies.delete': async ({ id }) => {
+      const done = await store.deleteStudy(id);
+      if (done.ok) changed('studies');
+      return done;
+    },
+    'studies.restore': async ({ id }) => {
+      const done = await store.restoreStudy(id);
+      if (done.ok) changed('studies');
+      return done.ok ? ok(null) : done;
+    },
+    'workload.resolve': async ({ studyId, workload }) => {
+      const located = studyId === undefined ? ok(null) : await getStudy(store, studyId);
+      if (!located.ok) return located;
+      const folder = located.value?.baseFolder ?? null;
+      const law = await resolveLengths(store, workload.lengths, folder, workload.truncation);
+      return law.ok ? ok(resolved(law.value.law)) : law;
+    },
+    'workload.upload': (input) => upload(context, input),
+  };
+}
+
+async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result<StudyRecord>> {
+  const page = await store.listRuns({ studyId: stored.id, kind: 'sweep', limit: 1000 });
+  return studyRecord(stored, page.ok ? page.value.rows.map((run) => run.id) : []);
+}
+
+/** Saves a study and says so. */
+export async function savedStudy(context: Context, located: LocatedStudy, id?: number): Promise<Result<StudyRecord>> {
+  const stored = await saveStudy(context.store, located, id);
+  if (!stored.ok) return stored;
+  context.changed('studies');
+  return withRuns(context, stored.value);
+}
+
+/** Units where a file says nothing of them. */
+const DEFAULT_UNITS = 2 ** 20;
+
+async function upload(
+  { store }: Context,
+  { fileName, bytes }: ProcedureArguments<'workload.upload'>,
+): Promise<Result<ProcedureOutput<'workload.upload'>>> {
+  const source = async function* () {
+    yield bytes;
+  };
+  const matrix = /\.mtx$/i.test(fileName);
+  const parsed = matrix ? await parseMatrixMarket(source(), fileName) : await parseLengthsCsv(source(), fileName);
+  if (!parsed.ok) return parsed;
+  const rows = 'rowLengths' in parsed.value ? parsed.value : null;
+  const law = 'law' in parsed.value ? parsed.value.law : parsed.value;
+  const hash = sha256(bytes);
+  const order = rows ? { order: packLengths(orderedLengths(rows.rowLengths)) } : {};
+  const kept = await store.saveWorkload({ hash, law, provenance: { fileName, bytes: bytes.byteLength, ...order } });
+  if (!kept.ok) return kept;
+  const units = rows ? rows.rows : DEFAULT_UNITS;
+  return ok({ lengths: `stored:${hash}:${fileName}`, workload: resolved(law), units });
+}
+
+function resolved(law: LengthLaw): ResolvedWorkload {
+  const { label, truncatedMass, support, probability } = law;
+  return { label, moments: moments(law), truncatedMass, support, probability };
+}

@@ -1,0 +1,59 @@
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import type { RunHandle } from '../runs/running.ts';
+import { studyAxes, sweepPlan } from '../studies/plan.ts';
+import { getStudy, type LocatedStudy } from '../studies/studies.ts';
+import { sha256 } from '../studies/workloads.ts';
+import { prepareStudy, startSweep, studyDevices } from './sweeps.ts';
+
+export function sweepHandlers(context: Context): Handlers<'runs.start' | ProceduresOf<'space'>> {
+  return {
+    'runs.start': (input) => context.running.start(begin(context, input)),
+    'space.size': async ({ study }) => {
+      const devices = await studyDevices(context.catalogue, study);
+      if (!devices.ok) return devices;
+      const axes = studyAxes(study, devices.value);
+      if (!axes.ok) return axes;
+      const plan = sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, ANY_LAW);
+      const tally = await context.pool.run('classify', { plan });
+      const enumerated = spaceSize(axes.value);
+      const counts = axisCounts(axes.value);
+      return ok({
+        enumerated,
+        valid: tally[0],
+        invalid: INVALID_REASONS.map(({ code: reason, text }, code) => ({ reason, text, count: tally[code] }))
+          .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
+          .sort((a, b) => b.count - a.count),
+        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at] })),
+        estimatedMs: enumerated / context.running.designsPerMs(),
+      });
+    },
+  };
+}
+
+/** Which designs are valid does not depend on the lengths. */
+const ANY_LAW: LengthLaw = {
+  label: 'constant(1)',
+  support: Float64Array.of(1),
+  probability: Float64Array.of(1),
+  truncatedMass: 0,
+};
+
+async function begin(
+  context: Context,
+  { studyId, study, folder }: ProcedureArguments<'runs.start'>,
+): Promise<Result<RunHandle>> {
+  if ((studyId === undefined) === (study === undefined))
+    return fail('bad-input', 'runs.start: specify either studyId or study.');
+  const located: Result<LocatedStudy> = study
+    ? ok({ study, baseFolder: folder ?? null, example: false })
+    : await getStudy(context.store, studyId!);
+  if (!located.ok) return located;
+  const prepared = await prepareStudy(context, located.value);
+  return prepared.ok ? startSweep(context, located.value, prepared.value, studyId ?? null) : prepared;
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sweepCommand } from '../../src-main/cli/commands.ts';
+import type { RunProgress } from '../../src-main/contract/api.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { smallStudy } from './export-runs.ts';
+
+/** The command line starts runs as every other host does: by the contract, which then knows them. */
+
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-door-'));
+let engine: Engine;
+beforeAll(async () => {
+  const options = { databaseFile: join(folder, 'door.db'), resourceFolder: join(import.meta.dirname, '..', '..') };
+  engine = unwrap(await openEngine({ ...options, host: 'cli', workers: 1 }));
+});
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('a sweep of the command line is known as running, and a cancel through the contract ends it', async () => {
+  const wide = smallStudy({
+    axes: {
+      threadsPerUnit: [1, 2, 4, 8],
+      balancing: ['none', 'dynamic-fetch'],
+      blockThreads: { from: 32, to: 1024, step: 32 },
+      unitsPerThread: { from: 1, to: 24 },
+      registerCap: [null, 32],
+    },
+  });
+  const file = join(folder, 'wide.json');
+  writeFileSync(file, JSON.stringify(wide));
+  let said = '';
+  const terminal = { out: (text: string) => (said += text), err: (text: string) => (said += text) };
+  const cancelled = new Promise<unknown>((resolve) => {
+    const stop = engine.subscribe((event, payload) => {
+      if (event !== 'run.progress' || (payload as RunProgress).done === 0) return;
+      stop();
+      resolve(engine.call('runs.cancel', { id: (payload as RunProgress).runId }));
+    });
+  });
+  const status = await sweepCommand(engine, { ...terminal, interactive: false, columns: 80 }, file, { top: 5 });
+  expect(await cancelled).toEqual({ ok: true, value: null });
+  expect(status).toBe(1);
+  expect(said).toContain('lockstep runs resume 1');
+  const run = unwrap(await engine.call('runs.get', { id: 1 }));
+  expect(run).toMatchObject({ state: 'cancelled', study: { name: wide.name } });
+  expect(run.valid + run.invalid).toBeGreaterThan(0);
+  expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
+
+  // A run that has ended answers at once; one that does not exist is a failure.
+  expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
+  expect(await engine.call('runs.wait', { id: 2 })).toMatchObject({ error: { code: 'not-found' } });
+  expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });
+});
