@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type {
-  DeviceBest,
-  DeviceComparisonResult,
-  RunDetail,
-  RunDiff,
-  SimulatedTime,
-} from '../../src-main/contract/api.ts';
+import type { DeviceBest, SimulatedTime } from '../../src-main/contract/api.ts';
 import { comparisonReasons, contradictions } from '../../src-main/services/ranking/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
@@ -26,9 +20,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 const compare = async (designIndex?: number) =>
-  unwrap(
-    await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }),
-  ) as DeviceComparisonResult;
+  unwrap(await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }));
 
 describe('a comparison', () => {
   it('has the best of each device, in the order of the run, and its own time on the diagonal', async () => {
@@ -106,7 +98,7 @@ describe('the table of a comparison', () => {
   const cuda = (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form);
   it('has result, why and limits in this order, and only limits for a device outside the run', async () => {
     const result = await compare();
-    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const compared = [
       ...result.devices.map((entry) => ({ device: entry.device, entry })),
       { device: { ...result.devices[0].device, id: 'other' }, entry: null },
@@ -125,7 +117,7 @@ describe('the table of a comparison', () => {
 
   it('marks in words a prediction that its simulation contradicts, and no other', async () => {
     const result = await compare();
-    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const simulated = (entry: DeviceBest, factor: number): DeviceBest => {
       const meanMs = entry.best!.predictedMs * factor;
       const time = { meanMs, lowMs: meanMs * 0.99, highMs: meanMs * 1.01 } as SimulatedTime;
@@ -152,7 +144,7 @@ describe('the table of a comparison', () => {
   });
 
   it('takes measured pipeline parameters for the knee where there are some', async () => {
-    const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId })) as RunDetail;
+    const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const gpu = gpus.find((device) => device.kind === 'gpu')!;
     const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
     expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, null)).toBe(15);
@@ -170,11 +162,11 @@ describe('two runs', () => {
   it('differ in the fields that were changed, and agree with themselves', async () => {
     const base = smallStudy({ devices });
     const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
-    const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other })) as RunDiff;
+    const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other }));
     expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
     expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
     expect(diff.spearman).toBeLessThan(1);
-    const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId })) as RunDiff;
+    const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId }));
     expect(self.fields).toEqual([]);
     expect(self.spearman).toBe(1);
   });
@@ -182,7 +174,7 @@ describe('two runs', () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
     const diff = async (leftId: number, rightId: number) =>
-      unwrap(await bench.engine.call('runs.diff', { leftId, rightId })) as RunDiff;
+      unwrap(await bench.engine.call('runs.diff', { leftId, rightId }));
     expect((await diff(one, one)).spearman).toBeNaN();
     expect((await diff(one, runId)).spearman).toBeNull();
   });

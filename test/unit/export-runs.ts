@@ -42,7 +42,7 @@ export async function openBench(): Promise<Bench> {
       return run.id;
     },
     async render(runId, format, more = {}) {
-      return unwrap(await engine.call('export.render', { runId, format, ...more })) as ExportDocument;
+      return unwrap(await engine.call('export.render', { runId, format, ...more }));
     },
     async close() {
       await engine.close();

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXPORT_FORMATS, type DeviceComparisonResult, type RankPage } from '../../src-main/contract/api.ts';
+import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { logTicks } from '../../src-main/services/export/plots.ts';
 import { comment, csvCell, html, identifier, markdown } from '../../src-main/services/export/text.ts';
@@ -53,8 +53,8 @@ describe('a report', () => {
 
   it('says the same in Markdown: the best design, its time, each device and the ties', async () => {
     const { text } = await bench.render(plain, 'markdown');
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 })) as RankPage;
-    const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain })) as DeviceComparisonResult;
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 }));
+    const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain }));
     expect(text).toContain(page.rows[0].timeMs.toPrecision(4));
     for (const { device } of compared.devices) expect(text).toContain(device.name);
     expect(text).toContain(`${page.ties} design`);
@@ -73,7 +73,7 @@ describe('a report', () => {
           },
         }),
       );
-      const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 })) as RankPage;
+      const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
       const layouts: Readonly<Record<string, RegExp>> = {
         none: /Units in the order they come\.\W+In round j, slot s takes/,
         'window-sort(256)': /Every 256 units in a row sorted by length, the shortest first\.\W+In round j/,
@@ -90,7 +90,7 @@ describe('a report', () => {
   );
 
   it('explains the design that was chosen, not only the best', async () => {
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 })) as RankPage;
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 }));
     const { designIndex, rank } = page.rows[0];
     const { text } = await bench.render(plain, 'markdown', { designIndex });
     expect(text).toContain(`rank ${rank} of`);
@@ -187,7 +187,7 @@ describe('the table', () => {
   it('reads back as the ranking', async () => {
     const { text } = await bench.render(plain, 'csv', { limit: 50 });
     const rows = parse<Record<string, string>>(text, { columns: true });
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 })) as RankPage;
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 }));
     expect(rows.map((row) => Number(row.time_ms))).toEqual(page.rows.map((row) => row.timeMs));
     expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
   });

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
 import { openEngine } from '../../../src-main/services/engine.ts';
-import { unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { constantLaw, geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
 
@@ -66,10 +65,10 @@ it('is played by the engine, for laws and not for files', async () => {
     }),
   );
   try {
-    const answer = (await engine.call('models.play', {
+    const answer = await engine.call('models.play', {
       ...request,
       lengths: 'geometric(0.1)',
-    })) as Result<PlayedLaunch>;
+    });
     const own = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
     expect(unwrap(answer).blockEndCycles).toEqual(own.blockEndCycles);
     expect(await engine.call('models.play', { ...request, lengths: 'file:lengths.csv' })).toMatchObject({ ok: false });
