@@ -8,7 +8,6 @@ import type {
   MeasuringComparison,
   MeasuringDetail,
   MeasuringTarget,
-  SavedProfile,
 } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
@@ -84,7 +83,7 @@ it.skipIf(lacks('swiftshader'))(
       expect(fitted.error.message).toMatch(/expected measurements of this study's kernel/);
       return;
     }
-    const saved = fitted.value as SavedProfile;
+    const saved = fitted.value;
     expect(saved.profile).toMatchObject({ deviceId: DEVICE, backend: 'webgpu', sourceRunIds: [run.id] });
     expect(saved.profile.fit.medianError).toBeLessThan(saved.profile.before.medianError);
     await call('calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
