@@ -139,7 +139,7 @@ export function curvesChart(
             ]
           : []),
       ];
-    }) as never,
+    }),
     graphic: [
       ...axisTitles(theme, area, { x: xTitle, y: yTitle }),
       ...(marked

@@ -109,6 +109,6 @@ export function waterfallChart(
           ? [stroke([[area.x(toMs), y + BAR_PX / 2], [area.x(toMs), y + WATERFALL_ROW_PX - BAR_PX / 2]], colour['line-2'])] // prettier-ignore
           : []),
       ];
-    }) as never,
+    }),
   };
 }
