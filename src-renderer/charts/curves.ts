@@ -24,8 +24,11 @@ export interface CurvesInput {
   /** Powers of two on a logarithmic axis. */
   readonly log2?: boolean;
   readonly logY?: boolean;
-  /** The y axis starts here. */
+  /** The y axis starts here, and ends here. */
   readonly yFrom?: number;
+  readonly yTo?: number;
+  /** Between two ticks of a linear x axis; a round one by itself. */
+  readonly xStep?: number;
   /** Where the chosen value stands. */
   readonly at?: number | null;
   /** A vertical line with words. */
@@ -43,7 +46,7 @@ function nearest(points: Curve['points'], x: number): readonly [number, number] 
 
 /** Curves, steps or dots over one quantity, each with its name and its value at the end of its line. */
 export function curvesChart(
-  { curves, xTitle, yTitle, log2 = false, logY = false, yFrom, at = null, mark = null }: CurvesInput,
+  { curves, xTitle, yTitle, log2 = false, logY = false, yFrom, yTo, xStep, at = null, mark = null }: CurvesInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
@@ -54,7 +57,7 @@ export function curvesChart(
   const xHigh = Math.max(...xs);
   const most = Math.max(...ys);
   const yLow = yFrom ?? (logY ? Math.min(...ys) / 1.05 : 0);
-  const yHigh = Math.max(most, yLow + 1e-9) * (logY ? 1.05 : 1) + (logY ? 0 : 0.04 * (most - yLow));
+  const yHigh = yTo ?? Math.max(most, yLow + 1e-9) * (logY ? 1.05 : 1) + (logY ? 0 : 0.04 * (most - yLow));
   const area = plane(
     size,
     { left: 46, right: 100, top: 24, bottom: 40 },
@@ -62,12 +65,12 @@ export function curvesChart(
     { low: yLow, high: yHigh, log: logY },
   );
 
-  const step = niceStep(most - yLow || 1, 4);
+  const step = niceStep((yTo ?? most) - yLow || 1, 4);
   const round = logY ? logTicks(yLow, yHigh, { most: 5 }) : multiples(yLow, yHigh, step);
   // Where the axis starts is written, too, if there is room below the first round value.
   const yTicks = !logY && round[0] - yLow > step / 2 ? [yLow, ...round] : round;
   const yText = (tick: number) => (logY ? write(tick) : tick === 0 ? '0' : fixed(tick, stepDecimals(step)));
-  const xTicks = log2 ? powersOfTwo(xLow, xHigh) : multiples(xLow, xHigh, niceStep(xHigh - xLow, 5));
+  const xTicks = log2 ? powersOfTwo(xLow, xHigh) : multiples(xLow, xHigh, xStep ?? niceStep(xHigh - xLow, 5));
 
   const shown = curves.map((curve) => ({
     ...curve,

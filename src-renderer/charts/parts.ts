@@ -313,10 +313,25 @@ export function stroke(
   };
 }
 
+/** A legend in the lower left corner, for marks that are not named beside them. */
+export function legend(theme: ChartTheme, entries: readonly (string | object)[]) {
+  return {
+    data: entries.map((entry) => (typeof entry === 'string' ? { name: entry } : entry)) as never,
+    left: 0,
+    bottom: 8,
+    padding: 0,
+    itemWidth: 9,
+    itemHeight: 8,
+    itemGap: 14,
+    selectedMode: false,
+    textStyle: label(theme),
+  };
+}
+
 /** Titles of the axes: y above the plot at the left edge, x right-aligned under its ticks. */
 export function axisTitles(theme: ChartTheme, area: Plane, { x, y }: { readonly x?: string; readonly y?: string }) {
   return [
-    ...(y ? [words(theme, 0, Math.max(8, area.top - 16), y)] : []),
+    ...(y ? [words(theme, 0, Math.max(8, area.top - 16), y, { halo: true })] : []),
     ...(x ? [words(theme, area.right, area.bottom + 27, x, { align: 'right' })] : []),
   ];
 }

@@ -1,46 +1,49 @@
 import katex from 'katex';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { reproduce } from '../../src-workers/reproductions.ts';
 import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
+import type { ModelPage } from '../../src-renderer/views/models/page.ts';
+import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 import { markdownBlocks } from '../../src-renderer/views/export/markdown.ts';
 import { filterRuns, parseTags, tagsInUse, when } from '../../src-renderer/views/runs/filter.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 
-// The table of pages imports Svelte components, which only the renderer's build can load: it is read as text.
-const PAGES = readFileSync(join(import.meta.dirname, '../../src-renderer/views/models/pages.ts'), 'utf8');
+const PAGES: readonly ModelPage[] = MODEL_PAGES;
 
 describe('the pages', () => {
   it('hold formulas that can be typeset', () => {
-    const formulas = [...PAGES.matchAll(/\btex:\s*'((?:[^'\\]|\\.)*)'/g)].map((match) =>
-      match[1].replaceAll('\\\\', '\\'),
-    );
+    const formulas = PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
     expect(formulas.length).toBeGreaterThan(60);
     for (const formula of formulas)
       expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
   });
 
+  it('have tables whose rows are whole', () => {
+    for (const { id, equations, symbols, sources } of PAGES) {
+      for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+      for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+      for (const [citation, doi] of sources) {
+        expect(citation, id).toMatch(/\.$/);
+        if (doi !== undefined) expect(doi, id).toMatch(/^10\.\d{4,}\/\S+$/);
+      }
+    }
+  });
+
   it('show every table that is reproduced, on exactly one page', () => {
     const all = reproduce();
-    const claims = [...PAGES.matchAll(/tables: \{ paper: '(\w+)'(?:, title: \/([^/]+)\/)? \}/g)].map(
-      ([, paper, title]) => ({
-        tables: { paper: paper, ...(title === undefined ? {} : { title: new RegExp(title) }) },
-      }),
-    );
     for (const table of all)
       expect(
-        claims.filter((page) => tablesOf(page, all).includes(table)),
+        PAGES.filter((page) => tablesOf(page, all).includes(table)),
         `${table.paper}: ${table.table}`,
       ).toHaveLength(1);
   });
 
-  it('tell the two losses apart by an example whose figures are right', () => {
+  it('separate the two losses by an example whose figures are right', () => {
     const law = unwrap(
       categoricalLaw([
         { length: 1, probability: 0.9 },

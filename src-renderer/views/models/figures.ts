@@ -4,7 +4,7 @@ import type { Divergence } from '../../../src-workers/models/divergence/costs.ts
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
 import { STACK_LANES } from '../../../src-workers/models/divergence/program.ts';
 import { lengthSampler, mersenneTwister } from '../../../src-workers/numeric/random.ts';
-import { lawOf, type LawId } from './demos/laws.ts';
+import { lawOf, type LawId } from './laws.ts';
 
 /** Figures that take longer than a frame. They run in a worker (`Background`): plain data in and out. */
 

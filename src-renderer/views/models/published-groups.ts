@@ -1,4 +1,4 @@
-import type { LawId } from './demos/laws.ts';
+import type { LawId } from './laws.ts';
 
 /** Work groups that the authors of Swatman et al. 2022 simulated and ran, counted in the bins of `lossDistribution`. */
 export interface PublishedGroups {

@@ -1,5 +1,5 @@
 import type { ReproductionRow, ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
-import type { ModelPage } from './pages.ts';
+import type { ModelPage } from './page.ts';
 
 /** Tables of one page, of all that were reproduced. */
 export function tablesOf(

@@ -7,7 +7,7 @@ import { PUBLISHED_STACK } from '../../../src-workers/models/divergence/emulator
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { lossComparison } from '../../../src-workers/models/imbalance/loss-comparison.ts';
 import { parseSmiteGroups } from '../../../src-workers/parse/smite.ts';
-import { lawOf } from '../../../src-renderer/views/models/demos/laws.ts';
+import { lawOf } from '../../../src-renderer/views/models/laws.ts';
 import { FIGURES, LOSS_BINS } from '../../../src-renderer/views/models/figures.ts';
 import { PUBLISHED_GROUPS } from '../../../src-renderer/views/models/published-groups.ts';
 import { inMemoryBySteps, nextEvent, stackAt } from '../../../src-renderer/views/models/stack-replay.ts';

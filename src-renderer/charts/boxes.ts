@@ -1,0 +1,60 @@
+/** A box in the values of its axes. */
+export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
+
+interface BoxStyle {
+  readonly fill: string;
+  /** 0…1; 1 where not given. */
+  readonly opacity?: number;
+}
+interface BoxesInput {
+  readonly name?: string;
+  readonly boxes: readonly Box[];
+  readonly style: (index: number) => BoxStyle;
+  /** Fill of the box that is pointed at. */
+  readonly hover?: string;
+  /** Left free at the right and the lower end of each box, px. */
+  readonly gapPx?: number;
+  /** Edges on whole pixels: neighbours then meet without a seam. */
+  readonly crisp?: boolean;
+  /** Which axes it belongs to, of several plots above each other. */
+  readonly axisIndex?: number;
+  readonly silent?: boolean;
+}
+
+/** Boxes anywhere in a plot, as ECharts has no type for: bars of a Gantt chart, cells of a map with uneven sides. */
+export function boxSeries(input: BoxesInput): object {
+  const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0, silent = false } = input;
+  const edge = (px: number) => (crisp ? Math.round(px) : px);
+  return {
+    type: 'custom',
+    ...(name !== undefined && { name }),
+    xAxisIndex: axisIndex,
+    yAxisIndex: axisIndex,
+    encode: { x: [0, 1], y: [2, 3] },
+    clip: true,
+    silent,
+    data: boxes.map((box) => [...box]),
+    // So that a legend shows the colour of the boxes.
+    ...(boxes.length > 0 && { itemStyle: { color: style(0).fill } }),
+    renderItem(
+      { dataIndex }: { dataIndex: number },
+      { coord }: { coord: (point: readonly [number, number]) => [x: number, y: number] },
+    ) {
+      const [fromX, toX, fromY, toY] = boxes[dataIndex];
+      const [[xa, ya], [xb, yb]] = [coord([fromX, fromY]), coord([toX, toY])];
+      const left = edge(Math.min(xa, xb));
+      const top = edge(Math.min(ya, yb));
+      return {
+        type: 'rect',
+        shape: {
+          x: left,
+          y: top,
+          width: Math.max(0.5, edge(Math.max(xa, xb)) - left - gapPx),
+          height: Math.max(0.5, edge(Math.max(ya, yb)) - top - gapPx),
+        },
+        style: style(dataIndex),
+        ...(hover !== undefined && { emphasis: { style: { fill: hover, opacity: 1 } } }),
+      };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** Part of an axis that is shown, 0…1 of its whole. */
+export type Zoom = readonly [from: number, to: number];
+export const WHOLE: Zoom = [0, 1];
+/** The smallest part that can be shown. */
+export const CLOSEST = 1 / 64;
+
+function within(from: number, width: number): Zoom {
+  const start = Math.max(0, Math.min(1 - width, from));
+  return [start, start + width];
+}
+
+/** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1. */
+export function zoomed([from, to]: Zoom, by: number, at = 0.5): Zoom {
+  const width = Math.min(1, Math.max(CLOSEST, (to - from) * by));
+  return within(from + at * (to - from - width), width);
+}
+
+/** Moved by a share of what is shown. */
+export function moved([from, to]: Zoom, by: number): Zoom {
+  return within(from + by * (to - from), to - from);
+}

@@ -1,0 +1,262 @@
+import type { ProcedureInput, ProcedureOutput } from '../../../src-main/contract/procedures.ts';
+import type { CpuDevice, GpuDevice } from '../../../src-workers/domain/device.ts';
+import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
+import type { StackRun } from '../../../src-workers/models/divergence/emulator.ts';
+import type { Program } from '../../../src-workers/models/divergence/program.ts';
+import { curvesChart, curvesTable, type CurvesInput } from '../../charts/curves.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import type { ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import type { Zoom } from '../../charts/zoom.ts';
+import { count } from '../../format/numbers.ts';
+import type { FigureInput, FigureName, FigureOutput } from './figures.ts';
+import { LAWS, type LawId } from './laws.ts';
+
+/** A text with the words of a vocabulary for `{block}`, `{blocks}`, `{Block}` and every other term. */
+export const spelled = (text: string, term: Term): string =>
+  text.replaceAll(/\{(\w+?)(s?)\}/g, (_, key: string, many: string) => {
+    const word = term((key.charAt(0).toLowerCase() + key.slice(1)) as TermKey, many ? 'many' : 'one');
+    return /^[A-Z]/.test(key) ? sentenceCase(word) : word;
+  });
+
+/** What a demo knows of the program around it. */
+export interface DemoContext {
+  readonly term: Term;
+  /** `spelled` in the chosen vocabulary. */
+  readonly say: (text: string) => string;
+  readonly gpus: readonly GpuDevice[];
+  readonly cpus: readonly CpuDevice[];
+}
+/** Values of the controls, by id. */
+export type Values = Readonly<Record<string, string | number>>;
+/** Fixed, or following the other controls. */
+type Live<T> = T | ((context: DemoContext, values: Values) => T);
+
+export interface Option<T extends string = string> {
+  readonly value: T;
+  readonly label: string;
+  readonly detail?: string;
+}
+interface Slider {
+  readonly kind: 'slider';
+  /** With terms in braces, as all labels. */
+  readonly label: string;
+  readonly symbol?: string;
+  readonly unit?: string;
+  readonly min: Live<number>;
+  readonly max: Live<number>;
+  readonly step: Live<number>;
+  /** Travel in powers of ten. */
+  readonly log?: boolean;
+  /** `Infinity`: as far as it goes. */
+  readonly default: number;
+}
+export interface Choice<T extends string = string> {
+  readonly kind: 'select' | 'segmented';
+  readonly label: string;
+  /** Accessible name, where it differs from what is shown. */
+  readonly name?: string;
+  readonly options: Live<readonly Option<T>[]>;
+  readonly default: T;
+}
+/** A button that draws random numbers again: its value is the seed. */
+interface Draw {
+  readonly kind: 'draw';
+  readonly label: string;
+  readonly default: number;
+}
+export type Control = Slider | Choice | Draw;
+export type Controls = Readonly<Record<string, Control>>;
+export type ValuesOf<C extends Controls> = {
+  readonly [Id in keyof C]: C[Id] extends { kind: 'slider' | 'draw' } ? number : C[Id]['default'];
+};
+
+export const slider = (label: string, rest: Omit<Slider, 'kind' | 'label'>): Slider => ({ kind: 'slider', label, ...rest }); // prettier-ignore
+export const draw = (label: string): Draw => ({ kind: 'draw', label, default: 1 });
+/** @param labels label of each value @param name accessible name, where it differs from what is shown */
+export function segmented<T extends string>(
+  label: string,
+  labels: Readonly<Record<T, string>>,
+  first: NoInfer<T>,
+  name?: string,
+): Choice<T> {
+  const options = (Object.keys(labels) as T[]).map((value) => ({ value, label: labels[value] }));
+  return { kind: 'segmented', label, options, default: first, ...(name !== undefined && { name }) };
+}
+export const lawChoice = (first: LawId, laws: readonly Option<LawId>[] = LAWS, name?: string): Choice<LawId> => ({ kind: 'select', label: 'Lengths of the units', options: laws, default: first, ...(name !== undefined && { name }) }); // prettier-ignore
+export const gpuChoice = (first: string): Choice => ({
+  kind: 'select',
+  label: 'Device',
+  options: ({ gpus }) => gpus.map(({ id, name, architecture }) => ({ value: id, label: name, detail: architecture })),
+  default: first,
+});
+/** The chosen device; `null` while the catalogue is loading. */
+export const deviceOf = <D extends { readonly id: string }>(devices: readonly D[], id: string): D | null =>
+  devices.find((device) => device.id === id) ?? devices[0] ?? null;
+
+/** A property of the chosen GPU, for a slider; what sliders reach while there is none is never seen. */
+export const ofDevice =
+  (read: (device: GpuDevice) => number): Live<number> =>
+  ({ gpus }, { device }) => {
+    const chosen = deviceOf(gpus, String(device));
+    return chosen ? read(chosen) : 1;
+  };
+
+/** A control as it is now: label, limits and options are known. */
+export function resolve(control: Control, context: DemoContext, values: Values) {
+  const now = <T extends number | readonly Option[]>(live: Live<T>): T =>
+    typeof live === 'function' ? live(context, values) : live;
+  const label = context.say(control.label);
+  if (control.kind === 'draw') return { ...control, label };
+  if (control.kind === 'slider')
+    return { ...control, label, min: now(control.min), max: now(control.max), step: now(control.step) };
+  const options = now(control.options).map((option) => ({ ...option, label: context.say(option.label) }));
+  return { ...control, label, options };
+}
+
+/** Values of all controls: what was chosen, kept within what is allowed now. Read one by one, so that each can be followed. */
+export function readValues(
+  controls: Controls,
+  chosen: Readonly<Record<string, unknown>>,
+  context: DemoContext,
+): Values {
+  const values: Record<string, string | number> = {};
+  for (const [id, control] of Object.entries(controls))
+    Object.defineProperty(values, id, {
+      enumerable: true,
+      get(): string | number {
+        const now = resolve(control, context, values);
+        const wanted = (chosen[id] ?? now.default) as string | number;
+        if (now.kind === 'slider') return Math.min(now.max, Math.max(now.min, Number(wanted)));
+        if (now.kind === 'draw' || now.options.some(({ value }) => value === wanted)) return wanted;
+        return now.options[0]?.value ?? now.default;
+      },
+    });
+  return values;
+}
+
+/** A cell of a figure's table: text, a bar from the left (0…1 of the column), or text that stands out. */
+export type Cell =
+  | string
+  | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
+  | { readonly text: string; readonly tone: 'quiet' | 'error' };
+export interface Row {
+  readonly head: string;
+  readonly symbol?: string;
+  readonly note?: string;
+  /** Shown when pointed at. */
+  readonly title?: string;
+  readonly cells: readonly Cell[];
+  readonly strong?: boolean;
+}
+export interface ChartBlock {
+  readonly kind: 'chart';
+  readonly label: string;
+  /** File name of exports. */
+  readonly name: string;
+  readonly heightPx: number;
+  readonly build: (theme: ChartTheme, size: ChartSize, zoom: Zoom) => EChartsOption;
+  readonly data: () => readonly (readonly (string | number)[])[];
+  readonly renderer?: 'svg' | 'canvas';
+  /** With buttons and keys that zoom along x: see `ZoomChart`. */
+  readonly zoom?: { readonly hint: string; readonly plotPx: readonly [left: number, right: number] };
+}
+/** What a figure is made of, from top to bottom. A string is a paragraph, with **bold** words. */
+export type Block =
+  | string
+  | ChartBlock
+  | { readonly kind: 'controls'; readonly ids: readonly string[]; readonly note?: string }
+  | { readonly kind: 'hint'; readonly text: string }
+  | { readonly kind: 'facts'; readonly facts: readonly (readonly [label: string, value: string])[] }
+  | {
+      readonly kind: 'table';
+      readonly label: string;
+      /** The first column holds words, as those given by name; bars take the given part of the width. */
+      readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
+      readonly rows: readonly Row[];
+    }
+  | { readonly kind: 'stack'; readonly run: StackRun; readonly program: Program }; // prettier-ignore
+export interface Figure {
+  readonly title?: string;
+  readonly hint?: string;
+  /** It shows the answer: dimmed while that is out of date, empty until it is there. */
+  readonly waits?: true;
+  readonly blocks: readonly (Block | null | false)[];
+}
+export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
+export const hint = (text: string): Block => ({ kind: 'hint', text });
+
+/** How many blocks each of several limits allows; the one that counts stands out. */
+export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
+  kind: 'table',
+  label,
+  columns: [head, { title: `Allows, up to ${count(most)}`, barWidth: '40%' }, say('{Blocks}')],
+  rows: limits.map(([name, blocks, counts]) => ({
+    head: say(name),
+    strong: counts,
+    cells: [
+      { bar: Math.min(1, blocks / most), colour: counts ? 'text' : 'base', faint: !counts },
+      Number.isFinite(blocks) ? count(blocks) : 'any',
+    ],
+  })),
+}); // prettier-ignore
+
+interface CurvesBlock extends CurvesInput {
+  readonly label: string;
+  readonly name: string;
+  readonly heightPx?: number;
+}
+/** Curves with their names at their ends. */
+export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): ChartBlock {
+  return {
+    kind: 'chart',
+    label,
+    name,
+    heightPx,
+    build: (theme, size) => curvesChart(input, theme, size),
+    data: () => curvesTable(input.curves, input.xTitle),
+  };
+}
+
+/** What takes longer than a frame: a figure of `figures.ts` in a worker, or a launch that the engine plays. */
+export type AnswerName = FigureName | 'models.play';
+type AnswerInput<N extends AnswerName> = N extends FigureName ? FigureInput<N> : ProcedureInput<'models.play'>;
+export type AnswerOf<N extends AnswerName> = N extends FigureName ? FigureOutput<N> : ProcedureOutput<'models.play'>;
+export interface Answer<N extends AnswerName> {
+  readonly value: AnswerOf<N>;
+  /** It belongs to values that have changed since. */
+  readonly pending: boolean;
+}
+/** Part of a demo: a pure function of the values, `null` where there is nothing to show. */
+export type MakeFigure<V, N extends AnswerName> = (
+  values: V,
+  context: DemoContext,
+  /** `null` until it is first there. */
+  answer: Answer<N> | null,
+) => Figure | null;
+
+/** A page's part to try: controls, and pure functions from their values to figures. */
+export interface Demo<V, N extends AnswerName = never> {
+  readonly controls: Controls;
+  readonly answer?: {
+    readonly name: N;
+    readonly input: (values: V) => AnswerInput<N>;
+    /** Said when it fails, as only the engine can. */
+    readonly failure?: string;
+    /** Height of its figure until it is first there, px. */
+    readonly heightPx: number;
+  };
+  readonly figures: readonly MakeFigure<V, N>[];
+}
+/** A figure of the GPU that the control `device` has chosen; none while the catalogue is loading. */
+export const onDevice =
+  <V extends { readonly device: string }>(
+    make: (device: GpuDevice, values: V, context: DemoContext) => Figure | null,
+  ): MakeFigure<V, never> =>
+  (values, context) => {
+    const device = deviceOf(context.gpus, values.device);
+    return device && make(device, values, context);
+  };
+
+/** A demo whatever its values and answers are: only `ModelDemo` reads it. */
+export type AnyDemo = { [N in AnswerName]: Demo<never, N> }[AnswerName] | Demo<never>;

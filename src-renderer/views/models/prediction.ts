@@ -1,0 +1,58 @@
+/** All that the pages use of the prediction's ordering and launch models. */
+import type { LockstepBalancing } from '../../../src-workers/domain/design.ts';
+import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { groupDepth } from '../../../src-workers/models/balancing/depth.ts';
+import { prepareBlockLaw } from '../../../src-workers/models/composite/block-law.ts';
+import { predictCycles, prepareResidency } from '../../../src-workers/models/composite/predict.ts';
+import { smoothRate } from '../../../src-workers/models/composite/rate.ts';
+import { cyclesPerIteration, rateTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { plain } from '../../format/numbers.ts';
+
+export { loadImbalance } from '../../../src-workers/models/balancing/partition.ts';
+
+const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number) =>
+  groupDepth(law, unitsPerGroup, balancing, 'nested', unitsPerThread, { setupIterations: 0 });
+
+/** Aggregate loss (≥ 1) of groups whose units were ordered. */
+export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number): number {
+  return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
+} // prettier-ignore
+
+/** An iteration of the kernel that the pages assume. The softness was fitted (see the page of soft saturation). */
+export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
+export const assumed = (multiprocessors: string): string => {
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
+  return `Assumed: ${multiprocessors}, ${schedulers} schedulers each; latency ${latencyCycles} cycles, issue cost ${issueCycles} cycles. Softness ${plain(kneeSoftness)} is fitted on 5 of 16 rows (see Soft saturation).`;
+};
+
+export interface LaunchShape {
+  readonly law: LengthLaw;
+  readonly unitsPerGroup: number;
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly multiprocessors: number;
+}
+
+/** Cycles of launches with one shape of blocks, by their number of blocks. */
+export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
+  const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
+  const residentGroups = residentBlocks * groupsPerBlock;
+  const rate = smoothRate(rateTable(ASSUMED_PIPELINE, Math.max(64, residentGroups)));
+  const prepared = prepareResidency(block, residentBlocks, rate);
+  const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
+  return {
+    /** By the composite prediction. */
+    cycles: (gridBlocks: number) => predictCycles(prepared, gridBlocks, multiprocessors),
+    /** What is often done: whole waves, each as long as an average block at full residency. */
+    wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
+  };
+}
+
+/** No lane waits for another, and no slot that could be used is ever empty. */
+export function idealCycles(shape: LaunchShape, meanLength: number, gridBlocks: number): number {
+  const { multiprocessors, residentBlocks, groupsPerBlock } = shape;
+  const active = Math.min(residentBlocks, Math.ceil(gridBlocks / multiprocessors)) * groupsPerBlock;
+  const waves = Math.max(1, gridBlocks / (multiprocessors * residentBlocks));
+  return waves * meanLength * cyclesPerIteration(ASSUMED_PIPELINE, active);
+}

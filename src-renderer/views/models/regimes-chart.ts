@@ -1,0 +1,100 @@
+import { CONTENTION_REGIMES, type RegimeMap } from '../../../src-workers/models/contention/regimes.ts';
+import { powersOfTwo } from '../../../src-workers/numeric/ticks.ts';
+import { boxSeries, type Box } from '../../charts/boxes.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { axisTitles, legend, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { percent, plain } from '../../format/numbers.ts';
+
+export interface Regimes {
+  readonly map: RegimeMap;
+  /** Right end of the axis; the last column of the map may reach less far. */
+  readonly maxCores: number;
+  /** Where the chosen launch stands. */
+  readonly cores: number;
+  readonly imbalance: number;
+}
+
+const BALANCE = 'M₁/β = ΣM/ρ';
+
+/** Which simple model comes closest, over cores and imbalance; the colour is fuller where it is clearer. */
+export function regimesChart(
+  { map, maxCores, cores, imbalance }: Regimes,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const most = map.imbalances[map.imbalances.length - 1];
+  const area = plane(
+    size,
+    { left: 46, right: 16, top: 22, bottom: 62 },
+    { low: 1, high: Math.max(2, maxCores) },
+    { low: 1, high: Math.max(2, most), log: true },
+  );
+  const rows = map.imbalances.length;
+  const halfColumn = map.cores.length > 1 ? (map.cores[1] - map.cores[0]) / 2 : 0.5;
+  const halfRow = Math.sqrt(rows > 1 ? map.imbalances[1] / map.imbalances[0] : 2);
+  const cells = map.points.flatMap((point, i) => {
+    if (!point) return [];
+    const [p, lambda] = [map.cores[Math.floor(i / rows)], map.imbalances[i % rows]];
+    const box: Box = [p - halfColumn, p + halfColumn, lambda / halfRow, lambda * halfRow];
+    return [{ ...point, p, lambda, box }];
+  });
+  const present = CONTENTION_REGIMES.flatMap((regime, i) => {
+    const own = cells.filter((cell) => cell.regime === regime.id);
+    return own.length > 0 ? [{ ...regime, own, colour: theme.series[i] }] : [];
+  });
+  const balance = map.cores.map((p, i) => [p, Math.max(1e-3, map.balanceLine[i])]);
+  const line = { type: 'line', data: balance, showSymbol: false, silent: true, tooltip: { show: false } };
+  const here = { type: 'scatter', data: [[cores, Math.max(1, imbalance)]], silent: true, clip: false, tooltip: { show: false } };
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks: [...new Set([0, 0.25, 0.5, 0.75, 1].map((part) => Math.max(1, Math.round(part * maxCores))))], format: String },
+      y: { ticks: powersOfTwo(1, most), format: String, marks: false },
+    }),
+    legend: legend(theme, [
+      ...present.map(({ label: name }) => ({ name, itemStyle: { opacity: 0.52 } })),
+      { name: 'chosen', itemStyle: { borderWidth: 2 } },
+      { name: BALANCE, itemStyle: { opacity: 0 } },
+    ]),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'item',
+      formatter: (params: unknown) => {
+        const { seriesName, dataIndex } = params as { seriesName: string; dataIndex: number };
+        const regime = present.find(({ label: name }) => name === seriesName)!;
+        const { p, lambda, phase2Fraction } = regime.own[dataIndex];
+        return tooltipBody(regime.label, '', [
+          { label: 'cores', value: String(p) },
+          { label: 'longest over mean work', value: plain(lambda, 3) },
+          { label: 'below full bandwidth', value: `${percent(phase2Fraction, 0)} of the time` },
+          { label: regime.text, value: '' },
+        ]);
+      },
+    },
+    series: [
+      ...present.map(({ label: name, own, colour }) =>
+        boxSeries({
+          name,
+          boxes: own.map(({ box }) => box),
+          style: (i) => ({ fill: colour, opacity: 0.3 + 0.45 * Math.abs(own[i].phase2Fraction - 0.5) }),
+          crisp: true,
+        }),
+      ),
+      { ...line, lineStyle: { color: theme.colour.bg, width: 4 } },
+      { ...line, name: BALANCE, lineStyle: { color: theme.colour.text, width: 1.25 } },
+      { ...here, symbolSize: 11, itemStyle: { color: 'transparent', borderColor: theme.colour.bg, borderWidth: 5, opacity: 1 }, z: 5 },
+      { ...here, name: 'chosen', symbolSize: 10, itemStyle: { color: 'transparent', borderColor: theme.colour.accent, borderWidth: 2, opacity: 1 }, z: 6 },
+    ] as never,
+    graphic: axisTitles(theme, area, { x: 'cores in use', y: 'longest over mean work' }),
+  };
+} // prettier-ignore
+
+export function regimesTable({ points, cores, imbalances }: RegimeMap): (string | number)[][] {
+  const rows = imbalances.length;
+  return [
+    ['cores', 'imbalance', 'regime', 'part of the time below full bandwidth'],
+    ...points.flatMap((point, i) =>
+      point ? [[cores[Math.floor(i / rows)], imbalances[i % rows], point.regime, point.phase2Fraction]] : [],
+    ),
+  ];
+}

@@ -1,0 +1,109 @@
+import type { ContentionStep } from '../../../src-workers/models/contention/time.ts';
+import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
+import { boxSeries } from '../../charts/boxes.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import {
+  axisTitles,
+  plane,
+  planeAxes,
+  stroke,
+  tooltip,
+  tooltipBody,
+  words,
+  type ChartSize,
+} from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { counted, plain } from '../../format/numbers.ts';
+
+export interface Staircase {
+  readonly steps: readonly ContentionStep[];
+  readonly cores: number;
+  readonly fullBandwidthGbS: number;
+}
+
+/** When each core is active, the longest first, and below it the bandwidth of all cores together. */
+export function staircaseChart(
+  { steps, cores, fullBandwidthGbS }: Staircase,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const endMs = steps.at(-1)?.toMs ?? 1;
+  const time = { low: 0, high: endMs };
+  const bottom = 40;
+  const gap = 34;
+  const room = size.height - 22 - gap - bottom;
+  const above = plane(size, { left: 46, right: 16, top: 22, bottom: bottom + gap + 0.45 * room }, time, { low: cores, high: 0 });
+  const below = plane(size, { left: 46, right: 16, top: 22 + 0.55 * room + gap, bottom }, time, { low: 0, high: 1.12 * fullBandwidthGbS });
+  const rowPx = (above.bottom - above.top) / cores;
+  const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
+  const upper = planeAxes(theme, above, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } });
+  const lower = planeAxes(theme, below, { x: ticks, y: { ticks: [0, fullBandwidthGbS], format: (gbS) => plain(gbS, 3) } });
+  const stepAt = (ms: number) => steps.find(({ toMs }) => ms < toMs) ?? steps[steps.length - 1];
+  /** When all bandwidth stops being in use. */
+  const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
+  const kneeOnLeft = below.x(knee) > size.width * 0.6;
+  const [coreColour, rateColour] = theme.series;
+  return {
+    grid: [upper.grid, lower.grid],
+    xAxis: [{ ...upper.xAxis, axisLine: { show: false } }, { ...lower.xAxis, gridIndex: 1 }],
+    yAxis: [{ ...upper.yAxis, min: 0, max: cores, inverse: true }, { ...lower.yAxis, gridIndex: 1 }],
+    axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'axis',
+      axisPointer: { type: 'line', snap: false },
+      formatter: (params: unknown) => {
+        const step = stepAt(Number((params as readonly { axisValue: number }[])[0].axisValue));
+        return tooltipBody(`${plain(step.fromMs, 4)} to ${plain(step.toMs, 4)} ms`, '', [
+          { label: 'active', value: counted(step.activeCores, 'core') },
+          { label: 'bandwidth', value: `${plain(step.bandwidthGbS, 4)} GB/s` },
+        ]);
+      },
+    },
+    series: [
+      boxSeries({
+        name: 'cores',
+        // Cores that stop together are one bar: from the next fewer active ones to this many.
+        boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, steps[i + 1]?.activeCores ?? 0, activeCores]),
+        style: () => ({ fill: coreColour, opacity: 0.55 }),
+        gapPx: rowPx > 3 ? 1 : 0,
+        hover: coreColour,
+      }),
+      {
+        type: 'line',
+        name: 'bandwidth',
+        xAxisIndex: 1,
+        yAxisIndex: 1,
+        step: 'end',
+        showSymbol: false,
+        data: [[0, 0], ...steps.map(({ fromMs, bandwidthGbS }) => [fromMs, bandwidthGbS]), [endMs, steps.at(-1)?.bandwidthGbS ?? 0], [endMs, 0]],
+        itemStyle: { color: rateColour },
+        lineStyle: { color: rateColour, width: 1.5, join: 'round' },
+        areaStyle: { color: rateColour, opacity: 0.26 },
+        emphasis: { disabled: true },
+      },
+    ] as never,
+    graphic: [
+      words(theme, 0, 8, 'cores, the longest first'),
+      words(theme, above.left - 8, above.y(0.5), '1', { align: 'right' }),
+      ...(cores > 1 ? [words(theme, above.left - 8, above.y(cores - 0.5), String(cores), { align: 'right' })] : []),
+      ...axisTitles(theme, below, { x: 'ms', y: 'GB/s of all cores together' }),
+      ...(knee > 0
+        ? [
+            stroke([[below.x(knee), above.top], [below.x(knee), below.bottom]], theme.colour['text-2'], { z: 10 }),
+            words(theme, below.x(knee) + (kneeOnLeft ? -5 : 5), below.top - 12, 'bandwidth no longer full', {
+              colour: 'text',
+              align: kneeOnLeft ? 'right' : 'left',
+            }),
+          ]
+        : []),
+    ] as never,
+  };
+} // prettier-ignore
+
+export function staircaseTable({ steps }: Staircase): (string | number)[][] {
+  return [
+    ['from, ms', 'to, ms', 'active cores', 'GB/s'],
+    ...steps.map(({ fromMs, toMs, activeCores, bandwidthGbS }) => [fromMs, toMs, activeCores, bandwidthGbS]),
+  ];
+}

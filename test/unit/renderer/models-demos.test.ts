@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { moved, WHOLE, zoomed } from '../../../src-renderer/charts/zoom.ts';
+import {
+  readValues,
+  resolve,
+  segmented,
+  slider,
+  spelled,
+  type AnswerName,
+  type Block,
+  type Demo,
+  type DemoContext,
+  type Figure,
+  type Values,
+} from '../../../src-renderer/views/models/demo.ts';
+import { FIGURES } from '../../../src-renderer/views/models/figures.ts';
+import { LAWS } from '../../../src-renderer/views/models/laws.ts';
+import type { ModelPage } from '../../../src-renderer/views/models/page.ts';
+import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
+import { activity } from '../../../src-renderer/views/models/played-chart.ts';
+import type { CpuDevice, GpuDevice } from '../../../src-workers/domain/device.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { term, type Term } from '../../../src-workers/domain/terms.ts';
+import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
+import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
+import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
+import { countOf, drawn, wordsOf } from './chart-drawing.ts';
+
+const read = <D>(file: string): readonly D[] => JSON.parse(readFileSync(join(import.meta.dirname, '../../../db/devices', file), 'utf8')) as D[]; // prettier-ignore
+const cuda: Term = (key, form) => term(key, 'cuda', form);
+const CONTEXT: DemoContext = {
+  term: cuda,
+  say: (text) => spelled(text, cuda),
+  gpus: read<GpuDevice>('nvidia.json'),
+  cpus: read<CpuDevice>('cpus.json'),
+};
+const DEMOS = (MODEL_PAGES as readonly ModelPage[]).flatMap(({ id, demo }) =>
+  demo ? [{ id, demo: demo as unknown as Demo<Values, AnswerName> }] : [],
+);
+
+function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown {
+  if (!answer) return null;
+  const input = answer.input(values);
+  if (answer.name !== 'models.play') return (FIGURES[answer.name] as (input: unknown) => unknown)(input);
+  const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
+  return unwrap(playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request));
+}
+/** What a page shows when these values are chosen. */
+function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
+  const { demo } = DEMOS.find((each) => each.id === id)!;
+  const values = readValues(demo.controls, chosen, context);
+  const answer = demo.answer ? { value: answerOf(demo, values), pending: false } : null;
+  return demo.figures.flatMap((make) => make(values, context, answer as never) ?? []);
+}
+const blocksOf = (figures: readonly Figure[]): readonly Block[] =>
+  figures.flatMap(({ blocks }) => blocks.filter((block) => block !== null && block !== false));
+const textOf = (figures: readonly Figure[]): string =>
+  blocksOf(figures)
+    .map((block) =>
+      typeof block === 'string' ? block : 'text' in block ? block.text : 'note' in block ? block.note : '',
+    )
+    .join('\n');
+function table(figures: readonly Figure[], label: string) {
+  const found = blocksOf(figures).find((block) => typeof block === 'object' && block.kind === 'table' && block.label === label);
+  return (found as Extract<Block, { kind: 'table' }>).rows;
+} // prettier-ignore
+function svgOf(figures: readonly Figure[], name: string, zoom = WHOLE): string {
+  const chart = blocksOf(figures).find((block) => typeof block === 'object' && block.kind === 'chart' && block.name === name);
+  const { build, heightPx } = chart as Extract<Block, { kind: 'chart' }>;
+  return drawn((theme, size) => build(theme, size, zoom), { width: 488, height: heightPx });
+} // prettier-ignore
+
+/** The values of a demo at the ends of every control, one control after another. */
+function extremes({ controls }: Demo<Values, AnswerName>): readonly Readonly<Record<string, unknown>>[] {
+  const values = readValues(controls, {}, CONTEXT);
+  return [
+    {},
+    ...Object.entries(controls).flatMap(([id, control]): readonly Readonly<Record<string, unknown>>[] => {
+      const now = resolve(control, CONTEXT, values);
+      if (now.kind === 'draw') return [{ [id]: 2 }];
+      if (now.kind === 'slider') return [{ [id]: now.min }, { [id]: now.max }];
+      return [now.options[0], now.options[now.options.length - 1]].map(({ value }) => ({ [id]: value }));
+    }),
+  ];
+}
+
+describe.each(DEMOS)('the part to try of $id', ({ id, demo }) => {
+  it('shows sound figures at the ends of every control', () => {
+    const placed = new Set<string>();
+    for (const chosen of extremes(demo)) {
+      const figures = figuresOf(id, chosen);
+      expect(figures.length).toBeGreaterThan(0);
+      expect(textOf(figures)).not.toMatch(/NaN|undefined|\{/);
+      for (const block of blocksOf(figures)) {
+        if (typeof block === 'string') continue;
+        if (block.kind === 'controls') for (const control of block.ids) placed.add(control);
+        if (block.kind === 'table')
+          for (const { head, cells } of block.rows) {
+            expect(head).not.toMatch(/\{|undefined/);
+            expect(cells).toHaveLength(block.columns.length - 1);
+            for (const cell of cells)
+              if (typeof cell === 'object' && 'bar' in cell) {
+                expect(cell.bar).toBeGreaterThanOrEqual(0);
+                expect(cell.bar).toBeLessThanOrEqual(1);
+              } else expect(typeof cell === 'string' ? cell : cell.text).not.toMatch(/NaN|undefined/);
+          }
+        if (block.kind === 'chart') {
+          const [head, ...rows] = block.data();
+          expect(rows.length).toBeGreaterThan(0);
+          for (const row of rows) expect(row).toHaveLength(head.length);
+          expect(svgOf(figures, block.name)).not.toContain('NaN');
+        }
+      }
+    }
+    // Every control stands in a figure, and figures name no others.
+    expect([...placed].sort()).toEqual(Object.keys(demo.controls).sort());
+  });
+});
+
+describe('controls', () => {
+  const CONTROLS = {
+    width: segmented('Width of a {threadGroup}', { narrow: 'Narrow {blocks}', wide: 'Wide' }, 'wide'),
+    size: slider('Size', { min: 1, max: (_, { width }) => (width === 'wide' ? 64 : 32), step: 1, default: Infinity }),
+  };
+  it('keep to what the others allow', () => {
+    expect({ ...readValues(CONTROLS, {}, CONTEXT) }).toEqual({ width: 'wide', size: 64 });
+    expect({ ...readValues(CONTROLS, { width: 'narrow', size: 50 }, CONTEXT) }).toEqual({ width: 'narrow', size: 32 });
+    expect({ ...readValues(CONTROLS, { width: 'gone', size: -3 }, CONTEXT) }).toEqual({ width: 'narrow', size: 1 });
+  });
+  it('are labelled in the chosen vocabulary', () => {
+    const now = resolve(CONTROLS.width, { ...CONTEXT, say: (text) => spelled(text, (key, form) => term(key, 'opencl', form)) }, {}); // prettier-ignore
+    expect(now).toMatchObject({ label: 'Width of a sub-group', options: [{ label: 'Narrow work-groups' }, {}] });
+    expect(spelled('{Registers} and {sharedMemory} of {multiprocessors}', cuda)).toBe(
+      'Registers and shared memory of streaming multiprocessors',
+    );
+  });
+});
+
+describe('figures', () => {
+  it('state the two losses where they disagree', () => {
+    expect(textOf(figuresOf('imbalance'))).toMatch(/\*\*10\.78\*\*.*\*\*9\.46\*\*/s);
+    expect(textOf(figuresOf('imbalance', { law: 'uniform' }))).toContain('Choose the last law');
+    expect(wordsOf(svgOf(figuresOf('imbalance'), 'loss-distribution'))).toContain('measured on a GPU');
+    const other = wordsOf(svgOf(figuresOf('imbalance', { drawnSize: '8' }), 'loss-distribution'));
+    expect(other).toContain('simulated here');
+    expect(other).not.toContain('measured on a GPU');
+  });
+  it('put what limits occupancy into bold', () => {
+    const figures = figuresOf('occupancy');
+    expect(table(figures, 'What each limit allows').flatMap(({ head, strong }) => (strong ? [head] : []))).toEqual(['Registers']); // prettier-ignore
+    expect(blocksOf(figures)[1]).toMatchObject({ facts: [['occupancy', '50.0\u00a0%'], ['blocks', '4'], ['of 64 warps', '32']] }); // prettier-ignore
+  });
+  it('say by how much the published equations miss the published table, and on what ours were fitted', () => {
+    const text = textOf(figuresOf('hasan'));
+    expect(text).toContain('**7.9 points** on average, at most 32');
+    expect(text).toMatch(/Soft waves \(fitted on 5 of 16 rows\): \*\*0\.4\*\*/);
+  });
+  it('refuse a launch beyond a limit', () => {
+    const figures = figuresOf('kim', { blockThreads: 1536 });
+    expect(figures[1].hint).toBe('the launch is refused');
+    expect(table(figures, 'Limit checker')[0].cells[0]).toEqual({ text: '1,536', tone: 'error' });
+    expect(textOf(figures)).toContain('It is refused and has no time.');
+    expect(figuresOf('kim')[1].hint).toBe('the launch is allowed');
+    expect(textOf(figuresOf('kim'))).toContain('**g = 8**');
+  });
+  it('show measured times of all cores of a published CPU only', () => {
+    const heads = (chosen: Readonly<Record<string, unknown>>) => table(figuresOf('contention', chosen), 'The models side by side').map(({ head }) => head); // prettier-ignore
+    expect(heads({})).toContain('Measured');
+    expect(heads({ cores: 12 })).not.toContain('Measured');
+    expect(heads({ work: 'task' })).not.toContain('Measured');
+    expect(textOf(figuresOf('contention', { work: 'task', taskPart: 0.5 }))).toMatch(/faster than all 72/);
+  });
+  it('are empty while no device is known', () => {
+    expect(figuresOf('occupancy', {}, { ...CONTEXT, gpus: [] })).toEqual([]);
+    expect(figuresOf('contention', {}, { ...CONTEXT, cpus: [] })).toEqual([]);
+  });
+  it('draw each block of a simulated launch, and the part of it that is zoomed to', () => {
+    const figures = figuresOf('simulator', { grid: 40 });
+    const bars = (svg: string) => ['series-1', 'part-lastWave'].reduce((sum, fill) => sum + countOf(svg, fill), 0);
+    const whole = svgOf(figures, 'simulated-launch');
+    // Forty bars, three of the legend, and the line and the area of the active warps.
+    expect(bars(whole)).toBe(40 + 3 + 2);
+    expect(wordsOf(whole)).toEqual(expect.arrayContaining(['ideal', 'predicted', 'odd blocks', 'thousand cycles']));
+    expect(wordsOf(svgOf(figures, 'simulated-launch', [0.9, 1]))).not.toContain('ideal');
+    expect(table(figures, 'Times').map(({ head }) => head)).toContain('Composite prediction');
+  });
+});
+
+describe('active thread groups of a launch', () => {
+  it('add up to the depths of its groups', () => {
+    const played: PlayedLaunch = unwrap(
+      playLaunch(unwrap(geometricLaw(0.1)), {
+        unitsPerGroup: 4,
+        groupsPerBlock: 1,
+        residentBlocks: 2,
+        multiprocessors: 3,
+        gridBlocks: 30,
+        pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
+        seed: 1,
+      }),
+    );
+    const corners = activity(played);
+    let area = 0;
+    for (let i = 1; i < corners.length; i += 1) area += corners[i - 1][1] * (corners[i][0] - corners[i - 1][0]);
+    // With one group in each block, a block is active from its start to its end.
+    const busy = played.blockEndCycles.reduce((sum, end, i) => sum + end - played.blockStartCycles[i], 0);
+    expect(area * played.multiprocessors).toBeCloseTo(busy, 6);
+    expect(corners.at(-1)![1]).toBe(0);
+  });
+});
+
+describe('zooming', () => {
+  it('keeps the place that is pointed at, and never leaves the whole', () => {
+    const [from, to] = zoomed([0.2, 0.6], 0.5, 0.25);
+    expect(from + 0.25 * (to - from)).toBeCloseTo(0.3, 12);
+    expect(to - from).toBeCloseTo(0.2, 12);
+    expect(zoomed([0.2, 0.6], 100)).toEqual([0, 1]);
+    expect(moved([0.2, 0.6], -9)[0]).toBe(0);
+    expect(moved([0.25, 0.5], Infinity)).toEqual([0.75, 1]);
+  });
+});
