@@ -78,10 +78,9 @@ export function calibrateFromDesigns(
   options: CalibrationOptions,
 ): Result<CalibrationProfile> {
   const device = plan.axes.devices[deviceAt];
-  if (!device)
-    return fail('bad-input', `got device ${deviceAt} of the plan's ${plan.axes.devices.length}; expected one of them`);
+  if (!device) return fail('bad-input', `device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
   if (device.kind === 'cpu')
-    return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit; expected a GPU`);
+    return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit. Use a GPU`);
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
   const uncalibrated = predictMeasured(
@@ -191,7 +190,7 @@ const orderingOf = (predictor: Predictor, index: number): number => playableDesi
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
-  return fail('conflict', `design ${index} is invalid (${invalid}); expected one that can run`, { design: index });
+  return fail('conflict', `design ${index} is invalid (${invalid}) and cannot run`, { design: index });
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
@@ -231,14 +230,14 @@ function onlyMeasured(
   const positions: Int32Array[] = [];
   for (const { designIndex } of measured) {
     if (!(Number.isInteger(designIndex) && designIndex >= 0 && designIndex < size))
-      return fail('bad-input', `got design ${designIndex}; expected one of the plan's ${size}`, {
+      return fail('bad-input', `design ${designIndex} is not one of the plan's ${size}`, {
         design: designIndex,
       });
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
     if (at[0] !== deviceAt) {
       const names = [at[0], deviceAt].map((position) => plan.axes.devices[position].name);
-      return fail('bad-input', `design ${designIndex} is of ${names[0]}; expected designs of ${names[1]}`, {
+      return fail('bad-input', `design ${designIndex} is of ${names[0]}, not of ${names[1]}`, {
         design: designIndex,
       });
     }
@@ -368,7 +367,7 @@ function fitProblem(
     const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
-      return fail('bad-input', `measured design ${bad}: ${times}; expected positive times`, { design: bad });
+      return fail('bad-input', `measured design ${bad}: ${times}: times must be positive`, { design: bad });
     }
     // Time is proportional to τ and c together.
     const scale = median(predicted.map((time, i) => measuredMs[i] / time));
@@ -404,6 +403,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return fail(
     'conflict',
-    `the calibrated model is off by ${percent(left)}, where one time for all designs is off by ${percent(spread)}; expected measurements of this study's kernel on ${device.name}`,
+    `the calibrated model is off by ${percent(left)}, where one time for all designs is off by ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
   );
 }

@@ -42,14 +42,14 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
   if (stored?.format !== 'lockstep-bench' || stored.version !== 1)
     return fail(
       'bad-input',
-      `${file}: got format ${stored?.format} version ${stored?.version}, expected lockstep-bench 1`,
+      `${file}: the format is ${stored?.format} version ${stored?.version}, not lockstep-bench 1`,
     );
   if (!BENCH_BACKENDS.includes(stored.backend) || !Array.isArray(stored.cases))
-    return fail('bad-input', `${file}: got no backend or no cases, expected a plan`);
+    return fail('bad-input', `${file}: this is no plan: it has no backend or no cases`);
   const { workload } = stored;
   if (!workload) return ok({ ...stored, workload: null });
   if (!(Number.isInteger(workload.units) && workload.units >= 1 && workload.units <= MAX_MEASURED_UNITS))
-    return fail('bad-input', `${file}: got ${workload.units} units, expected 1 to ${MAX_MEASURED_UNITS}`);
+    return fail('bad-input', `${file}: ${workload.units} units are not within 1 to ${MAX_MEASURED_UNITS}`);
   const path = join(folder, LENGTHS_FILE);
   let bytes: Buffer;
   try {
@@ -58,7 +58,7 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
     return fail('not-found', `${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (bytes.length !== 4 * workload.units)
-    return fail('bad-input', `${path}: got ${bytes.length} bytes, expected ${4 * workload.units}`);
+    return fail('bad-input', `${path}: the file has ${bytes.length} bytes instead of ${4 * workload.units}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const lengths = Uint32Array.from({ length: workload.units }, (_, unit) => view.getUint32(4 * unit, true));
   const { label, profile, traffic } = workload;

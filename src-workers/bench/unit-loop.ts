@@ -36,11 +36,11 @@ export function slotLayout(
 ): Result<SlotLayout> {
   const { threadsPerUnit: u, blockThreads, gridBlocks } = design;
   if (!(Number.isInteger(Math.log2(u)) && u >= 1 && u <= threadGroupWidth))
-    return fail('bad-input', `${u} threads per unit; expected a power of two from 1 to ${threadGroupWidth}`);
+    return fail('bad-input', `threads per unit must be a power of two from 1 to ${threadGroupWidth}, not ${u}`);
   if (!(Number.isSafeInteger(blockThreads) && blockThreads >= u && blockThreads % u === 0))
-    return fail('bad-input', `block of ${blockThreads} threads; expected a multiple of the ${u} threads per unit`);
+    return fail('bad-input', `a block of ${blockThreads} threads is not a multiple of the ${u} threads per unit`);
   if (!(Number.isSafeInteger(gridBlocks) && gridBlocks >= 1))
-    return fail('bad-input', `grid of ${gridBlocks} blocks; expected at least 1`);
+    return fail('bad-input', `a grid of ${gridBlocks} blocks has none to run`);
   const slotsPerBlock = blockThreads / u;
   const slots = slotsPerBlock * gridBlocks;
   return ok({
@@ -70,7 +70,7 @@ export function unitOrder(
 ): Result<Uint32Array> {
   const units = lengths.length;
   if (units < 1 || units > MAX_MEASURED_UNITS)
-    return fail('bad-input', `${units} units of work; expected 1 to ${MAX_MEASURED_UNITS}`);
+    return fail('bad-input', `${units} units of work are not within 1 to ${MAX_MEASURED_UNITS}`);
   switch (balancing.kind) {
     case 'none':
     case 'dynamic-fetch':

@@ -1,5 +1,5 @@
 /**
- * Expected failures are values; bugs throw. A failure's message says what was got and what was expected.
+ * Expected failures are values; bugs throw. A failure's message says what is wrong, with the value and the limit, and what to do.
  */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract

@@ -24,8 +24,8 @@ const NOISE = 1e-16;
  */
 export function sumLaw(law: LengthLaw, count: number, maxPoints = 4096): LengthLaw {
   if (!Number.isInteger(count) || count < 1)
-    throw new RangeError(`sum of ${count} draws; expected an integer of 1 or more`);
-  if (!(maxPoints >= 16)) throw new RangeError(`a sum law of ${maxPoints} points; expected 16 or more`);
+    throw new RangeError(`a sum of ${count} draws: the number must be an integer of 1 or more`);
+  if (!(maxPoints >= 16)) throw new RangeError(`a sum law needs 16 points or more, not ${maxPoints}`);
   if (count === 1 && law.support.length <= maxPoints) return law;
   const label = `sum(${law.label}, ${count})`;
   const { support } = law;

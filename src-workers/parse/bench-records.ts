@@ -4,7 +4,7 @@ import type { Design } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
 
-// Every message below is the "expected …" half of a failure. Fields that are not known are left out, since a newer program may
+// Every message below completes "must be …". Fields that are not known are left out, since a newer program may
 // write more of them than this one reads.
 const text = (most: number) => {
   const expected = `text of at most ${most} characters`;
@@ -195,14 +195,11 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
   const path = v.getDotPath(issue) ?? '';
   const missing = issue.type === 'object' && issue.input === undefined;
   const got = typeof issue.input === 'string' ? JSON.stringify(issue.input.slice(0, 80)) : issue.received;
-  const expected = missing || /^Invalid /.test(issue.message) ? 'this field to be present' : issue.message;
-  return fail(
-    'bad-input',
-    `${path || 'record'}: got ${issue.input === undefined ? 'nothing' : got}, expected ${expected}`,
-    {
-      field: path,
-    },
-  );
+  const wrong =
+    missing || issue.input === undefined || /^Invalid /.test(issue.message)
+      ? 'is missing'
+      : `must be ${issue.message}, not ${got}`;
+  return fail('bad-input', `${path || 'record'}: ${wrong}`, { field: path });
 }
 
 /** The type that a record says it is, whatever else it holds; `null` of what is no record at all. */
@@ -214,22 +211,22 @@ export function recordType(value: unknown): string | null {
 
 /**
  * Checks one record of a measurement that came from outside: a program's output line, a page, a file. The value is `null` for a
- * type that this version does not know. A failure names the field, what it held and what was expected.
+ * type that this version does not know. A failure names the field, its value and what it must be.
  */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);
-  if (type === null) return fail('bad-input', 'got no "type", expected an object with a "type", such as "sample"');
+  if (type === null) return fail('bad-input', 'a record must be an object with a "type", such as "sample"');
   return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
 }
 
-/** Checks the plan's line of a result file. A failure names the field, what it held and what was expected. */
+/** Checks the plan's line of a result file. A failure names the field, its value and what it must be. */
 export function parsePlanLine(value: unknown): Result<PlanLine> {
   const plan = checked(planLine, value);
   if (!plan.ok) return plan;
   const seen = new Set<string>();
   for (const [at, { id }] of plan.value.plan.cases.entries()) {
     if (seen.has(id))
-      return fail('bad-input', `plan.cases.${at}.id: got "${id}" again, expected each case once`, {
+      return fail('bad-input', `plan.cases.${at}.id: two cases have the id "${id}"`, {
         field: `plan.cases.${at}.id`,
       });
     seen.add(id);

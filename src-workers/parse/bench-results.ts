@@ -69,7 +69,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       const { plan: planned, lengthsDigest } = read.value;
       const text = JSON.stringify([planned, lengthsDigest]);
       if (plan && text !== planText) {
-        refuse(label, { line }, 'another plan than that of line 1; expected the results of one plan');
+        refuse(label, { line }, 'this plan differs from that of line 1. A file holds the results of one plan');
       }
       plan ??= read.value;
       planText = text;
@@ -97,7 +97,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
           refuse(
             label,
             { line },
-            `device ${shown(record.fingerprint)} after ${shown(device.fingerprint)}; expected the results of one device and driver`,
+            `device ${shown(record.fingerprint)} follows ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
           );
         }
         device ??= record;
@@ -116,7 +116,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       }
       // What a compiler says of a case may come before the device is asked.
       if (!device && record.type !== 'compiled' && record.type !== 'failed') {
-        refuse(label, { line }, `a record of type "${record.type}" before the device; expected the device first`);
+        refuse(label, { line }, `a record of type "${record.type}" stands before the device, which must come first`);
       }
       if (!known.has(record.case)) {
         unknownCases.add(record.case);
@@ -125,8 +125,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
       if (record.type === 'sample') {
         samples++;
-        if (samples > MAX_SAMPLES)
-          refuse(label, { line }, `more than ${MAX_SAMPLES} samples; expected at most that many`);
+        if (samples > MAX_SAMPLES) refuse(label, { line }, `more than ${MAX_SAMPLES} samples, the limit`);
         attempt.last = record;
       }
       addRecord(attempt, record);
@@ -139,7 +138,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
           warnings.push(`Line ${line} is cut off and was left out.`);
           return;
         }
-        refuse(label, { line }, `${shown(text)}; expected a JSON object`);
+        refuse(label, { line }, `${shown(text)} is not a JSON object`);
       }
       if (value.cutOff) warnings.push(`Line ${line} begins with a record that is cut off and was left out.`);
       const type = recordType(value.json);
@@ -147,7 +146,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
         refuse(
           label,
           { line },
-          `${type === null ? shown(text) : `a record of type "${type}"`}; expected the plan first`,
+          `${type === null ? shown(text) : `a record of type "${type}"`} stands where the plan must be`,
         );
       }
       if (type === 'plan') return takePlan(value.json, line);
@@ -165,7 +164,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       const end = found < 0 ? bytes.length : found;
       line++;
       if (end - start > MAX_LINE_BYTES) {
-        refuse(label, { line }, `a line of ${end - start} bytes; expected at most ${MAX_LINE_BYTES}`);
+        refuse(label, { line }, `a line of ${end - start} bytes exceeds the limit of ${MAX_LINE_BYTES}`);
       }
       const text = decoder.decode(bytes.subarray(start, end)).trim();
       start = end + 1;
@@ -177,7 +176,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
     }
     // Assigned in closures, which the compiler does not see.
     const planned = plan as PlanLine | null;
-    if (!planned) return fail('bad-input', `${label}: the file is empty; expected a plan and its results`);
+    if (!planned) return fail('bad-input', `${label}: the file is empty. It must hold a plan and its results`);
 
     const cases = planned.plan.cases.flatMap((one): CaseResult[] => {
       const attempt = attempts.get(one.id);

@@ -35,7 +35,7 @@ export async function eachCsvLine(
     await pipeline(readBytes(source, label), parser);
   } catch (error) {
     if (error instanceof CsvError) {
-      refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}; expected ${expected}`);
+      refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}. The file must be ${expected}`);
     }
     throw error;
   }
@@ -68,7 +68,7 @@ export async function eachCsvRecord(
     if (!header) {
       for (const name of columns) {
         if (!fields.includes(name)) {
-          refuse(label, { line }, `header ${shown(fields.join(','))}; expected a column ${name}`);
+          refuse(label, { line }, `the header ${shown(fields.join(','))} has no column ${name}`);
         }
       }
       header = fields;
@@ -80,7 +80,7 @@ export async function eachCsvRecord(
       const field = text(column);
       const value = DECIMAL.test(field) ? Number(field) : NaN;
       if (value >= 0 && Number.isFinite(value)) return value;
-      return refuse(label, { line, column: names.indexOf(column) + 1 }, `${shown(field)}; expected a number ≥ 0`);
+      return refuse(label, { line, column: names.indexOf(column) + 1 }, `${shown(field)} is not a number ≥ 0`);
     };
     take({ line, text, number }, names);
   };

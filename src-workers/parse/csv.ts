@@ -64,43 +64,35 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `${record.length} ${fields}; expected ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
+          `the line has ${record.length} ${fields} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
         );
       }
       const length = readNumber(record[columns.length], label, line, columns.length, 'a length: an integer ≥ 0');
       if (!Number.isSafeInteger(length) || length < 0) {
         const got = shown(record[columns.length]);
-        refuse(label, { line, column: columns.length + 1 }, `length ${got}; expected an integer from 0 to 2^53 − 1`);
+        refuse(label, { line, column: columns.length + 1 }, `length ${got} is not an integer from 0 to 2^53 − 1`);
       }
       let weight = 1;
       if (form !== 'lengths') {
         weight = readNumber(record[columns.weight], label, line, columns.weight, 'a number ≥ 0');
         if (weight < 0) {
           const got = shown(record[columns.weight]);
-          refuse(label, { line, column: columns.weight + 1 }, `${form} value ${got}; expected a number ≥ 0`);
+          refuse(label, { line, column: columns.weight + 1 }, `${form} value ${got} is not a number ≥ 0`);
         }
         if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE) {
           const got = shown(record[columns.weight]);
           const hint = headed ? '' : `. ${HEADLESS}`;
-          refuse(
-            label,
-            { line, column: columns.weight + 1 },
-            `probability ${got}; expected a number from 0 to 1${hint}`,
-          );
+          refuse(label, { line, column: columns.weight + 1 }, `probability ${got} is not a number from 0 to 1${hint}`);
         }
       }
       units += weight;
       const before = weightOf.get(length);
       if (before !== undefined && form === 'probabilities') {
-        refuse(
-          label,
-          { line, column: columns.length + 1 },
-          `length ${length} is given again; expected each length once`,
-        );
+        refuse(label, { line, column: columns.length + 1 }, `length ${length} is given twice`);
       }
       weightOf.set(length, (before ?? 0) + weight);
       if (weightOf.size > MAX_SUPPORT_POINTS) {
-        refuse(label, { line }, `more than ${MAX_SUPPORT_POINTS} distinct lengths; expected at most that many`);
+        refuse(label, { line }, `more than ${MAX_SUPPORT_POINTS} distinct lengths, the limit`);
       }
     };
 
@@ -113,7 +105,7 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
     const lines = await eachCsvLine(source, label, options, 'lengths as CSV', takeRecord);
 
     if (!columns || weightOf.size === 0) {
-      refuse(label, { line: lines }, 'the file ends without a length; expected at least one');
+      refuse(label, { line: lines }, 'the file has no lengths');
     }
     const { form } = columns;
     const law =
@@ -132,9 +124,9 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
 }
 
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
-  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty; expected ${expected}`);
+  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty, not ${expected}`);
   const value = DECIMAL.test(field) ? Number(field) : NaN;
-  if (!Number.isFinite(value)) refuse(label, { line, column: index + 1 }, `${shown(field)}; expected ${expected}`);
+  if (!Number.isFinite(value)) refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}`);
   return value;
 }
 
@@ -157,7 +149,7 @@ function columnsOf(record: readonly string[], label: string, line: number): Colu
     return refuse(
       label,
       { line, column: 3 },
-      `${width} columns; expected one of lengths, or two of lengths and p or count, or a header that names the one of lengths ` +
+      `the file has ${width} columns. It needs one of lengths, or two of lengths and p or count, or a header that names the one of lengths ` +
         `(${LENGTH_NAMES.join(', ')}), ${SEPARATORS}`,
     );
   }
@@ -170,7 +162,7 @@ function columnsOf(record: readonly string[], label: string, line: number): Colu
     return refuse(
       label,
       { line },
-      `header ${shown(record.join(','))}; expected one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
+      `the header ${shown(record.join(','))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
         `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')})`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };

@@ -4,7 +4,7 @@ import type { Result } from '../domain/result.ts';
 import { fail, ok } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
-// Every message below is the "expected …" half of the failure; the field and the "got …" half are added in one place.
+// Every message below completes "must be …"; the field and its value are added in one place.
 const SLUG = 'a lower-case slug such as nvidia-a100-sxm4-40gb';
 const slug = v.pipe(v.string(SLUG), v.regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, SLUG), v.maxLength(80, SLUG));
 const text = v.pipe(
@@ -99,20 +99,16 @@ const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   // An object schema speaks of a missing or an unknown key by the key's name; every other schema has its own message.
-  const expected =
-    issue.type !== 'strict_object'
-      ? issue.message
-      : issue.expected === 'never'
-        ? 'no such field'
-        : issue.expected === 'Object'
-          ? 'an object'
-          : 'this field to be present';
+  const place = path ?? 'device';
+  if (issue.type === 'strict_object' && issue.expected === 'never') return `${place}: there is no such field`;
+  if (issue.type === 'strict_object' && issue.expected !== 'Object') return `${place}: is missing`;
+  const expected = issue.type === 'strict_object' ? 'an object' : issue.message;
   // A check of a text's length would report the length; people look for the text.
   const got =
     typeof issue.input === 'string'
       ? JSON.stringify(issue.input.slice(0, 80))
       : issue.received.replace(/^undefined$/, 'nothing');
-  return `${path ?? 'device'}: got ${got}, expected ${expected}`;
+  return `${place}: must be ${expected}, not ${got}`;
 }
 
 /** Devices written by version 0.1 have the allocator's limit of 256 registers per thread; compilers use at most 255. */
@@ -132,12 +128,12 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
     if (candidate.threadGroupWidth !== width) {
       return {
         field: 'threadGroupWidth',
-        message: `got ${candidate.threadGroupWidth}, expected ${width} by its rules`,
+        message: `must be ${width} by its occupancy rules, not ${candidate.threadGroupWidth}`,
       };
     }
     for (const key of Object.keys(expected) as (keyof DeviceLimits)[]) {
       if (candidate.limits[key] !== expected[key]) {
-        const message = `got ${candidate.limits[key]}, expected ${expected[key]} by its occupancy rules`;
+        const message = `must be ${expected[key]} by its occupancy rules, not ${candidate.limits[key]}`;
         return { field: `limits.${key}`, message };
       }
     }
@@ -149,14 +145,14 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
   ] as const;
   for (const [part, whole] of pairs) {
     if (own[part] > own[whole]) {
-      return { field: `limits.${part}`, message: `got ${own[part]}, expected at most limits.${whole}, ${own[whole]}` };
+      return { field: `limits.${part}`, message: `must be at most limits.${whole}, ${own[whole]}, not ${own[part]}` };
     }
   }
   const slots = own.maxThreadGroupsPerMultiprocessor * candidate.threadGroupWidth;
   if (own.maxThreadsPerBlock > slots) {
     return {
       field: 'limits.maxThreadsPerBlock',
-      message: `got ${own.maxThreadsPerBlock}, expected at most the ${slots} threads that a multiprocessor holds`,
+      message: `must be at most the ${slots} threads that a multiprocessor holds, not ${own.maxThreadsPerBlock}`,
     };
   }
   return null;
@@ -164,18 +160,18 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
 
 function cpuContradiction(candidate: CpuDevice): { field: string; message: string } | null {
   if (candidate.fullBandwidthGbS < candidate.singleCoreBandwidthGbS) {
-    const message = `got ${candidate.fullBandwidthGbS}, expected at least singleCoreBandwidthGbS, ${candidate.singleCoreBandwidthGbS}`;
+    const message = `must be at least singleCoreBandwidthGbS, ${candidate.singleCoreBandwidthGbS}, not ${candidate.fullBandwidthGbS}`;
     return { field: 'fullBandwidthGbS', message };
   }
   if (candidate.kneeCores > candidate.cores) {
-    return { field: 'kneeCores', message: `got ${candidate.kneeCores}, expected at most cores, ${candidate.cores}` };
+    return { field: 'kneeCores', message: `must be at most cores, ${candidate.cores}, not ${candidate.kneeCores}` };
   }
   return null;
 }
 
 /**
  * Checks a device of the catalogue or of the user: every field, no other field, and that its limits are those of its
- * occupancy rules. A failure names the first field that is wrong, what it held and what was expected.
+ * occupancy rules. A failure names the first field that is wrong, its value and what it must be.
  */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);

@@ -95,7 +95,7 @@ const FORMS =
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   if (text.length > MAX_WORKLOAD_CHARACTERS) {
-    return fail('bad-input', `workload of ${text.length} characters; expected at most ${MAX_WORKLOAD_CHARACTERS}`);
+    return fail('bad-input', `the workload has ${text.length} characters; the limit is ${MAX_WORKLOAD_CHARACTERS}`);
   }
   const cursor: Cursor = { text, position: 0 };
   try {
@@ -370,7 +370,7 @@ function refuseAt(cursor: Cursor, expected: string): never {
   const got = rest === '' ? 'the end of the text' : shown(rest);
   throw new FailureError({
     code: 'bad-input',
-    message: `workload, column ${column}: got ${got}; expected ${expected}`,
+    message: `workload, column ${column}: expected ${expected}, found ${got}`,
     context: { column },
   });
 }

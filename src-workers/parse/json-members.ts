@@ -52,7 +52,7 @@ export async function eachJsonMember(
     }
   };
   const unexpected = (expected: string): never =>
-    refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))}; expected ${expected}`);
+    refuse(label, { line }, `expected ${expected}, found ${shown(decoder.decode(bytes.subarray(at, at + 40)))}`);
   /** Moves past one of these bytes and gives it. */
   const step = (expected: readonly number[], words: string): number => {
     skipSpace();
@@ -104,13 +104,13 @@ export async function eachJsonMember(
     const startLine = line;
     skipValue();
     if (at - start > MAX_MEMBER_BYTES) {
-      refuse(label, { line: startLine }, `a member of ${at - start} bytes; expected at most ${MAX_MEMBER_BYTES}`);
+      refuse(label, { line: startLine }, `a member of ${at - start} bytes exceeds the limit of ${MAX_MEMBER_BYTES}`);
     }
     const text = decoder.decode(bytes.subarray(start, at));
     try {
       return parsedValue(text);
     } catch {
-      return refuse(label, { line: startLine }, `${shown(text)}; expected a JSON value`);
+      return refuse(label, { line: startLine }, `${shown(text)} is not a JSON value`);
     }
   };
   const readKey = (): string => {

@@ -126,16 +126,16 @@ export function parseKernelTuner(
       }
       if (raw.length === 0) format = member.container === 'cache' ? 'cache' : 't4';
       if (format !== (member.container === 'cache' ? 'cache' : 't4')) {
-        refuse(label, member, `both "cache" and "results"; expected one of them`);
+        refuse(label, member, `the file has both "cache" and "results". It must have one of them`);
       }
       if (raw.length === MAX_CONFIGURATIONS) {
-        refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations; expected at most that many`);
+        refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations, the limit`);
       }
       if (format === 'cache') parameterNames ??= namesOf(head, label, member);
       const read = parameterNames ? cacheCase(member, parameterNames, label) : t4Case(member, label);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
-      if (times > MAX_TIMES) refuse(label, member, `more than ${MAX_TIMES} times; expected at most that many`);
+      if (times > MAX_TIMES) refuse(label, member, `more than ${MAX_TIMES} times, the limit`);
       raw.push(read);
     });
     if (!format) {
@@ -143,7 +143,7 @@ export function parseKernelTuner(
       refuse(
         label,
         { line: 1 },
-        `no configurations (members: ${keys}); expected a "cache" or "results" of Kernel Tuner with at least one`,
+        `the file has no configurations (its members: ${keys}). It needs a "cache" or "results" of Kernel Tuner with at least one`,
       );
     }
 
@@ -227,7 +227,7 @@ function lockstepCase(
     if (value !== null) return value;
     throw new FailureError({
       code: 'bad-input',
-      message: `${label}, result ${position}: ${name} ${got(field(configuration, name))}; expected ${expected}`,
+      message: `${label}, result ${position}: ${name} ${got(field(configuration, name))} is not ${expected}`,
     });
   };
   const whole = (least: number) => (value: unknown) =>
@@ -277,10 +277,14 @@ function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string>
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
   if (!names) {
-    return refuse(label, place, 'an entry before "tune_params_keys"; expected the names of the parameters first');
+    return refuse(
+      label,
+      place,
+      'an entry stands before "tune_params_keys". The names of the parameters must come first',
+    );
   }
   if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
-    return refuse(label, place, `tune_params_keys ${got(keys)}; expected at most ${MAX_PARAMETERS} names`);
+    return refuse(label, place, `tune_params_keys ${got(keys)} is not a list of at most ${MAX_PARAMETERS} names`);
   }
   return new Set(names);
 }
@@ -290,7 +294,7 @@ const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error_
 
 function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
   const place = { line };
-  if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}; expected an object`);
+  if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}, not an object`);
   const configuration = configurationOf(value, [...names], label, place);
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(value)) {
@@ -306,15 +310,15 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
 
 function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
   const place = { line };
-  if (!isFields(value)) return refuse(label, place, `result ${position} is ${got(value)}; expected an object`);
+  if (!isFields(value)) return refuse(label, place, `result ${position} is ${got(value)}, not an object`);
   const chosen = field(value, 'configuration');
   if (!isFields(chosen)) {
-    return refuse(label, place, `configuration ${got(chosen)} of result ${position}; expected an object`);
+    return refuse(label, place, `the configuration of result ${position} is ${got(chosen)}, not an object`);
   }
   const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
   const timings = field(value, 'times');
   if (timings !== undefined && !isFields(timings)) {
-    return refuse(label, place, `times ${got(timings)} of result ${position}; expected an object`);
+    return refuse(label, place, `the times of result ${position} are ${got(timings)}, not an object`);
   }
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
@@ -370,13 +374,13 @@ function timesOf(
   }
   if (time === INVALID_TIME) return failed('invalid: its time is written as 1e20');
   if (repeats !== undefined && repeats !== null && !Array.isArray(repeats)) {
-    return refuse(label, place, `repeats ${got(repeats)}; expected a list of times`);
+    return refuse(label, place, `the repeats are ${got(repeats)}, not a list of times`);
   }
   const ran = repeats ? repeats.length > 0 : false;
   const list: readonly unknown[] = ran ? (repeats as readonly unknown[]) : time === undefined ? [] : [time];
   if (list.length === 0) return failed('the file gives no time for it');
   const wrong = list.find((item) => !isTime(item));
-  if (wrong !== undefined) return failed(`a time of ${got(wrong)}; expected a number ≥ 0`);
+  if (wrong !== undefined) return failed(`a time is ${got(wrong)}, not a number ≥ 0`);
   return { times: list as readonly number[], failure: null, ran };
 }
 
@@ -389,15 +393,15 @@ function errorIn(value: unknown): string | null {
 
 function configurationOf(fields: Fields, names: readonly string[], label: string, place: Place): Configuration {
   if (names.length > MAX_PARAMETERS) {
-    refuse(label, place, `${names.length} parameters; expected at most ${MAX_PARAMETERS}`);
+    refuse(label, place, `${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
   }
   return Object.fromEntries(
     names.map((name) => {
       const value = field(fields, name);
-      if (FORBIDDEN_NAMES.has(name)) refuse(label, place, `a parameter called ${shown(name)}; expected another name`);
+      if (FORBIDDEN_NAMES.has(name)) refuse(label, place, `a parameter may not be called ${shown(name)}`);
       const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
       if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT)) {
-        refuse(label, place, `parameter ${shown(name)} is ${got(value)}; expected a number, text, true or false`);
+        refuse(label, place, `parameter ${shown(name)} is ${got(value)}, not a number, text, true or false`);
       }
       return [name, value];
     }),
@@ -406,7 +410,7 @@ function configurationOf(fields: Fields, names: readonly string[], label: string
 
 function unitMs(unit: unknown, label: string, what: string, place: Place): number {
   const scale = typeof unit === 'string' ? UNITS_MS.get(unit.toLowerCase().trim()) : undefined;
-  return scale ?? refuse(label, place, `${what} ${got(unit)}; expected ms, s, us or ns`);
+  return scale ?? refuse(label, place, `the ${what} ${got(unit)} is not one of ms, s, us, ns`);
 }
 
 /** Text that says something; `null` for anything else. */

@@ -22,13 +22,16 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
     const { header, lines } = await eachCsvRecord(source, label, MATRIX_COLUMNS, (record, names) => {
       const schedules = names.filter((name) => name !== '' && !MATRIX_COLUMNS.some((known) => known === name));
       if (schedules.length === 0 || schedules.length > MAX_SCHEDULES) {
-        refuse(label, { line: 1 }, `${schedules.length} columns of schedules; expected 1 to ${MAX_SCHEDULES}`);
+        refuse(
+          label,
+          { line: 1 },
+          `the file has ${schedules.length} columns of schedules. It needs 1 to ${MAX_SCHEDULES}`,
+        );
       }
       matrices++;
-      if (matrices > MAX_MATRICES)
-        refuse(label, record, `more than ${MAX_MATRICES} matrices; expected at most that many`);
+      if (matrices > MAX_MATRICES) refuse(label, record, `more than ${MAX_MATRICES} matrices, the limit`);
       const matrix = record.text('dataset');
-      if (matrix === '') refuse(label, { line: record.line, column: 1 }, 'no dataset; expected the name of a matrix');
+      if (matrix === '') refuse(label, { line: record.line, column: 1 }, 'the dataset is empty. It must name a matrix');
       const [rows, columns, nonZeros] = (['rows', 'cols', 'nnzs'] as const).map((name) => record.number(name));
       for (const schedule of schedules) {
         const missing = record.text(schedule) === '';
@@ -51,7 +54,7 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
     });
     if (matrices === 0) {
       const after = header.length > 0 ? ' after its header' : '';
-      refuse(label, { line: Math.max(1, lines) }, `the file ends${after} without a matrix; expected at least one`);
+      refuse(label, { line: Math.max(1, lines) }, `the file ends${after} without a matrix`);
     }
     return ok(cases);
   });

@@ -101,7 +101,7 @@ export function parseMatrixMarket(source: ByteSource, label: string): Promise<Re
           refuse(
             label,
             { line: lineNumber },
-            `entry ${i} ${j} on the diagonal; expected none in a skew-symmetric matrix`,
+            `entry ${i} ${j} is on the diagonal, which is empty in a skew-symmetric matrix`,
           );
         }
         countIn(i - 1);
@@ -120,12 +120,12 @@ export function parseMatrixMarket(source: ByteSource, label: string): Promise<Re
       }
     }
 
-    if (!banner) refuse(label, { line: 1 }, 'the file is empty; expected a %%MatrixMarket banner');
-    if (!size) refuse(label, { line: lineNumber }, 'the file ends before its size line; expected rows and columns');
+    if (!banner) refuse(label, { line: 1 }, 'the file is empty. It must begin with a %%MatrixMarket banner');
+    if (!size) refuse(label, { line: lineNumber }, 'the file ends before its size line (rows and columns)');
     if (taken < size.entries) {
       refuse(label, { line: lineNumber }, `the file ends after ${taken} entries; the header says ${size.entries}`);
     }
-    if (size.rows === 0) return fail('bad-input', `${label}: a matrix without rows; expected at least one`);
+    if (size.rows === 0) return fail('bad-input', `${label}: the matrix has no rows`);
     if (rowLengths.length !== size.rows) {
       const kept = rowLengths.subarray(0, size.rows);
       rowLengths = new Float64Array(size.rows);
@@ -146,7 +146,7 @@ async function* textLines(source: ByteSource, label: string): AsyncGenerator<str
   const checked = (line: string): string => {
     count++;
     if (line.length > MAX_LINE_CHARACTERS) {
-      refuse(label, { line: count }, `a line of over ${MAX_LINE_CHARACTERS} characters; expected shorter lines`);
+      refuse(label, { line: count }, `the line is longer than ${MAX_LINE_CHARACTERS} characters, the limit`);
     }
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   };
@@ -167,57 +167,58 @@ async function* textLines(source: ByteSource, label: string): AsyncGenerator<str
 function parseBanner(line: string, label: string): Banner {
   const words = line.trim().toLowerCase().split(/\s+/);
   if (words[0] !== '%%matrixmarket') {
-    refuse(label, { line: 1 }, `${shown(line)}; expected a banner %%MatrixMarket matrix coordinate real general`);
+    refuse(label, { line: 1 }, `${shown(line)} is not a banner such as %%MatrixMarket matrix coordinate real general`);
   }
-  if (words[1] !== 'matrix') refuse(label, { line: 1 }, `object ${shown(words[1] ?? '')}; expected matrix`);
+  if (words[1] !== 'matrix') refuse(label, { line: 1 }, `the object is ${shown(words[1] ?? '')}, not matrix`);
   if (words.length !== 5) {
-    refuse(label, { line: 1 }, `${words.length} words in the banner; expected %%MatrixMarket matrix and three more`);
+    refuse(label, { line: 1 }, `the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
   }
   const layout = oneOf(LAYOUTS, words[2], 'format', label);
   const field = oneOf(FIELDS, words[3], 'field', label);
   const symmetry = oneOf(SYMMETRIES, words[4], 'symmetry', label);
   if (field === 'pattern' && layout === 'array')
-    refuse(label, { line: 1 }, 'array pattern; expected an array with values');
+    refuse(label, { line: 1 }, 'an array must have values: array pattern does not exist');
   if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
-    refuse(label, { line: 1 }, `pattern ${symmetry}; expected pattern general or pattern symmetric`);
+    refuse(label, { line: 1 }, `pattern ${symmetry} does not exist. Use pattern general or pattern symmetric`);
   }
   if (symmetry === 'hermitian' && field !== 'complex') {
-    refuse(label, { line: 1 }, `${field} hermitian; expected complex hermitian`);
+    refuse(label, { line: 1 }, `${field} hermitian does not exist. Use complex hermitian`);
   }
   return { layout, field, symmetry };
 }
 
 function oneOf<T extends string>(allowed: readonly T[], word: string, what: string, label: string): T {
   const found = allowed.find((candidate) => candidate === word);
-  return found ?? refuse(label, { line: 1 }, `${what} ${shown(word)}; expected ${allowed.join(', ')}`);
+  return found ?? refuse(label, { line: 1 }, `the ${what} ${shown(word)} is not one of ${allowed.join(', ')}`);
 }
 
 function parseSize(fields: readonly string[], banner: Banner, label: string, line: number): Size {
   const names = banner.layout === 'coordinate' ? ['rows', 'columns', 'entries'] : ['rows', 'columns'];
   if (fields.length !== names.length) {
-    refuse(label, { line }, `${fields.length} numbers in the size line; expected ${names.join(', ')}`);
+    refuse(label, { line }, `the size line has ${fields.length} numbers. It needs ${names.join(', ')}`);
   }
   const sizes = fields.map((field, i) => {
     const value = /^\d+$/.test(field) ? Number(field) : NaN;
-    if (!Number.isSafeInteger(value)) refuse(label, { line }, `${names[i]} ${shown(field)}; expected an integer ≥ 0`);
+    if (!Number.isSafeInteger(value)) refuse(label, { line }, `${names[i]}: ${shown(field)} is not an integer ≥ 0`);
     return value;
   });
   const [rows, columns] = sizes;
   if (rows > MAX_MATRIX_ROWS) {
-    refuse(label, { line }, `${rows} rows; expected at most ${MAX_MATRIX_ROWS}`);
+    refuse(label, { line }, `${rows} rows exceed the limit of ${MAX_MATRIX_ROWS}`);
   }
   if (banner.symmetry !== 'general' && rows !== columns) {
-    refuse(label, { line }, `${rows} × ${columns} and ${banner.symmetry}; expected a square matrix`);
+    refuse(label, { line }, `a matrix that is ${banner.symmetry} must be square, not ${rows} × ${columns}`);
   }
   if (banner.layout === 'coordinate') return { rows, columns, entries: sizes[2] };
   const triangle = (banner.symmetry === 'skew-symmetric' ? rows - 1 : rows + 1) * (rows / 2);
   const entries = banner.symmetry === 'general' ? rows * columns : triangle;
-  if (!Number.isSafeInteger(entries)) refuse(label, { line }, `${rows} × ${columns} entries; expected fewer than 2^53`);
+  if (!Number.isSafeInteger(entries)) refuse(label, { line }, `${rows} × ${columns} entries exceed the limit of 2^53`);
   return { rows, columns, entries: Math.max(0, entries) };
 }
 
 function checkFieldCount(fields: readonly string[], expected: number, label: string, line: number): void {
-  if (fields.length !== expected) refuse(label, { line }, `${fields.length} fields; expected ${expected}`);
+  if (fields.length !== expected)
+    refuse(label, { line }, `the line has ${fields.length} fields instead of ${expected}`);
 }
 
 function readIndex(field: string, size: number, what: string, label: string, line: number): number {
@@ -226,7 +227,7 @@ function readIndex(field: string, size: number, what: string, label: string, lin
     refuse(
       label,
       { line },
-      `${what} index ${shown(field)}; expected 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
+      `the ${what} index ${shown(field)} is not within 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
     );
   }
   return index;
@@ -242,7 +243,7 @@ function readValues(fields: readonly string[], first: number, field: Field, labe
       refuse(
         label,
         { line, column: i + 1 },
-        `${shown(text)}; expected ${field === 'integer' ? 'an integer' : 'a number'}`,
+        `${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`,
       );
     // Any digit other than 0 before the exponent: `1e-400` is stored as a value, though a double cannot hold it.
     nonZero ||= /^[^eEdD]*[1-9]/.test(text);

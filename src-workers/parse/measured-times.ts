@@ -69,7 +69,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         return;
       }
       rows += 1;
-      if (rows > MAX_ROWS) refuse(label, { line }, `more than ${MAX_ROWS} rows; expected at most that many`);
+      if (rows > MAX_ROWS) refuse(label, { line }, `more than ${MAX_ROWS} rows, the limit`);
       const { at, toMs, parameters } = columns;
       const text = fields[at] ?? '';
       if (text === '') {
@@ -81,7 +81,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         refuse(
           label,
           { line, column: at + 1 },
-          `${shown(text)}; expected a time > 0, with a decimal point, or nothing where none was measured`,
+          `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty where nothing was measured`,
         );
       }
       const configuration: Record<string, number | string> = {};
@@ -99,7 +99,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     });
     if (times.size === 0) {
       const found = rows === 0 ? 'the file ends without a row' : `none of ${rows} rows has a time`;
-      refuse(label, { line: Math.max(1, lines) }, `${found}; expected at least one that was measured`);
+      refuse(label, { line: Math.max(1, lines) }, `${found}. At least one time must have been measured`);
     }
     const cases = [...times.values()].map(({ configuration, timesMs }, position): CaseResult => ({
       case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration } },
@@ -130,7 +130,7 @@ interface Columns {
 
 function columnsOf(header: readonly string[], label: string, line: number): Columns {
   if (header.length > MAX_COLUMNS) {
-    refuse(label, { line }, `${header.length} columns; expected at most ${MAX_COLUMNS}`);
+    refuse(label, { line }, `${header.length} columns exceed the limit of ${MAX_COLUMNS}`);
   }
   const ofRanking = isRanking(header);
   const all = header.flatMap((name, at) => {
@@ -143,18 +143,22 @@ function columnsOf(header: readonly string[], label: string, line: number): Colu
   const [chosen, second] = measured.length > 0 ? measured : all;
   if (second) {
     const names = (measured.length > 0 ? measured : all).map(({ name }) => name).join(', ');
-    refuse(label, { line, column: second.at + 1 }, `several columns of times (${names}); expected one, or measured_ms`);
+    refuse(
+      label,
+      { line, column: second.at + 1 },
+      `the file has several columns of times (${names}). Keep one, or call one measured_ms`,
+    );
   }
   if (!chosen) {
     const bare = header.findIndex((name) => WITHOUT_UNIT.test(name));
     if (bare >= 0)
-      refuse(label, { line, column: bare + 1 }, `times in ${shown(header[bare])} have no unit; expected ${EXPECTED}`);
+      refuse(label, { line, column: bare + 1 }, `the times in ${shown(header[bare])} have no unit. Use ${EXPECTED}`);
     refuse(
       label,
       { line },
       ofRanking
-        ? 'an exported ranking, whose time_ms Lockstep predicted; expected what was measured in a column measured_ms or measured_us'
-        : `no column of times; expected ${EXPECTED}`,
+        ? 'this is an exported ranking, whose time_ms is predicted. Put the measured times into a column measured_ms or measured_us'
+        : `the file has no column of times. Use ${EXPECTED}`,
     );
   }
   const others = all.map(({ at }) => at);

@@ -45,7 +45,7 @@ export function parseSmiteGroups(source: ByteSource, label: string): Promise<Res
     const { lines } = await eachCsvRecord(source, label, COLUMNS, (record) => {
       const { line } = record;
       if (simulated.losses.length === MAX_GROUPS) {
-        refuse(label, { line }, `more than ${MAX_GROUPS} groups; expected at most that many`);
+        refuse(label, { line }, `more than ${MAX_GROUPS} groups, the limit`);
       }
       const [simtIterations, mimdIterations, simtCycles, mimdCycles] = COLUMNS.map((name) => record.number(name));
       for (const [into, simt, mimd] of [
@@ -53,12 +53,16 @@ export function parseSmiteGroups(source: ByteSource, label: string): Promise<Res
         [measured, simtCycles, mimdCycles],
       ] as const) {
         if (mimd === 0 && simt > 0)
-          refuse(label, { line }, `${simt} in lockstep and 0 without; expected a cost above 0`);
+          refuse(
+            label,
+            { line },
+            `the cost is ${simt} in lockstep and 0 without. A cost without lockstep must be above 0`,
+          );
         into.add(simt, mimd);
       }
     });
     if (simulated.losses.length === 0) {
-      refuse(label, { line: lines }, 'the file ends without a group; expected at least one');
+      refuse(label, { line: lines }, 'the file has no groups');
     }
     return ok({ groups: simulated.losses.length, simulated: simulated.result(), measured: measured.result() });
   });
@@ -110,7 +114,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
     const { lines } = await eachCsvRecord(source, label, MEAN_COLUMNS, (record) => {
       const { line } = record;
       if (cases.length === MAX_MEANS) {
-        refuse(label, { line }, `more than ${MAX_MEANS} rows; expected at most that many`);
+        refuse(label, { line }, `more than ${MAX_MEANS} rows, the limit`);
       }
       const lengths = record.text('distribution');
       const law = parseWorkload(lengths);
@@ -119,7 +123,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
         const value = record.number(name);
         return Number.isSafeInteger(value) && value >= 1
           ? value
-          : refuse(label, { line }, `${name} ${value}; expected a whole number ≥ 1`);
+          : refuse(label, { line }, `${name} ${value} is not a whole number ≥ 1`);
       });
       cases.push({
         case: {
@@ -142,7 +146,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
         checkMessage: '',
       });
     });
-    if (cases.length === 0) refuse(label, { line: lines }, 'the file ends without a row; expected at least one');
+    if (cases.length === 0) refuse(label, { line: lines }, 'the file has no rows');
     return ok(cases);
   });
 }

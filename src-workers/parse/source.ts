@@ -3,14 +3,14 @@ import { fail, FailureError, type Result } from '../domain/result.ts';
 /** A file's bytes, in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
 export type ByteSource = AsyncIterable<Uint8Array>;
 
-/** The source's bytes; an error while reading becomes a `FailureError`, so that it is told apart from a bug. */
+/** The source's bytes; an error while reading becomes a `FailureError`, so that it is not taken for a bug. */
 export async function* readBytes(source: ByteSource, label: string): AsyncGenerator<Uint8Array> {
   try {
     yield* source;
   } catch (error) {
     throw new FailureError({
       code: 'bad-input',
-      message: `${label}: reading stopped: ${error instanceof Error ? error.message : String(error)}; expected a readable file`,
+      message: `${label}: the file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     });
   }
 }

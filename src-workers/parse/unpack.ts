@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** The largest file that is taken in, as it is and unpacked: a million measured configurations, and no bomb. */
+/** The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for archives that explode. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
 /**
@@ -12,8 +12,7 @@ export async function unpacked(
   label: string,
   limit = MAX_IMPORT_BYTES,
 ): Promise<Result<Uint8Array>> {
-  const tooLarge = (): Result<never> =>
-    fail('bad-input', `${label}: more than ${limit} bytes; expected at most that many`);
+  const tooLarge = (): Result<never> => fail('bad-input', `${label}: more than ${limit} bytes, the limit`);
   if (bytes.length > limit) return tooLarge();
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return ok(bytes);
   const parts: Uint8Array[] = [];
@@ -29,10 +28,7 @@ export async function unpacked(
     // Node's stream says why in the cause alone.
     const said = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = said instanceof Error ? said.message : String(said);
-    return fail(
-      'bad-input',
-      `${label}: unpacking stopped after ${length} bytes (${reason}); expected a whole gzip file`,
-    );
+    return fail('bad-input', `${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`);
   }
   const content = new Uint8Array(length);
   let at = 0;

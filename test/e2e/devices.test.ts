@@ -20,7 +20,7 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await page.getByRole('option', { name: 'none' }).click();
   await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('1');
   await form.getByRole('button', { name: 'Save and add to the study' }).click();
-  await expect(form.getByText('got 1024, expected at most the 32 threads that a multiprocessor holds')).toBeVisible();
+  await expect(form.getByText('must be at most the 32 threads that a multiprocessor holds, not 1024')).toBeVisible();
   const cache = form.getByRole('spinbutton', { name: 'Last-level cache' });
   await expect(cache).toHaveValue('6');
   await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');

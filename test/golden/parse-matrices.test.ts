@@ -38,7 +38,7 @@ describe('matrices of the SuiteSparse collection', () => {
   it('netscience counts from 0 and is refused', async () => {
     const result = await parseMatrixMarket(createReadStream(new URL('netscience.mtx', own)), 'mtx:netscience.mtx');
     expect(result.ok || result.error.message).toBe(
-      'mtx:netscience.mtx, line 3: column index "0"; expected 1…379 (indices count from 1, this file may count from 0)',
+      'mtx:netscience.mtx, line 3: the column index "0" is not within 1…379 (indices count from 1, this file may count from 0)',
     );
   });
 });

@@ -137,9 +137,9 @@ test('shares follow one another, in arrays that do not overlap, within one memor
   const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
   expect(wide.ok ? '' : wide.error.message).toMatch(/^needs \d+ bytes, and one memory has at most 4294901760$/);
   const none = caseShares('triangular', { cores: 8, rows: 7 });
-  expect(none.ok ? '' : none.error.message).toBe('got 7 rows, expected 8 to 65536: at least one per core');
+  expect(none.ok ? '' : none.error.message).toBe('7 rows are not within 8 (one per core) to 65536');
   const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
-  expect(few.ok ? '' : few.error.message).toBe('got 0.5 cores, expected 1 to 1024');
+  expect(few.ok ? '' : few.error.message).toBe('0.5 cores are not within 1 to 1024');
 });
 
 test('the suite goes from one core to all, every case with the same bytes', () => {
@@ -233,10 +233,7 @@ test('the program says what it cannot do', async () => {
   const missing = run('--plan', join(folder, 'nowhere'));
   expect([missing.status, missing.stdout]).toEqual([1, '']);
   const cuda = run('--plan', await planFolder('cuda', { ...SMALL, backend: 'cuda' }));
-  expect([cuda.status, cuda.stderr]).toEqual([
-    1,
-    `${join(folder, 'cuda')}: got a plan for cuda, expected one for cpu\n`,
-  ]);
+  expect([cuda.status, cuda.stderr]).toEqual([1, `${join(folder, 'cuda')}: the plan is for cuda, not for cpu\n`]);
 });
 
 test('a case that cannot be run does not keep the others', async () => {
@@ -252,7 +249,7 @@ test('a case that cannot be run does not keep the others', async () => {
   await measureCpu(plan, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
     expect.stringMatching(/^needs \d+ bytes/),
-    'probe: got a CPU, expected a GPU',
+    'probe is for a GPU, and this is a CPU',
   ]);
   expect(records.filter(({ type }) => type === 'check')).toMatchObject([{ case: 'stream-1', correct: true }]);
 });
@@ -355,8 +352,8 @@ test('designs are measured on as many threads as they have cores; what is none o
   const records: BenchRecord[] = [];
   await measureCpu({ ...SMALL, cases, workload }, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
-    ['design-3', 'got 4 cores; this machine runs 3 threads at once'],
-    ['design-4', 'balancing full-sort is for a GPU; expected one for the cores of a CPU'],
+    ['design-3', '4 cores exceed the 3 threads that this machine runs at once'],
+    ['design-4', 'balancing full-sort is for a GPU. Use one for the cores of a CPU'],
   ]);
   const total = 78 * 16 + 12 * 20;
   designs.slice(0, 3).forEach(({ gridBlocks: cores }, at) => {
@@ -386,16 +383,16 @@ test('designs are measured on as many threads as they have cores; what is none o
     return told;
   };
   expect(await untold({ workload: { ...workload, traffic: null } })).toEqual([
-    'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves; expected traffic',
+    'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',
   ]);
-  expect(await untold({ workload: null })).toEqual(['a unit loop without a workload; expected one in the plan']);
+  expect(await untold({ workload: null })).toEqual(['the plan has a unit loop and no workload']);
   expect(
     await untold({
       workload: { ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } },
     }),
   ).toEqual([
     // prettier-ignore
-    'got a workload that moves 0 bytes, expected some',
+    'the workload moves 0 bytes: there is nothing to measure',
   ]);
 });
 
@@ -418,9 +415,9 @@ test('a kernel that does nothing is found out', async () => {
     await runThread({ rank: 0, threads: 1, shares, module, barrier, clock, onCore, launches: 1, seed: 1, ports: [] }, (message) => messages.push(message)); // prettier-ignore
   }
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
-  expect(checks[0]).toBe('element 0: got -1, expected 7');
+  expect(checks[0]).toBe('element 0 is -1 instead of 7');
   // No sum was written for the rows that are gone through side by side.
-  expect(checks[1]).toBe('row 0: got NaN, expected a number');
+  expect(checks[1]).toBe('row 0 is NaN, not a number');
 });
 
 test('the device says what it is, and how its cache is known', () => {

@@ -216,7 +216,7 @@ describe('loss', () => {
     });
   });
   it('says what is wrong with a workload', async () => {
-    expect(await failure(1, 'loss', '--workload', 'geometric(2)')).toMatch(/p is 2; expected/);
+    expect(await failure(1, 'loss', '--workload', 'geometric(2)')).toMatch(/p must be .*, not 2/);
     expect(await failure(1, 'loss', '--workload', 'nothing')).toMatch(/nothing/);
     expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--n', '2,x')).toMatch(
       /got "2,x", expected whole numbers/,

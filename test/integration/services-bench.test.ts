@@ -132,7 +132,7 @@ describe('measuring designs of a sweep', () => {
       expect(one.measured!.medianMs).toBeCloseTo(median, 9);
       expect(one.measured!.lowMs).toBeLessThanOrEqual(median);
       expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: one.case.id !== wrong });
-      if (one.case.id === wrong) expect(one.failure).toMatch(/got 1, expected 2/);
+      if (one.case.id === wrong) expect(one.failure).toMatch(/is 1 instead of 2/);
     }
     expect(run.bestTimeMs).toBe(
       Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),

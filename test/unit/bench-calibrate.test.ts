@@ -227,11 +227,11 @@ describe('calibration from measured designs', () => {
       const result = calibrateFromDesigns(of, deviceAt, measured, options());
       return result.ok ? 'accepted' : `${result.error.code}: ${result.error.message}`;
     };
-    expect(refusal(many, plan, 3)).toBe("bad-input: got device 3 of the plan's 1; expected one of them");
-    expect(refusal([{ ...first, designIndex: 1e6 }])).toContain('bad-input: got design 1000000; expected one of');
-    expect(refusal(many.slice(0, 5))).toBe('bad-input: got 5 measured designs; 5 parameters need 7');
+    expect(refusal(many, plan, 3)).toBe("bad-input: device 3 is not one of the plan's 1");
+    expect(refusal([{ ...first, designIndex: 1e6 }])).toContain('bad-input: design 1000000 is not one of');
+    expect(refusal(many.slice(0, 5))).toBe('bad-input: 5 parameters need 7 measured designs, not 5');
     expect(refusal([...many.slice(1), { ...first, timeMs: 0 }])).toMatch(
-      /^bad-input: measured design 11: predicted .* ms, measured 0 ms; expected positive times$/,
+      /^bad-input: measured design 11: predicted .* ms, measured 0 ms: times must be positive$/,
     );
     const two: SweepPlan = {
       ...plan,

@@ -77,7 +77,9 @@ test('the end of each core is the median over the repeats', () => {
 test('without one core there is no β; cases without a time or that make no sense are left out', () => {
   const cases = measuredBy(SOFT);
   const without = contentionFromStream(cases.filter(({ case: each }) => each.id !== 'stream-1'));
-  expect(without.ok ? '' : without.error.message).toContain('expected one on a single core');
+  expect(without.ok ? '' : without.error.message).toContain(
+    'the bandwidth of a single core is missing (measured on 2, 3, 4, 5, 6 cores)',
+  );
   const odd: MeasuredContentionCase[] = [
     { ...cases[0], timesMs: [] },
     { case: { id: 'odd', benchmark: 'triangular', parameters: { cores: 2, rows: 2 ** 40 } }, timesMs: [1], values: {} },
@@ -107,5 +109,5 @@ test('a measured machine is a device that the catalogue takes', () => {
   expect(device).toMatchObject({ id: 'measured-intel-r-core-tm-i7-6', vendor: 'Intel', cores: 6, kneeCores: 4 });
   expect([device.singleCoreBandwidthGbS, device.fullBandwidthGbS]).toEqual([10, 34]);
   const part = measuredCpu({ ...DEVICE, multiprocessors: 8 }, measured);
-  expect(part.ok ? '' : part.error.message).toBe('got bandwidths on up to 6 cores, expected up to all 8');
+  expect(part.ok ? '' : part.error.message).toBe('the bandwidths go up to 6 cores instead of all 8');
 });

@@ -122,17 +122,17 @@ describe('the plan that the CUDA program reads', () => {
   });
 
   it.each<[string, BenchCase, RegExp]>([
-    ['an id with a space', { ...power, id: 'a b' }, /^case id "a b"; expected letters/],
+    ['an id with a space', { ...power, id: 'a b' }, /^case id "a b" is not 1 to 200 letters/],
     ['a probe of two words', probe('a b'), /^case id "a b"/],
     [
       'a probe that would break the line',
       { id: 'p', benchmark: 'probe', parameters: { probe: 'a\nend', arguments: {} } },
-      /^case p: probe "a\\nend"; expected a plain word/,
+      /^case p: probe "a\\nend" is not a plain word/,
     ],
     ['an argument that would', probe('limits', { 'a=1 b': 1 }), /^case limits: argument "a=1 b" of probe limits/],
-    ['a fraction of a byte', probe('bandwidth', { bytes: 0.5 }), /bytes is 0.5; expected a whole number of at least 0/],
-    ['three threads per unit', unitLoop('x', { threadsPerUnit: 3 }), /^case x: 3 threads per unit; expected a power/],
-    ['a cap of no registers', unitLoop('x', { registerCap: 0 }), /^case x: register cap of 0; expected/],
+    ['a fraction of a byte', probe('bandwidth', { bytes: 0.5 }), /bytes must be a whole number of at least 0, not 0.5/],
+    ['three threads per unit', unitLoop('x', { threadsPerUnit: 3 }), /^case x: threads per unit must be a power/],
+    ['a cap of no registers', unitLoop('x', { registerCap: 0 }), /^case x: the register cap must be/],
     [
       'a balancing of a CPU',
       unitLoop('x', { balancing: 'row-split' }),
@@ -142,7 +142,7 @@ describe('the plan that the CUDA program reads', () => {
     [
       'a group wider than a warp',
       { ...power, parameters: { ...power.parameters, unitsPerGroup: 33 } },
-      /^case power: 33 units in a work group; expected at most 32/,
+      /^case power: 33 units in a work group exceed the limit of 32/,
     ],
     ['a law that is none', { ...power, parameters: { ...power.parameters, lengths: 'chaos(1)' } }, /^case power: /],
     [
@@ -160,10 +160,12 @@ describe('the plan that the CUDA program reads', () => {
       const made = await cudaPlan(planOf(...plan), NO_FILES);
       return made.ok ? 'made' : made.error.message;
     };
-    expect(await messageOf([], { backend: 'cpu' })).toBe('plan for cpu; expected one for cuda');
-    expect(await messageOf([], { repeats: 0 })).toMatch(/^repeats of the plan is 0; expected/);
-    expect(await messageOf([unitLoop('a', {})], { workload: null })).toMatch(/^case a: a unit loop without a workload/);
-    expect(await messageOf([power, power])).toBe('two cases are called power; expected different ids');
+    expect(await messageOf([], { backend: 'cpu' })).toBe('the plan is for cpu, not for cuda');
+    expect(await messageOf([], { repeats: 0 })).toMatch(/^repeats of the plan must be .*, not 0/);
+    expect(await messageOf([unitLoop('a', {})], { workload: null })).toMatch(
+      /^case a: the plan has a unit loop and no workload/,
+    );
+    expect(await messageOf([power, power])).toBe('two cases are called power');
   });
 });
 
@@ -268,6 +270,6 @@ describe('a bundle', () => {
 
   it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(90)])('packs no file called "%s"', (path) => {
     const packed = tarArchive([{ path, bytes: new Uint8Array(1) }]);
-    expect(packed.ok ? 'packed' : packed.error.message).toMatch(/expected at most 80 bytes, within the archive/);
+    expect(packed.ok ? 'packed' : packed.error.message).toMatch(/is not within the archive, or longer than 80 bytes/);
   });
 });

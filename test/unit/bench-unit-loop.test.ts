@@ -73,7 +73,7 @@ describe('order of the units', () => {
     const refused = unitOrder(new Uint32Array(0), { kind: 'none' }, 1);
     expect(refused).toMatchObject({
       ok: false,
-      error: { code: 'bad-input', message: expect.stringMatching(/^0 units of work; expected 1 to/) },
+      error: { code: 'bad-input', message: expect.stringMatching(/^0 units of work are not within 1 to/) },
     });
   });
 
@@ -107,10 +107,10 @@ describe('slots of a launch', () => {
   });
 
   it.each([
-    [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^3 threads per unit; expected a power of two/],
-    [{ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, /^64 threads per unit/],
-    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^block of 36 threads; expected a multiple of the 8/],
-    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^grid of 0 blocks/],
+    [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be a power of two .*, not 3$/],
+    [{ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, /^threads per unit must be .*, not 64$/],
+    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^a block of 36 threads is not a multiple of the 8/],
+    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^a grid of 0 blocks/],
   ])('refuses %j', (design, message) => {
     expect(slotLayout(design, 32, 100)).toMatchObject({
       ok: false,

@@ -54,6 +54,8 @@ describe('granularity', () => {
   });
 
   it('refuses a thread group that cannot be halved', () => {
-    expect(() => granularityCurve(unwrap(geometricLaw(0.5)), 24, 0, 0)).toThrow('thread group of 24 lanes');
+    expect(() => granularityCurve(unwrap(geometricLaw(0.5)), 24, 0, 0)).toThrow(
+      'the width of a thread group must be a power of two, not 24',
+    );
   });
 });

@@ -63,16 +63,32 @@ describe('NVIDIA', () => {
   });
 
   it.each([
-    ['9.0', usage(0), 'blockThreads: got 0, expected a whole number from 1'],
-    ['9.0', usage(-32), 'blockThreads: got -32'],
-    ['9.0', usage(32, 1.5), 'registersPerThread: got 1.5, expected a whole number from 0'],
-    ['9.0', usage(32, 0, NaN), 'sharedMemoryBytesPerBlock: got NaN'],
-    ['9.0', usage(Infinity), 'blockThreads: got Infinity'],
-    ['9.0', usage(2 ** 31), 'blockThreads: got 2147483648'],
-    ['9.0', { ...usage(32), blockThreads: '32' as unknown as number }, 'blockThreads: got 32'],
-    ['4.0', usage(32), 'compute capability: got 4.0, expected one of 1.3,'],
-    ['9', usage(32), 'compute capability: got 9, expected'],
-    ['__proto__', usage(32), 'compute capability: got __proto__'],
+    ['9.0', usage(0), 'blockThreads must be a whole number from 1 to 2147483647, not 0'],
+    ['9.0', usage(-32), 'blockThreads must be a whole number from 1 to 2147483647, not -32'],
+    ['9.0', usage(32, 1.5), 'registersPerThread must be a whole number from 0 to 2147483647, not 1.5'],
+    ['9.0', usage(32, 0, NaN), 'sharedMemoryBytesPerBlock must be a whole number from 0 to 2147483647, not NaN'],
+    ['9.0', usage(Infinity), 'blockThreads must be a whole number from 1 to 2147483647, not Infinity'],
+    ['9.0', usage(2 ** 31), 'blockThreads must be a whole number from 1 to 2147483647, not 2147483648'],
+    [
+      '9.0',
+      { ...usage(32), blockThreads: '32' as unknown as number },
+      'blockThreads must be a whole number from 1 to 2147483647, not 32',
+    ],
+    [
+      '4.0',
+      usage(32),
+      'compute capability 4.0 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.',
+    ],
+    [
+      '9',
+      usage(32),
+      'compute capability 9 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.1,',
+    ],
+    [
+      '__proto__',
+      usage(32),
+      'compute capability __proto__ is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6',
+    ],
   ])('refuses %s %o', (computeCapability, launch, message) => {
     const result = nvidiaResidentBlocks(computeCapability, launch);
     expect(result.ok).toBe(false);
@@ -144,7 +160,9 @@ describe('AMD', () => {
     expect(AMD_ISAS).toContain('gfx1011');
     expect(amdOccupancyRules('gfx999', 64).ok).toBe(false);
     const wrong = amdOccupancyRules('gfx90a', 32);
-    expect(!wrong.ok && wrong.error.message).toContain('got gfx90a with waves of 32');
+    expect(!wrong.ok && wrong.error.message).toContain(
+      'AMD instruction set gfx90a with waves of 32 is not known. Use one of gfx700/64, gfx701/64, gfx803/64',
+    );
   });
 });
 
@@ -175,7 +193,9 @@ describe('any device', () => {
   it('throws what the edges should have refused', () => {
     const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.5' };
     expect(() => residentBlocks({ ...a100, occupancy: lost }, usage(32))).toThrow(FailureError);
-    expect(() => residentBlocks(a100, usage(NaN))).toThrow('blockThreads: got NaN');
+    expect(() => residentBlocks(a100, usage(NaN))).toThrow(
+      'blockThreads must be a whole number from 1 to 2147483647, not NaN',
+    );
   });
 
   it('draws what-if curves over everything the device allows', () => {

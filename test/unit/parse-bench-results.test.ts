@@ -195,40 +195,40 @@ describe('what does not belong', () => {
   const otherDevice = { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' };
   const otherPlan = { ...PLAN, plan: { ...PLAN.plan, seed: 8 } };
   it.each<[string, readonly unknown[], string]>([
-    ['an empty file', [], 'results.jsonl: the file is empty; expected a plan and its results'],
-    ['no plan', [DEVICE], 'results.jsonl, line 1: a record of type "device"; expected the plan first'],
-    ['no record', ['[]'], 'results.jsonl, line 1: "[]"; expected the plan first'],
-    ['text', ['hello'], 'results.jsonl, line 1: "hello"; expected a JSON object'],
-    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'results.jsonl, line 3: "hello"; expected a JSON object'],
+    ['an empty file', [], 'results.jsonl: the file is empty. It must hold a plan and its results'],
+    ['no plan', [DEVICE], 'results.jsonl, line 1: a record of type "device" stands where the plan must be'],
+    ['no record', ['[]'], 'results.jsonl, line 1: "[]" stands where the plan must be'],
+    ['text', ['hello'], 'results.jsonl, line 1: "hello" is not a JSON object'],
+    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'results.jsonl, line 3: "hello" is not a JSON object'],
     [
       'a sample before the device',
       [PLAN, ...samples('stream-1', [1])],
-      'results.jsonl, line 2: a record of type "sample" before the device; expected the device first',
+      'results.jsonl, line 2: a record of type "sample" stands before the device, which must come first',
     ],
     [
       'a negative time',
       [PLAN, DEVICE, ...samples('stream-1', [1, -1])],
-      'results.jsonl, line 5: timeNs: got -1, expected a number ≥ 0',
+      'results.jsonl, line 5: timeNs: must be a number ≥ 0, not -1',
     ],
     [
       'another device in the middle',
       [...whole(), otherDevice],
-      'results.jsonl, line 19: device "Other, driver 2" after "Test GPU, driver 1"; expected the results of one device and driver',
+      'results.jsonl, line 19: device "Other, driver 2" follows "Test GPU, driver 1". A file holds the results of one device and driver',
     ],
     [
       'another plan in the middle',
       [...whole(), otherPlan],
-      'results.jsonl, line 19: another plan than that of line 1; expected the results of one plan',
+      'results.jsonl, line 19: this plan differs from that of line 1. A file holds the results of one plan',
     ],
     [
       'a plan of another version',
       [{ ...PLAN, plan: { ...PLAN.plan, version: 2 } }],
-      'results.jsonl, line 1: plan.version: got 2, expected 1, the only version there is',
+      'results.jsonl, line 1: plan.version: must be 1, the only version there is, not 2',
     ],
     [
       'a case given twice',
       [{ ...PLAN, plan: { ...PLAN.plan, cases: [PLAN.plan.cases[0], PLAN.plan.cases[0]] } }],
-      'results.jsonl, line 1: plan.cases.1.id: got "stream-1" again, expected each case once',
+      'results.jsonl, line 1: plan.cases.1.id: two cases have the id "stream-1"',
     ],
   ])('refuses %s', async (_what, lines, message) => {
     const results = await read(lines);

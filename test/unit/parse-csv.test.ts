@@ -62,14 +62,16 @@ describe('pairs', () => {
 
   it('without a header: what two columns are taken for is said where they do not fit', async () => {
     expect((await failureOf('0,0\n1,0\n2,1\n3,1\n')).message).toMatch(
-      /sum to 2; expected 1 .*Two columns without a header/,
+      /sum to 2 instead of 1 .*Two columns without a header/,
     );
     expect((await failureOf('n,p\n2,1\n3,1\n')).message).not.toContain('without a header');
   });
 
   it('probabilities that are rounded are renormalised; others are refused', async () => {
     expect((await read('1,0.333\n2,0.333\n3,0.333\n'))[2][1]).toBe(0.333 / (0.333 * 3));
-    expect((await failureOf('1,0.3\n2,0.3\n3,0.3\n')).message).toContain('expected 1 (within 0.001)');
+    expect((await failureOf('1,0.3\n2,0.3\n3,0.3\n')).message).toContain(
+      'file:x.csv: the probabilities sum to 0.8999999999999999 instead of 1 (within 0.001). Two columns wit',
+    );
   });
 
   it('counts add up to units; weights are only normalised', async () => {
@@ -80,31 +82,76 @@ describe('pairs', () => {
 
 describe('failures name line and column, what was got and what was expected', () => {
   it.each([
-    ['1\nNaN\n', 2, 1, '"NaN"; expected a length: an integer ≥ 0'],
-    ['nan\n1\n', 1, 1, '"nan"; expected a length'],
-    ['1\n\n-2\n', 3, 1, 'length "-2"; expected an integer from 0'],
-    ['n\n2.5\n', 2, 1, 'length "2.5"; expected an integer from 0'],
-    ['1\n1e400\n', 2, 1, '"1e400"; expected a length'],
-    ['9007199254740993\n', 1, 1, 'expected an integer from 0 to 2^53 − 1'],
-    ['1\n0x10\n', 2, 1, '"0x10"; expected a length'],
-    ['1\nabc\n', 2, 1, '"abc"; expected a length'],
-    ['n,p\n1,\n', 2, 2, 'the field is empty; expected a number ≥ 0'],
-    ['n,p\n1\n', 2, 1, '1 field; expected 2'],
-    ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'length 1 is given again; expected each length once'],
-    ['n,count\n1,-5\n', 2, 2, 'counts value "-5"; expected a number ≥ 0'],
-    ['1\n2,3\n', 2, 2, '2 fields; expected 1'],
-    ['1,2,3\n', 1, 3, '3 columns; expected one of lengths'],
-    ['speed,price\n1,2\n', 1, undefined, 'header "speed,price"; expected one column of lengths (n, length'],
-    ['n,length\n1,2\n', 1, undefined, 'header "n,length"; expected one column of lengths'],
+    ['1\nNaN\n', 2, 1, 'file:x.csv, line 2, column 1: "NaN" is not a length: an integer ≥ 0'],
+    ['nan\n1\n', 1, 1, 'file:x.csv, line 1, column 1: "nan" is not a length: an integer ≥ 0'],
+    ['1\n\n-2\n', 3, 1, 'file:x.csv, line 3, column 1: length "-2" is not an integer from 0 to 2^53 − 1'],
+    ['n\n2.5\n', 2, 1, 'file:x.csv, line 2, column 1: length "2.5" is not an integer from 0 to 2^53 − 1'],
+    ['1\n1e400\n', 2, 1, 'file:x.csv, line 2, column 1: "1e400" is not a length: an integer ≥ 0'],
+    [
+      '9007199254740993\n',
+      1,
+      1,
+      'file:x.csv, line 1, column 1: length "9007199254740993" is not an integer from 0 to 2^53 − 1',
+    ],
+    ['1\n0x10\n', 2, 1, 'file:x.csv, line 2, column 1: "0x10" is not a length: an integer ≥ 0'],
+    ['1\nabc\n', 2, 1, 'file:x.csv, line 2, column 1: "abc" is not a length: an integer ≥ 0'],
+    ['n,p\n1,\n', 2, 2, 'file:x.csv, line 2, column 2: the field is empty, not a number ≥ 0'],
+    ['n,p\n1\n', 2, 1, 'file:x.csv, line 2, column 1: the line has 1 field instead of 2'],
+    ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'file:x.csv, line 3, column 1: length 1 is given twice'],
+    ['n,count\n1,-5\n', 2, 2, 'file:x.csv, line 2, column 2: counts value "-5" is not a number ≥ 0'],
+    [
+      '1\n2,3\n',
+      2,
+      2,
+      'file:x.csv, line 2, column 2: the line has 2 fields instead of 1, separated by comma, semicolon or tab; decimals have a point',
+    ],
+    [
+      '1,2,3\n',
+      1,
+      3,
+      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one of lengths, or two of lengths and',
+    ],
+    [
+      'speed,price\n1,2\n',
+      1,
+      undefined,
+      'file:x.csv, line 1: the header "speed,price" does not name one column of lengths (n, length, lengths',
+    ],
+    [
+      'n,length\n1,2\n',
+      1,
+      undefined,
+      'file:x.csv, line 1: the header "n,length" does not name one column of lengths (n, length, lengths, i',
+    ],
     ['length,p,count\n1,1,2\n', 1, undefined, 'and at most one of probabilities (p, probability) or counts'],
-    ['vertex,length\n0,7,1\n', 2, 3, '3 fields; expected 2, separated by comma, semicolon or tab'],
-    ['0,0.5\n1,3\n', 2, 2, 'probability "3"; expected a number from 0 to 1. Two columns without a header'],
-    ['n,p\n1,3\n', 2, 2, 'probability "3"; expected a number from 0 to 1'],
+    [
+      'vertex,length\n0,7,1\n',
+      2,
+      3,
+      'file:x.csv, line 2, column 3: the line has 3 fields instead of 2, separated by comma, semicolon or tab; decimals have a point',
+    ],
+    [
+      '0,0.5\n1,3\n',
+      2,
+      2,
+      'file:x.csv, line 2, column 2: probability "3" is not a number from 0 to 1. Two columns without a hea',
+    ],
+    ['n,p\n1,3\n', 2, 2, 'file:x.csv, line 2, column 2: probability "3" is not a number from 0 to 1'],
     ['12,5\n3,5\n', 1, 2, 'a first line such as "length,count"'],
-    ['n;p\n3;0,25\n', 2, 3, '3 fields; expected 2, separated by comma, semicolon or tab; decimals have a point'],
-    ['3;0,25\n', 1, 3, '3 columns; expected one of lengths, or two'],
-    ['', 1, undefined, 'ends without a length'],
-    ['n\n', 2, undefined, 'ends without a length'],
+    [
+      'n;p\n3;0,25\n',
+      2,
+      3,
+      'file:x.csv, line 2, column 3: the line has 3 fields instead of 2, separated by comma, semicolon or tab; decimals have a point',
+    ],
+    [
+      '3;0,25\n',
+      1,
+      3,
+      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one of lengths, or two of lengths and',
+    ],
+    ['', 1, undefined, 'file:x.csv, line 1: the file has no lengths'],
+    ['n\n', 2, undefined, 'file:x.csv, line 2: the file has no lengths'],
     ['1\n"2\n', 2, undefined, 'Quote Not Closed'],
     [`1\n${'9'.repeat(100_000)}\n`, 2, undefined, 'Max Record Size'],
     ['a'.repeat(100_000), 1, undefined, 'Max Record Size'],
@@ -125,9 +172,7 @@ describe('failures name line and column, what was got and what was expected', ()
       throw new Error('EIO: the disk is gone');
     };
     const result = await parseLengthsCsv(source(), 'file:x.csv');
-    expect(result.ok || result.error.message).toBe(
-      'file:x.csv: reading stopped: EIO: the disk is gone; expected a readable file',
-    );
+    expect(result.ok || result.error.message).toBe('file:x.csv: the file cannot be read: EIO: the disk is gone');
   });
 
   it('stops reading at the first failure', async () => {

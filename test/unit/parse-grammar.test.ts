@@ -58,12 +58,16 @@ describe('parseWorkload', () => {
   });
 
   it.each([
-    ['', 1, 'got the end of the text; expected a workload: binomial(trials,p)'],
-    ['gamma(1)', 1, 'got "gamma(1)"; expected a workload'],
+    ['', 1, 'workload, column 1: expected a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
+    [
+      'gamma(1)',
+      1,
+      'workload, column 1: expected a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,',
+    ],
     ['constructor(1)', 1, 'expected a workload'],
     ['geometric', 10, 'expected "("'],
     ['geometric()', 11, 'expected a number (p of geometric)'],
-    ['geometric(0.05', 15, 'got the end of the text; expected "," or ")"'],
+    ['geometric(0.05', 15, 'workload, column 15: expected "," or ")", found the end of the text'],
     ['geometric(0.05,2)', 10, 'expected (p) after geometric; 2 arguments were given'],
     ['uniform(1)', 8, 'expected (a,b) after uniform; 1 arguments were given'],
     ['geometric(0x1)', 12, 'expected "," or ")"'],
@@ -85,7 +89,7 @@ describe('parseWorkload', () => {
 
   it('refuses what only an attack would send', () => {
     expect(failureOf('mixture(1*'.repeat(5000)).message).toContain('expected mixtures at most 8 deep');
-    expect(failureOf('x'.repeat(70_000)).message).toContain('workload of 70000 characters; expected at most 65536');
+    expect(failureOf('x'.repeat(70_000)).message).toContain('the workload has 70000 characters; the limit is 65536');
   });
 
   it('names the files a workload reads', () => {
@@ -119,11 +123,15 @@ describe('resolveWorkload', () => {
     const missing = await resolveWorkload('mixture(1*file:../secret)', context);
     expect(missing.ok || missing.error.code).toBe('not-found');
     const bad = await resolveWorkload('geometric(2)', context);
-    expect(bad.ok || bad.error.message).toBe('geometric(2): p is 2; expected a probability above 0, up to 1');
+    expect(bad.ok || bad.error.message).toBe('geometric(2): p must be a probability above 0, up to 1, not 2');
     const huge = await resolveWorkload('example:collatz(1e9)', context);
-    expect(huge.ok || huge.error.message).toContain('expected an integer from 1 to 10000000');
+    expect(huge.ok || huge.error.message).toContain(
+      'example:collatz: count must be an integer from 1 to 10000000, not 1000000000',
+    );
     const pixels = await resolveWorkload('example:mandelbrot(1e6,1e6,10)', context);
-    expect(pixels.ok || pixels.error.message).toContain('1000000 × 1000000 pixels; expected');
+    expect(pixels.ok || pixels.error.message).toContain(
+      'example:mandelbrot: width and height must be positive integers with a product up to 16777216, not 1000000 × 1000000',
+    );
     const iterations = await resolveWorkload('example:mandelbrot(1000,1000,1e6)', context);
     expect(iterations.ok || iterations.error.message).toContain('1000000 iterations at most; expected');
   });

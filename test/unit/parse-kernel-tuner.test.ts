@@ -104,8 +104,8 @@ describe('a cache', () => {
       'RuntimeFailedConfig: failed when it ran',
       'CompilationFailedConfig: did not compile',
       'SomethingNew',
-      'a time of 100000000000000000000; expected a number ≥ 0',
-      'a time of null; expected a number ≥ 0',
+      'a time is 100000000000000000000, not a number ≥ 0',
+      'a time is null, not a number ≥ 0',
       'the file gives no time for it',
     ]);
     expect(
@@ -171,46 +171,46 @@ describe('T4 results', () => {
 
 describe('what it refuses', () => {
   it.each<[string, string]>([
-    ['[]', 'k.json, line 1: "[]"; expected a JSON object'],
+    ['[]', 'k.json, line 1: expected a JSON object, found "[]"'],
     [
       '{}',
-      'k.json, line 1: no configurations (members: none); expected a "cache" or "results" of Kernel Tuner with at least one',
+      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache" or "results" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{}}',
-      'k.json, line 1: no configurations (members: none); expected a "cache" or "results" of Kernel Tuner with at least one',
+      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache" or "results" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{"1":{"time":1}}}',
-      'k.json, line 1: an entry before "tune_params_keys"; expected the names of the parameters first',
+      'k.json, line 1: an entry stands before "tune_params_keys". The names of the parameters must come first',
     ],
     [
       '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
-      'k.json, line 3: parameter "a" is [1]; expected a number, text, true or false',
+      'k.json, line 3: parameter "a" is [1], not a number, text, true or false',
     ],
     [
       '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}',
-      'k.json, line 1: a parameter called "__proto__"; expected another name',
+      'k.json, line 1: a parameter may not be called "__proto__"',
     ],
     [
       '{"results":[{"configuration":{"constructor":1}}]}',
-      'k.json, line 1: a parameter called "constructor"; expected another name',
+      'k.json, line 1: a parameter may not be called "constructor"',
     ],
-    ['{"results":[3]}', 'k.json, line 1: result 0 is 3; expected an object'],
+    ['{"results":[3]}', 'k.json, line 1: result 0 is 3, not an object'],
     [
       '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
-      'k.json, line 2: both "cache" and "results"; expected one of them',
+      'k.json, line 2: the file has both "cache" and "results". It must have one of them',
     ],
     [
       '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
-      'k.json, line 1: unit of time "fortnights"; expected ms, s, us or ns',
+      'k.json, line 1: the unit of time "fortnights" is not one of ms, s, us, ns',
     ],
     [
       '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
-      'k.json, line 3: ";"; expected "," or "}" after an entry',
+      'k.json, line 3: expected "," or "}" after an entry, found ";"',
     ],
-    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}"; expected a JSON value'],
-    ['{"results":[{"configuration":{"a":1}}]} x', 'k.json, line 1: "x"; expected nothing after the last bracket'],
+    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}" is not a JSON value'],
+    ['{"results":[{"configuration":{"a":1}}]} x', 'k.json, line 1: expected nothing after the last bracket, found "x"'],
   ])('%s', async (text, message) => {
     const file = await read(text);
     expect(file.ok ? file.value : file.error.message).toBe(message);
@@ -241,10 +241,10 @@ describe('unpacking', () => {
   it('refuses what unpacks to too much, and what is damaged', async () => {
     const bomb = await gzip(new Uint8Array(1_000_000));
     const large = await unpacked(bomb, 'bomb.gz', 100_000);
-    expect(large.ok ? null : large.error.message).toBe('bomb.gz: more than 100000 bytes; expected at most that many');
+    expect(large.ok ? null : large.error.message).toBe('bomb.gz: more than 100000 bytes, the limit');
     const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
     expect(cut.ok ? null : cut.error.message).toMatch(
-      /^cut\.gz: unpacking stopped after \d+ bytes \(.+\); expected a whole gzip file$/,
+      /^cut\.gz: the gzip file is damaged after \d+ unpacked bytes \(.+\)$/,
     );
   });
 });

@@ -34,13 +34,13 @@ describe('measured loops', () => {
   });
 
   it.each([
-    ['a,b\n1,2\n', 'loops.csv, line 1: header "a,b"; expected a column dataset'],
-    ['', 'loops.csv, line 1: the file ends without a matrix; expected at least one'],
-    [`${HEADER}\n`, 'loops.csv, line 2: the file ends after its header without a matrix; expected at least one'],
-    ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: 0 columns of schedules; expected 1 to 50'],
-    [`${HEADER}\nx,1,1,1,0.5,fast\n`, 'loops.csv, line 2, column 6: "fast"; expected a number ≥ 0'],
-    [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1"; expected a number ≥ 0'],
-    [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: no dataset; expected the name of a matrix'],
+    ['a,b\n1,2\n', 'loops.csv, line 1: the header "a,b" has no column dataset'],
+    ['', 'loops.csv, line 1: the file ends without a matrix'],
+    [`${HEADER}\n`, 'loops.csv, line 2: the file ends after its header without a matrix'],
+    ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: the file has 0 columns of schedules. It needs 1 to 50'],
+    [`${HEADER}\nx,1,1,1,0.5,fast\n`, 'loops.csv, line 2, column 6: "fast" is not a number ≥ 0'],
+    [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
+    [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],
   ])('refuses %j', async (text, message) => {
     const parsed = await parseLoopTimes(bytesOf(text), 'loops.csv');
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
@@ -153,10 +153,10 @@ describe('mean losses of the SMITE repository', () => {
 
   const header = MEANS.split('\n', 1)[0];
   it.each([
-    ['distribution,n\n', 'means.csv, line 1: header "distribution,n"; expected a column groups'],
-    [`${header}\n`, 'means.csv, line 2: the file ends without a row; expected at least one'],
-    [`${header}\ngeometric(0.05),0,1,1,1,1,1\n`, 'means.csv, line 2: n 0; expected a whole number ≥ 1'],
-    [`${header}\ngeometric(0.05),2,1,1,1,1,\n`, 'means.csv, line 2, column 7: ""; expected a number ≥ 0'],
+    ['distribution,n\n', 'means.csv, line 1: the header "distribution,n" has no column groups'],
+    [`${header}\n`, 'means.csv, line 2: the file has no rows'],
+    [`${header}\ngeometric(0.05),0,1,1,1,1,1\n`, 'means.csv, line 2: n 0 is not a whole number ≥ 1'],
+    [`${header}\ngeometric(0.05),2,1,1,1,1,\n`, 'means.csv, line 2, column 7: "" is not a number ≥ 0'],
   ])('refuses %j', async (text, message) => {
     const parsed = await parseSmiteMeans(bytesOf(text), 'means.csv');
     expect(parsed.ok ? null : parsed.error.message).toBe(message);

@@ -37,12 +37,15 @@ describe('groups of the SMITE repository', () => {
   });
 
   it.each([
-    ['a,b\n1,2\n', 'groups.csv, line 1: header "a,b"; expected a column simulated_simt_iterations'],
-    [`${HEADER}\n0,8,4,x,20\n`, 'groups.csv, line 2, column 4: "x"; expected a number ≥ 0'],
-    [`${HEADER}\n0,8,4,30\n`, 'groups.csv, line 2, column 5: ""; expected a number ≥ 0'],
-    [`${HEADER}\n0,8,-4,30,20\n`, 'groups.csv, line 2, column 3: "-4"; expected a number ≥ 0'],
-    [`${HEADER}\n0,8,0,30,20\n`, 'groups.csv, line 2: 8 in lockstep and 0 without; expected a cost above 0'],
-    [`${HEADER}\n`, 'the file ends without a group; expected at least one'],
+    ['a,b\n1,2\n', 'groups.csv, line 1: the header "a,b" has no column simulated_simt_iterations'],
+    [`${HEADER}\n0,8,4,x,20\n`, 'groups.csv, line 2, column 4: "x" is not a number ≥ 0'],
+    [`${HEADER}\n0,8,4,30\n`, 'groups.csv, line 2, column 5: "" is not a number ≥ 0'],
+    [`${HEADER}\n0,8,-4,30,20\n`, 'groups.csv, line 2, column 3: "-4" is not a number ≥ 0'],
+    [
+      `${HEADER}\n0,8,0,30,20\n`,
+      'groups.csv, line 2: the cost is 8 in lockstep and 0 without. A cost without lockstep must be above 0',
+    ],
+    [`${HEADER}\n`, 'groups.csv, line 2: the file has no groups'],
   ])('refuses %j', async (text, message) => {
     const result = await read(text);
     expect(result.ok ? '' : result.error.message).toContain(message);

@@ -358,7 +358,7 @@ describe('a CSV of measured times', () => {
       `own.csv: none of 1 configuration is a design of run ${sweepId}; of design=x: design is "x"; expected the number of a design`,
     );
     expect(await refusal('design;time\n1;1\n', { runId: sweepId }, 'own.csv')).toBe(
-      'own.csv, line 1, column 2: times in "time" have no unit; expected a column of times such as time_ms or time_us',
+      'own.csv, line 1, column 2: the times in "time" have no unit. Use a column of times such as time_ms or time_us',
     );
   });
 });

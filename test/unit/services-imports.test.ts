@@ -393,7 +393,7 @@ describe('the command line', () => {
     writeFileSync(device, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
     const { status, out, err } = await run(device, '--json');
     expect({ status, out }).toEqual({ status: 1, out: '' });
-    expect(err).toMatch(/^lockstep: .*half\.json: name: got .*, expected .*\n$/);
+    expect(err).toMatch(/^lockstep: .*half\.json: name: is missing\n$/);
   });
 
   it('says in one line what it cannot read, and which formats it knows', async () => {

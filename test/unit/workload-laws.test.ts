@@ -129,22 +129,25 @@ describe('quantile and cdf', () => {
 
 describe('failures say what was got and what was expected', () => {
   it.each([
-    [laws.binomialLaw(3.5, 0.5), 'trials is 3.5; expected an integer ≥ 0'],
-    [laws.binomialLaw(3, 1.5), 'p is 1.5; expected a probability'],
-    [laws.binomialLaw(3, NaN), 'p is NaN'],
-    [laws.geometricLaw(0), 'p is 0; expected a probability above 0'],
-    [laws.geometricLaw(0.5, 0), 'truncation is 0; expected a mass between'],
-    [laws.poissonLaw(-1), 'mean is -1'],
-    [laws.poissonLaw(Infinity), 'mean is Infinity'],
-    [laws.uniformLaw(5, 4), 'b is 4; expected an integer ≥ 5'],
-    [laws.uniformLaw(-1, 4), 'a is -1'],
-    [laws.negativeBinomialLaw(0, 0.5), 'r is 0'],
-    [laws.zipfLaw(-1, 10), 's is -1'],
-    [laws.zipfLaw(1, 0), 'max is 0'],
-    [laws.lognormalLaw(1, 0), 'sigma is 0'],
-    [laws.constantLaw(2 ** 53), 'expected an integer'],
-    [laws.categoricalLaw([]), 'sum to 0; expected 1'],
-    [laws.categoricalLaw([{ length: 1, probability: 0.9 }]), 'sum to 0.9; expected 1'],
+    [laws.binomialLaw(3.5, 0.5), 'binomial(3.5,0.5): trials must be an integer ≥ 0, not 3.5'],
+    [laws.binomialLaw(3, 1.5), 'binomial(3,1.5): p must be a probability between 0 and 1, not 1.5'],
+    [laws.binomialLaw(3, NaN), 'binomial(3,NaN): p must be a probability between 0 and 1, not NaN'],
+    [laws.geometricLaw(0), 'geometric(0): p must be a probability above 0, up to 1, not 0'],
+    [laws.geometricLaw(0.5, 0), 'geometric(0.5): truncation must be a mass between 1e-15 and 0.5, not 0'],
+    [laws.poissonLaw(-1), 'poisson(-1): mean must be a number ≥ 0, not -1'],
+    [laws.poissonLaw(Infinity), 'poisson(Infinity): mean must be a number ≥ 0, not Infinity'],
+    [laws.uniformLaw(5, 4), 'uniform(5,4): b must be an integer ≥ 5, not 4'],
+    [laws.uniformLaw(-1, 4), 'uniform(-1,4): a must be an integer ≥ 0, not -1'],
+    [laws.negativeBinomialLaw(0, 0.5), 'negative-binomial(0,0.5): r must be a number > 0, not 0'],
+    [laws.zipfLaw(-1, 10), 'zipf(-1,10): s must be a finite number ≥ 0, not -1'],
+    [laws.zipfLaw(1, 0), 'zipf(1,0): max must be an integer ≥ 1, not 0'],
+    [laws.lognormalLaw(1, 0), 'lognormal(1,0): sigma must be a finite number > 0, not 0'],
+    [laws.constantLaw(2 ** 53), 'constant(9007199254740992): k must be an integer ≥ 0, not 9007199254740992'],
+    [laws.categoricalLaw([]), 'categorical(): the probabilities sum to 0 instead of 1 (within 0.001)'],
+    [
+      laws.categoricalLaw([{ length: 1, probability: 0.9 }]),
+      'categorical(1:0.9): the probabilities sum to 0.9 instead of 1 (within 0.001)',
+    ],
     [
       laws.categoricalLaw([
         { length: 1, probability: 0.5 },
@@ -152,9 +155,9 @@ describe('failures say what was got and what was expected', () => {
       ]),
       'given twice',
     ],
-    [laws.mixtureLaw([]), 'weights sum to 0; expected 1'],
-    [laws.empiricalLaw(new Map()), 'expected at least one length'],
-    [laws.empiricalLaw(new Map([[1, -1]])), 'count of length 1 is -1'],
+    [laws.mixtureLaw([]), 'mixture(): the weights sum to 0 instead of 1 (within 0.001)'],
+    [laws.empiricalLaw(new Map()), 'empirical: the total weight is 0. At least one length must have a weight above 0'],
+    [laws.empiricalLaw(new Map([[1, -1]])), 'empirical: count of length 1 must be a finite number ≥ 0, not -1'],
   ])('%#', (result, message) => {
     expect(failureOf(result)).toContain(message);
   });
@@ -169,7 +172,9 @@ describe('failures say what was got and what was expected', () => {
       laws.lognormalLaw(30, 1),
       laws.binomialLaw(2 ** 50, 0.5),
     ]) {
-      expect(failureOf(law)).toContain('expected at most 1000000');
+      expect(failureOf(law)).toContain(
+        'geometric(1e-7): at least 138155099 possible lengths exceed the limit of 1000000',
+      );
     }
   });
 });

@@ -191,7 +191,7 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)
-    return fail('bad-input', `got bandwidths on up to ${cores} cores, expected up to all ${device.multiprocessors}`);
+    return fail('bad-input', `the bandwidths go up to ${cores} cores instead of all ${device.multiprocessors}`);
   const slug = device.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, ''); // prettier-ignore
   const source = `Measured on ${device.properties.startedAt ?? 'an unknown day'}: STREAM triad, ${device.driver}`;
   const rounded = (value: number): number => Math.round(value * 100) / 100;

@@ -66,8 +66,7 @@ async function main(): Promise<void> {
   if (folder === undefined) return leave(2, USAGE);
   const plan = await readPlanFolder(folder);
   if (!plan.ok) return leave(1, plan.error.message);
-  if (plan.value.backend !== 'cpu')
-    return leave(1, `${folder}: got a plan for ${plan.value.backend}, expected one for cpu`);
+  if (plan.value.backend !== 'cpu') return leave(1, `${folder}: the plan is for ${plan.value.backend}, not for cpu`);
   return measure(plan.value);
 }
 

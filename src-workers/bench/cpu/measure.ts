@@ -33,12 +33,12 @@ export async function measureCpu(
 
 /** What the designs of a plan move; all of them share it, since some differ in nothing else than the cores. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
-  if (!workload) return fail('bad-input', 'a unit loop without a workload; expected one in the plan');
+  if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
   const { lengths, traffic } = workload;
   if (!traffic)
     return fail(
       'unsupported',
-      'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves; expected traffic',
+      'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',
     );
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations: Float64Array.from(lengths) }));
 }
@@ -58,7 +58,7 @@ function sharesOf(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachi
     case 'launch-grid':
     case 'probe':
     case 'external':
-      return fail('unsupported', `${each.benchmark}: got a CPU, expected a GPU`);
+      return fail('unsupported', `${each.benchmark} is for a GPU, and this is a CPU`);
   }
 }
 

@@ -55,7 +55,7 @@ export function caseShares(
 ): Result<CaseShares> {
   const { cores } = parameters;
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return fail('bad-input', `got ${cores} cores, expected 1 to ${MAX_CORES}`);
+    return fail('bad-input', `${cores} cores are not within 1 to ${MAX_CORES}`);
   if (benchmark === 'triangular') return triangularShares(cores, (parameters as BenchParameters['triangular']).rows);
   if (benchmark === 'stream') {
     const { bytesPerCore } = parameters as BenchParameters['stream'];
@@ -96,14 +96,17 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isPartition(balancing.value))
-    return fail('unsupported', `balancing ${design.balancing} is for a GPU; expected one for the cores of a CPU`);
+    return fail('unsupported', `balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return fail('bad-input', `got ${cores} cores, expected 1 to ${MAX_CORES}`);
+    return fail('bad-input', `${cores} cores are not within 1 to ${MAX_CORES}`);
   if (cores > machine.mostThreads)
-    return fail('unsupported', `got ${cores} cores; this machine runs ${machine.mostThreads} threads at once`);
+    return fail(
+      'unsupported',
+      `${cores} cores exceed the ${machine.mostThreads} threads that this machine runs at once`,
+    );
   const bytes = coreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);
-  if (!(total > 0)) return fail('unsupported', `got a workload that moves ${total} bytes, expected some`);
+  if (!(total > 0)) return fail('unsupported', `the workload moves ${total} bytes: there is nothing to measure`);
   const passes = Math.ceil(total / machine.passBytes);
   const elementsPerByte = machine.passBytes / total / TRIAD_BYTES_PER_ELEMENT;
   const elements = Array.from(bytes, (load) => Math.round((load * elementsPerByte) / PASS_ELEMENTS) * PASS_ELEMENTS);
@@ -116,7 +119,7 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   if (!(elements >= PASS_ELEMENTS))
     return fail(
       'bad-input',
-      `got a share of ${bytesPerShare} bytes, expected at least ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS}`,
+      `a share of ${bytesPerShare} bytes is less than the ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS} that one pass needs`,
     );
   return placedTriad(
     shares.map((share) => share * elements),
@@ -146,7 +149,7 @@ export function packedStart(row: number): number {
 
 function triangularShares(cores: number, rows: number): Result<CaseShares> {
   if (!(Number.isSafeInteger(rows) && rows >= cores && rows <= 2 ** 16))
-    return fail('bad-input', `got ${rows} rows, expected ${cores} to ${2 ** 16}: at least one per core`);
+    return fail('bad-input', `${rows} rows are not within ${cores} (one per core) to ${2 ** 16}`);
   const { rows: rowsOf, nonZeros } = evenRows(
     Float64Array.from({ length: rows }, (_, row) => row + 1),
     cores,

@@ -91,7 +91,7 @@ async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAss
 interface Share {
   readonly fill: () => void;
   readonly launch: () => void;
-  /** Empty, or what was got and what was expected. */
+  /** Empty, or what differs from the expected result. */
   readonly check: () => string;
 }
 
@@ -131,7 +131,7 @@ function triadShare(
     check: () => {
       for (let i = 0; i < count; i += 1) {
         const expected = tripleB(first + i) + SCALE * tripleC(first + i);
-        if (a[i] !== expected) return `element ${first + i}: got ${a[i]}, expected ${expected}`;
+        if (a[i] !== expected) return `element ${first + i} is ${a[i]} instead of ${expected}`;
       }
       return '';
     },
@@ -174,14 +174,14 @@ function triangularShare(
     },
     check: () => {
       const missing = y.subarray(from, to).findIndex((value) => !Number.isFinite(value));
-      if (missing >= 0) return `row ${from + missing}: got ${y[from + missing]}, expected a number`;
+      if (missing >= 0) return `row ${from + missing} is ${y[from + missing]}, not a number`;
       const uniform = mersenneTwister(seed + rank);
       const drawn = Array.from({ length: CHECKED_ROWS }, () => from + Math.floor(uniform() * (to - from)));
       for (const row of [from, to - 1, ...drawn]) {
         const start = packedStart(row);
         let expected = 0;
         for (let j = 0; j <= row; j += 1) expected += matrixAt(start + j) * vectorAt(j);
-        if (y[row] !== expected) return `row ${row}: got ${y[row]}, expected ${expected}`;
+        if (y[row] !== expected) return `row ${row} is ${y[row]} instead of ${expected}`;
       }
       return '';
     },

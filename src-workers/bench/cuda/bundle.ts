@@ -82,7 +82,7 @@ stop() {
 }
 
 case $device in
-  '' | *[!0-9]*) stop "device $device; expected a number, from 0 on" ;;
+  '' | *[!0-9]*) stop "device $device is not a number from 0 on" ;;
 esac
 
 nvcc=\${NVCC:-}
@@ -92,7 +92,7 @@ if [ -z "$nvcc" ]; then
   done
 fi
 if [ -z "$nvcc" ] || ! command -v "$nvcc" >/dev/null 2>&1; then
-  stop "nvcc was not found; expected the CUDA toolkit in PATH, CUDA_HOME or /usr/local/cuda, or NVCC=/path/to/nvcc"
+  stop "nvcc was not found. Install the CUDA toolkit in PATH, CUDA_HOME or /usr/local/cuda, or set NVCC=/path/to/nvcc"
 fi
 
 # A result file that is there already has to be of this plan; what is unfinished in it is measured again.

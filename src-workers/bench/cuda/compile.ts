@@ -41,7 +41,7 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   const file = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
   const set = environment['NVCC'];
   if (set !== undefined && set !== '')
-    return (await isProgram(set)) ? ok(set) : fail('not-found', `NVCC is ${set}; expected a program`);
+    return (await isProgram(set)) ? ok(set) : fail('not-found', `NVCC is ${set}, which is no program`);
   const folders = [...pathFolders(environment)];
   for (const name of ['CUDA_HOME', 'CUDA_PATH']) {
     const home = environment[name];
@@ -52,7 +52,7 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   if (found !== null) return ok(found);
   return fail(
     'not-found',
-    'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda; expected the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
+    'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda. Install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
   );
 }
 
@@ -110,7 +110,7 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
     return fail('not-found', `the CUDA sources cannot be read: ${String(error)}`);
   }
   if (!names.includes(HOST_OBJECT.source))
-    return fail('not-found', `no ${HOST_OBJECT.source} in ${folder}; expected the CUDA sources there`);
+    return fail('not-found', `${folder} has no ${HOST_OBJECT.source}: the CUDA sources are missing there`);
   return ok(await Promise.all(names.map(async (path) => ({ path, bytes: await readFile(join(folder, path)) }))));
 }
 

@@ -59,7 +59,7 @@ export const LIST_ARGUMENTS: readonly string[] = ['--list'];
  * @param context reads the files that workloads of `matrix-power` name
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
-  if (plan.backend !== 'cuda') return fail('bad-input', `plan for ${plan.backend}; expected one for cuda`);
+  if (plan.backend !== 'cuda') return fail('bad-input', `the plan is for ${plan.backend}, not for cuda`);
   const run = runLine(plan);
   if (!run.ok) return run;
   const writer = new PlanWriter(plan, context);
@@ -68,8 +68,8 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
   const cases: string[] = [];
   for (const one of plan.cases) {
     if (!/^[\w.-]{1,200}$/.test(one.id))
-      return fail('bad-input', `case id ${JSON.stringify(one.id)}; expected letters, digits and .-_, at most 200`);
-    if (ids.has(one.id)) return fail('bad-input', `two cases are called ${one.id}; expected different ids`);
+      return fail('bad-input', `case id ${JSON.stringify(one.id)} is not 1 to 200 letters, digits and .-_`);
+    if (ids.has(one.id)) return fail('bad-input', `two cases are called ${one.id}`);
     ids.add(one.id);
     const settings = await writer.settings(one);
     if (!settings.ok) return fail(settings.error.code, `case ${one.id}: ${settings.error.message}`);
@@ -96,7 +96,7 @@ function runLine(plan: BenchPlan): Result<string> {
   for (const [key, value] of Object.entries(settings)) {
     const from = least[key as keyof typeof settings] ?? 0;
     if (!(Number.isSafeInteger(value) && value >= from))
-      return fail('bad-input', `${key} of the plan is ${value}; expected a whole number of at least ${from}`);
+      return fail('bad-input', `${key} of the plan must be a whole number of at least ${from}, not ${value}`);
   }
   return ok(
     `run ${Object.entries(settings)
@@ -139,11 +139,10 @@ class PlanWriter {
         return whole({ ...one.parameters }, {});
       case 'probe': {
         const { probe, arguments: values } = one.parameters;
-        if (!/^[a-z0-9-]+$/.test(probe))
-          return fail('bad-input', `probe ${JSON.stringify(probe)}; expected a plain word`);
+        if (!/^[a-z0-9-]+$/.test(probe)) return fail('bad-input', `probe ${JSON.stringify(probe)} is not a plain word`);
         const strange = Object.keys(values).find((key) => !/^[A-Za-z]+$/.test(key) || key === 'probe');
         if (strange !== undefined)
-          return fail('bad-input', `argument ${JSON.stringify(strange)} of probe ${probe}; expected a plain word`);
+          return fail('bad-input', `argument ${JSON.stringify(strange)} of probe ${probe} is not a plain word`);
         return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
       }
       case 'stream':
@@ -156,19 +155,19 @@ class PlanWriter {
 
   private unitLoop(one: CaseOf<'unit-loop'>): Result<Settings> {
     const { workload } = this.plan;
-    if (!workload) return fail('bad-input', 'a unit loop without a workload; expected one in the plan');
+    if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
     const { design, residentBlocks } = one.parameters;
     if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
-      return fail('bad-input', `${residentBlocks} resident blocks; expected a whole number of at least 1, or none`);
+      return fail('bad-input', `resident blocks must be a whole number of at least 1, or none, not ${residentBlocks}`);
     const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
     const layout = slotLayout(design, CUDA_GROUP_WIDTH, workload.lengths.length);
     if (!layout.ok) return layout;
     if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
-      return fail('bad-input', `register cap of ${registerCap}; expected a whole number of at least 1, or none`);
+      return fail('bad-input', `the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
     const balancing = parseBalancing(design.balancing);
     if (!balancing.ok) return balancing;
     if (isPartition(balancing.value))
-      return fail('unsupported', `balancing ${design.balancing} is for the cores of a CPU; expected one for a GPU`);
+      return fail('unsupported', `balancing ${design.balancing} is for the cores of a CPU. Use one for a GPU`);
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     this.unitLoopObject(registerCap);
@@ -222,7 +221,7 @@ class PlanWriter {
   private async matrixPower(one: CaseOf<'matrix-power'>): Promise<Result<Settings>> {
     const { lengths, unitsPerGroup, workGroups, execution, synchronised } = one.parameters;
     if (unitsPerGroup > CUDA_GROUP_WIDTH)
-      return fail('bad-input', `${unitsPerGroup} units in a work group; expected at most ${CUDA_GROUP_WIDTH}`);
+      return fail('bad-input', `${unitsPerGroup} units in a work group exceed the limit of ${CUDA_GROUP_WIDTH}`);
     const key = `law ${lengths}`;
     let file = this.names.get(key);
     if (file === undefined) {
@@ -256,7 +255,7 @@ function whole(
   for (const [key, value] of Object.entries(numbers)) {
     const from = least[key] ?? 1;
     if (!(Number.isSafeInteger(value) && value >= from))
-      return fail('bad-input', `${key} is ${value}; expected a whole number of at least ${from}`);
+      return fail('bad-input', `${key} must be a whole number of at least ${from}, not ${value}`);
   }
   return ok({ ...numbers, ...others });
 }
@@ -267,7 +266,7 @@ function whole(
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];
-  if (longest > MAX_WORD) return fail('unsupported', `units of ${longest} iterations; expected at most ${MAX_WORD}`);
+  if (longest > MAX_WORD) return fail('unsupported', `units of ${longest} iterations exceed the limit of ${MAX_WORD}`);
   const words = new Uint32Array(2 * law.support.length);
   cumulative(law).forEach((below, i) => {
     words[2 * i] = Math.min(MAX_WORD, Math.round(below * 2 ** 32));

@@ -116,7 +116,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     const cannotStart = (error: StartError): void =>
       end(
         error.code === 'ENOENT' || error.code === 'EACCES'
-          ? fail('not-found', `${program} cannot be started (${error.code}); expected a program`)
+          ? fail('not-found', `${program} cannot be started (${error.code})`)
           : fail('internal', `${program} cannot be started: ${error.message}`),
       );
     child.on('error', cannotStart);

@@ -20,8 +20,7 @@ function print(record: BenchRecord): Promise<void> {
 }
 
 async function main(folder: string | undefined): Promise<number> {
-  const plan =
-    folder === undefined ? fail('bad-input', 'got no folder, expected one with a plan') : await readPlanFolder(folder);
+  const plan = folder === undefined ? fail('bad-input', 'Name a folder with a plan') : await readPlanFolder(folder);
   if (!plan.ok) {
     process.stderr.write(`${plan.error.message}\n`);
     return 2;

@@ -23,7 +23,7 @@ function comparison(id: string, what: string, found: Uint32Array, expected: (at:
   const message =
     first === undefined
       ? ''
-      : `${wrong.length} of ${checked.length} differ; ${what} ${first}: got ${found[first]}, expected ${expected(first)}`;
+      : `${wrong.length} of ${checked.length} differ; ${what} ${first} is ${found[first]} instead of ${expected(first)}`;
   return { type: 'check', case: id, correct: wrong.length === 0, message };
 }
 
@@ -307,7 +307,7 @@ ${MAIN_INPUT}
       const message =
         wrong === undefined
           ? ''
-          : `thread ${wrong}: got ${found[wrong]}, expected ${binomialSeries(wrong, elements)} within ${SERIES_TOLERANCE}`;
+          : `thread ${wrong} is ${found[wrong]} instead of ${binomialSeries(wrong, elements)} (within ${SERIES_TOLERANCE})`;
       return [{ type: 'check', case: benchCase.id, correct: wrong === undefined, message }];
     },
     release() {

@@ -192,8 +192,7 @@ async function prepare(
   const { launcher, plan, info, lengthLaw } = measurement;
   switch (benchCase.benchmark) {
     case 'unit-loop':
-      if (!plan.workload)
-        return fail('bad-input', 'a unit loop in a plan without a workload; expected lengths of units');
+      if (!plan.workload) return fail('bad-input', 'the plan has a unit loop and no workload (lengths of units)');
       measurement.unitLoops ??= await unitLoopBuffers(launcher, plan.workload);
       return prepareUnitLoop(launcher, measurement.unitLoops, plan, benchCase, info.threadGroupWidth);
     case 'matrix-power': {

@@ -59,7 +59,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   if (!adapter)
     return fail(
       'not-found',
-      'no WebGPU adapter: expected a driver for Vulkan, Metal or Direct3D 12, or an installed Chromium for its SwiftShader',
+      'no WebGPU adapter. Install a driver for Vulkan, Metal or Direct3D 12, or Chromium for its SwiftShader',
     );
   try {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));

@@ -45,7 +45,7 @@ export async function measureProbe(
   const operation = OPERATIONS[probe];
   if (!operation) {
     const known = ['limits', ...Object.keys(OPERATIONS), 'cache-l1', 'cache-l2', 'bandwidth', 'resident-blocks'];
-    const message = `probe ${probe}: WebGPU cannot tell it; expected ${known.join(', ')}`;
+    const message = `probe ${probe} does not exist for WebGPU. Use one of ${known.join(', ')}`;
     throw new FailureError({ code: 'unsupported', message });
   }
   return latency(launcher, operation, argument('rounds', 2 ** 16));

@@ -59,7 +59,10 @@ export async function prepareUnitLoop(
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (isPartition(balancing.value))
-    return fail('unsupported', `balancing ${design.balancing}; expected one of a device whose lanes run in lockstep`);
+    return fail(
+      'unsupported',
+      `balancing ${design.balancing} is for the cores of a CPU. Use one of a device whose lanes run in lockstep`,
+    );
   if (u > 1 && !launcher.device.features.has('subgroups'))
     return fail('unsupported', `${u} threads per unit; this device has no subgroup operations for their exchange`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
@@ -67,7 +70,7 @@ export async function prepareUnitLoop(
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;
-  if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots; expected at most ${MAX_SLOTS}`);
+  if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots exceed the limit of ${MAX_SLOTS}`);
   const mostThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
   if (blockThreads > mostThreads)
     return fail('unsupported', `block of ${blockThreads} threads; this device allows ${mostThreads}`);
@@ -143,6 +146,6 @@ function checkRecord(id: string, found: Uint32Array, expected: Uint32Array): Ben
     message:
       wrong === 0
         ? ''
-        : `${wrong} of ${expected.length} units differ; unit ${first}: got ${found[first]}, expected ${expected[first]}`,
+        : `${wrong} of ${expected.length} units differ; unit ${first} is ${found[first]} instead of ${expected[first]}`,
   };
 }

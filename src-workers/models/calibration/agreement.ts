@@ -103,12 +103,12 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   const n = measuredMs.length;
   const lengths = [predictedMs.length, halfWidthMs?.length ?? n, ...axes.map(({ values }) => values.length)];
   if (lengths.some((length) => length !== n))
-    return fail('bad-input', `got columns of ${[n, ...lengths].join(', ')} designs; expected one length`);
-  if (n < 2) return fail('bad-input', `got ${n} measured designs; agreement needs at least 2`);
+    return fail('bad-input', `the columns have different lengths: ${[n, ...lengths].join(', ')} designs`);
+  if (n < 2) return fail('bad-input', `agreement needs at least 2 measured designs, not ${n}`);
   for (let i = 0; i < n; i += 1) {
     if (isTime(predictedMs[i]) && isTime(measuredMs[i])) continue;
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
-    return fail('bad-input', `design ${i}: got ${times}; expected positive times`, { design: i });
+    return fail('bad-input', `design ${i}: ${times}: times must be positive`, { design: i });
   }
   const designsOfRun = input.designsOfRun ?? n;
   const figures = figuresOf(predictedMs, measuredMs);

@@ -38,10 +38,13 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
       !(Number.isInteger(cores) && cores >= 1 && bandwidthGbS > 0 && bandwidthGbS < Infinity),
   );
   if (bad)
-    return fail('bad-input', `got ${bad.bandwidthGbS} GB/s on ${bad.cores} cores; expected a positive bandwidth on 1 or more`); // prettier-ignore
+    return fail('bad-input', `${bad.bandwidthGbS} GB/s on ${bad.cores} cores: the bandwidth must be positive, the cores 1 or more`); // prettier-ignore
   const measuredAt = [...new Set(measured.map(({ cores }) => cores))].sort((a, b) => a - b);
   if (measuredAt[0] !== 1)
-    return fail('bad-input', `got bandwidths on ${measuredAt.join(', ') || 'no'} cores; expected one on a single core`);
+    return fail(
+      'bad-input',
+      `the bandwidth of a single core is missing (measured on ${measuredAt.join(', ') || 'no'} cores)`,
+    );
   const curve = new Float64Array(measuredAt.at(-1)! + 1);
   let last = 0;
   for (const cores of measuredAt) {

@@ -38,7 +38,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   );
   if (bad >= 0) {
     const got = `${runs[bad].cycles} cycles with ${runs[bad].divergentLanes} divergent lanes`;
-    return fail('bad-input', `run ${bad}: got ${got}; expected a number of cycles with 0 to 31`, { run: bad });
+    return fail('bad-input', `run ${bad}: ${got}: there must be a number of cycles, and 0 to 31 lanes`, { run: bad });
   }
   const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
   const varied = kernels.some(
@@ -47,7 +47,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   if (runs.length < 4 || !varied)
     return fail(
       'bad-input',
-      `got ${runs.length} runs, expected at least 4 with different numbers of divergent lanes in one kernel`,
+      `${runs.length} runs: a fit needs at least 4 with different numbers of divergent lanes in one kernel`,
     );
   const counts = runs.map(({ loops, divergentLanes }) => runLoops(loops, divergentLanes));
   const branches = Float64Array.from(counts, (run) => run.divergentBranches);

@@ -166,18 +166,18 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   const { measuredMs, parameters } = problem;
   const bad = measuredMs.findIndex((time) => !(time > 0 && time < Infinity));
   if (bad >= 0)
-    return fail('bad-input', `design ${bad} took ${measuredMs[bad]} ms; expected a positive time`, { design: bad });
+    return fail('bad-input', `design ${bad} took ${measuredMs[bad]} ms, which is not a positive time`, { design: bad });
   const designs = included ? included.filter(Boolean).length : measuredMs.length;
   const expected = fewestDesigns(parameters.length);
   if (designs < expected)
-    return fail('bad-input', `got ${designs} measured designs; ${parameters.length} parameters need ${expected}`);
+    return fail('bad-input', `${parameters.length} parameters need ${expected} measured designs, not ${designs}`);
   return ok(null);
 }
 
 function modelFailure(problem: FitProblem, included: readonly boolean[] | undefined): Result<never> {
   const predicted = problem.predict(problem.starts[0]);
   const bad = predicted.findIndex((time, i) => (!included || included[i]) && !(time > 0 && time < Infinity));
-  return fail('bad-input', `design ${bad}: the model predicts ${predicted[bad]} ms; expected a positive time`, {
+  return fail('bad-input', `design ${bad}: the model predicts ${predicted[bad]} ms, which is not a positive time`, {
     design: bad,
   });
 }

@@ -41,7 +41,7 @@ export function calibrateLaunchGrid(
   if (!fit.ok) return fit;
   const names = [...new Set(groups)];
   if (folds < 2 || names.length < folds)
-    return fail('bad-input', `got ${names.length} groups of launches for ${folds} folds; expected at least 2 folds, and a group for each`); // prettier-ignore
+    return fail('bad-input', `${folds} folds of ${names.length} groups of launches: there must be at least 2 folds, and a group for each`); // prettier-ignore
   const foldOfGroup = dealFolds(names.length, folds, uniform);
   const foldOf = groups.map((group) => foldOfGroup[names.indexOf(group)]);
   const heldOutMs = new Float64Array(launches.length);

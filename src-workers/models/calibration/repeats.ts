@@ -84,16 +84,16 @@ export function summariseRepeats(
 ): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length || (clocksMhz && clocksMhz.length !== timesNs.length)) {
     const lengths = `${timesNs.length} times, ${warmUp.length} warm-up marks, ${clocksMhz?.length ?? 'no'} clocks`;
-    return fail('bad-input', `got ${lengths}; expected as many of each`);
+    return fail('bad-input', `${lengths}: there must be as many of each`);
   }
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
     if (!(timesNs[i] >= 0 && timesNs[i] < Infinity))
-      return fail('bad-input', `repeat ${i} took ${timesNs[i]} ns; expected 0 or more`, { repeat: i });
+      return fail('bad-input', `repeat ${i} took ${timesNs[i]} ns, which is not 0 or more`, { repeat: i });
     if (!warmUp[i]) positions.push(i);
   }
   if (positions.length === 0)
-    return fail('bad-input', `got ${timesNs.length} launches, all of them warm-ups; expected at least one that counts`);
+    return fail('bad-input', `all ${timesNs.length} launches are warm-ups. At least one must count`);
   const times = Float64Array.from(positions, (i) => timesNs[i]);
   const sorted = times.slice().sort();
   const n = sorted.length;

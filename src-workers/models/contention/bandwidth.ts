@@ -31,10 +31,11 @@ export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurv
  * @returns the curve, or `bad-input` naming the first entry that is no positive number
  */
 export function measuredCurve(measuredGbS: readonly number[]): Result<BandwidthCurve> {
-  if (measuredGbS.length === 0) return fail('bad-input', 'bandwidth curve: got no entry, expected one per active core');
+  if (measuredGbS.length === 0)
+    return fail('bad-input', 'the bandwidth curve is empty. It needs one entry per active core');
   const bad = measuredGbS.findIndex((value) => !(value > 0 && Number.isFinite(value)));
   if (bad >= 0) {
-    const message = `bandwidth with ${bad + 1} active cores: got ${measuredGbS[bad]}, expected a positive number of GB/s`;
+    const message = `the bandwidth with ${bad + 1} active cores must be a positive number of GB/s, not ${measuredGbS[bad]}`;
     return fail('bad-input', message, { activeCores: bad + 1 });
   }
   return ok(Float64Array.of(0, ...measuredGbS));

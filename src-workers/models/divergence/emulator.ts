@@ -71,7 +71,7 @@ export function runProgram(
   if (lanes < 1 || lanes > STACK_LANES || Object.values(registers).some((values) => values.length !== lanes)) {
     return fail(
       'bad-input',
-      `got registers of up to ${lanes} lanes, expected all of one length from 1 to ${STACK_LANES}`,
+      `the registers of all lanes must have one length from 1 to ${STACK_LANES}; the longest has ${lanes}`,
     );
   }
   const file = new Map(Object.entries(registers).map(([name, values]) => [name, Float64Array.from(values)]));
@@ -108,14 +108,14 @@ export function runProgram(
 
   while (pc < instructions.length) {
     if (depths.length === MAX_INSTRUCTIONS) {
-      return fail('bad-input', `got no end of "${program.name}" after ${MAX_INSTRUCTIONS} instructions`);
+      return fail('bad-input', `"${program.name}" does not end within ${MAX_INSTRUCTIONS} instructions`);
     }
     const at = pc;
     const instruction = instructions[pc];
     if (instruction.pop) {
       const token = stack.at(-1);
       if (!token) {
-        const message = `instruction ${pc} of "${program.name}" pops an empty stack; expected a token pushed before`;
+        const message = `instruction ${pc} of "${program.name}" pops an empty stack`;
         return fail('bad-input', message, { instruction: pc });
       }
       if (stack.length === spilled) {

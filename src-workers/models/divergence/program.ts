@@ -39,11 +39,11 @@ export function checkProgram(program: Program): Result<Program> {
     if (instruction.op !== 'ssy' && instruction.op !== 'branch') continue;
     const { target } = instruction;
     if (!Number.isInteger(target) || target < 0 || target > instructions.length) {
-      const message = `instruction ${position}: got target ${target}, expected 0 to ${instructions.length}`;
+      const message = `instruction ${position}: the target ${target} is not within 0 to ${instructions.length}`;
       return fail('bad-input', message, { instruction: position });
     }
     if (instruction.pop) {
-      const message = `instruction ${position}: got a pop-bit on ${instruction.op}, expected it on other instructions only`;
+      const message = `instruction ${position}: ${instruction.op} cannot have a pop-bit`;
       return fail('bad-input', message, { instruction: position });
     }
   }

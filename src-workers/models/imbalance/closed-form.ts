@@ -70,7 +70,8 @@ type AtomLaw = Pick<LengthLaw, 'support' | 'probability'>;
 
 function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRule): LossMoments[] {
   for (const n of groupSizes) {
-    if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
+    if (!Number.isInteger(n) || n < 1)
+      throw new RangeError(`a group of ${n} units: the number must be an integer of 1 or more`);
   }
   const { support, probability } = law;
   // A constant law loses nothing.

@@ -47,7 +47,8 @@ export function lossDistributionCost(
  * @returns `unsupported` where it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for those.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
-  if (!Number.isInteger(n) || n < 1) return fail('bad-input', `group of ${n} units; expected an integer of 1 or more`);
+  if (!Number.isInteger(n) || n < 1)
+    return fail('bad-input', `a group of ${n} units: the number must be an integer of 1 or more`);
   if (n === 1 || law.support.length === 1) {
     return ok({ n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 });
   }

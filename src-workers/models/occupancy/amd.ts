@@ -135,7 +135,7 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   if (rules) return ok(rules);
   return fail(
     'unsupported',
-    `AMD instruction set: got ${isa} with waves of ${waveSize}, expected one of ${[...RULES.keys()].join(', ')}`,
+    `AMD instruction set ${isa} with waves of ${waveSize} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
     { field: 'isa' },
   );
 }

@@ -126,7 +126,7 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   if (rules) return ok(rules);
   return fail(
     'unsupported',
-    `compute capability: got ${String(computeCapability)}, expected one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}`,
+    `compute capability ${String(computeCapability)} is not known. Use one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}`,
     { field: 'computeCapability' },
   );
 }

@@ -76,12 +76,12 @@ export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): n
 /**
  * Limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
  *
- * @returns one sentence for each limit that is broken, saying what was got and what is allowed; empty when none is
+ * @returns one sentence for each limit that is broken, with the value and the limit; empty when none is
  */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   const broken: string[] = [];
   const check = (what: string, got: number, limit: number) => {
-    if (got > limit) broken.push(`${what}: got ${got}, at most ${limit} allowed`);
+    if (got > limit) broken.push(`${what}: ${got} exceeds the limit of ${limit}`);
   };
   check('threads per block', launch.threadsPerBlock, device.maxThreadsPerBlock);
   check('threads of the grid', launch.threadsPerBlock * launch.gridBlocks, device.maxThreadsPerGrid);

@@ -108,12 +108,11 @@ export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],
   fixed: { readonly schedulers: readonly number[] },
 ): Result<SoftSaturationFit> {
-  if (rows.length < 3) return fail('bad-input', `got ${rows.length} measured launches; a fit needs at least 3`);
-  if (fixed.schedulers.length === 0)
-    return fail('bad-input', 'got no candidate for the schedulers; expected at least one');
+  if (rows.length < 3) return fail('bad-input', `a fit needs at least 3 measured launches, not ${rows.length}`);
+  if (fixed.schedulers.length === 0) return fail('bad-input', 'the list of candidates for the schedulers is empty');
   const bad = rows.findIndex((row) => !(row.timeMs > 0 && Number.isFinite(row.timeMs)));
   if (bad >= 0) {
-    return fail('bad-input', `launch ${bad} took ${rows[bad].timeMs} ms; expected a positive time`, { row: bad });
+    return fail('bad-input', `launch ${bad} took ${rows[bad].timeMs} ms, which is not a positive time`, { row: bad });
   }
   let best: { parameters: PipelineParameters; residuals: Float64Array; cost: number } | undefined;
   for (const schedulers of fixed.schedulers) {

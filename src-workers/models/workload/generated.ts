@@ -32,7 +32,7 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
       if (!isCount(count, MAX_COLLATZ_COUNT)) {
         return fail(
           'bad-input',
-          `example:collatz: count is ${count}; expected an integer from 1 to ${MAX_COLLATZ_COUNT}`,
+          `example:collatz: count must be an integer from 1 to ${MAX_COLLATZ_COUNT}, not ${count}`,
         );
       }
       return ok(collatzLengths(count));
@@ -42,13 +42,13 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
       if (!isCount(width, MAX_MANDELBROT_PIXELS) || !isCount(height, MAX_MANDELBROT_PIXELS / width)) {
         return fail(
           'bad-input',
-          `example:mandelbrot: ${width} × ${height} pixels; expected positive integers with a product up to ${MAX_MANDELBROT_PIXELS}`,
+          `example:mandelbrot: width and height must be positive integers with a product up to ${MAX_MANDELBROT_PIXELS}, not ${width} × ${height}`,
         );
       }
       if (!isCount(maxIterations, MAX_MANDELBROT_ITERATIONS / (width * height))) {
         return fail(
           'bad-input',
-          `example:mandelbrot: ${maxIterations} iterations at most; expected a positive integer, and ${MAX_MANDELBROT_ITERATIONS} at most over all pixels`,
+          `example:mandelbrot: maxIterations must be a positive integer, and at most ${MAX_MANDELBROT_ITERATIONS} over all pixels, not ${maxIterations}`,
         );
       }
       return ok(mandelbrotLengths(width, height, maxIterations));

@@ -30,8 +30,8 @@ export interface MixturePart {
  */
 export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   const label = `binomial(${trials},${p})`;
-  if (!isLength(trials)) return expected(label, 'trials', trials, 'an integer ≥ 0');
-  if (!(p >= 0 && p <= 1)) return expected(label, 'p', p, 'a probability between 0 and 1');
+  if (!isLength(trials)) return mustBe(label, 'trials', trials, 'an integer ≥ 0');
+  if (!(p >= 0 && p <= 1)) return mustBe(label, 'p', p, 'a probability between 0 and 1');
   if (p === 0) return ok(pointMass(label, 0));
   if (p === 1) return ok(pointMass(label, trials));
   const odds = p / (1 - p);
@@ -50,7 +50,7 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
  */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
-  if (!(p > 0 && p <= 1)) return expected(label, 'p', p, 'a probability above 0, up to 1');
+  if (!(p > 0 && p <= 1)) return mustBe(label, 'p', p, 'a probability above 0, up to 1');
   if (!isTruncation(truncation)) return badTruncation(label, truncation);
   if (p === 1) return ok(pointMass(label, 1));
   const logFailure = Math.log1p(-p);
@@ -72,7 +72,7 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
  */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
-  if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return expected(label, 'mean', mean, 'a number ≥ 0');
+  if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'mean', mean, 'a number ≥ 0');
   if (!isTruncation(truncation)) return badTruncation(label, truncation);
   if (mean === 0) return ok(pointMass(label, 0));
   return unimodalLaw(label, {
@@ -87,8 +87,8 @@ export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Resul
 /** uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
 export function uniformLaw(a: number, b: number): Result<LengthLaw> {
   const label = `uniform(${a},${b})`;
-  if (!isLength(a)) return expected(label, 'a', a, 'an integer ≥ 0');
-  if (!isLength(b) || b < a) return expected(label, 'b', b, `an integer ≥ ${a}`);
+  if (!isLength(a)) return mustBe(label, 'a', a, 'an integer ≥ 0');
+  if (!isLength(b) || b < a) return mustBe(label, 'b', b, `an integer ≥ ${a}`);
   const points = b - a + 1;
   if (points > MAX_SUPPORT_POINTS) return tooManyPoints(label, points);
   const support = Float64Array.from({ length: points }, (_, i) => a + i);
@@ -101,8 +101,8 @@ export function uniformLaw(a: number, b: number): Result<LengthLaw> {
  */
 export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `negative-binomial(${r},${p})`;
-  if (!(r > 0 && r <= Number.MAX_SAFE_INTEGER)) return expected(label, 'r', r, 'a number > 0');
-  if (!(p > 0 && p <= 1)) return expected(label, 'p', p, 'a probability above 0, up to 1');
+  if (!(r > 0 && r <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'r', r, 'a number > 0');
+  if (!(p > 0 && p <= 1)) return mustBe(label, 'p', p, 'a probability above 0, up to 1');
   if (!isTruncation(truncation)) return badTruncation(label, truncation);
   if (p === 1) return ok(pointMass(label, 0));
   const q = 1 - p;
@@ -120,8 +120,8 @@ export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_T
 /** zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
 export function zipfLaw(s: number, max: number): Result<LengthLaw> {
   const label = `zipf(${s},${max})`;
-  if (!(s >= 0 && s < Infinity)) return expected(label, 's', s, 'a finite number ≥ 0');
-  if (!isLength(max) || max < 1) return expected(label, 'max', max, 'an integer ≥ 1');
+  if (!(s >= 0 && s < Infinity)) return mustBe(label, 's', s, 'a finite number ≥ 0');
+  if (!isLength(max) || max < 1) return mustBe(label, 'max', max, 'an integer ≥ 1');
   if (max > MAX_SUPPORT_POINTS) return tooManyPoints(label, max);
   const weights = Float64Array.from({ length: max }, (_, i) => Math.pow(i + 1, -s));
   return ok(normalised(label, 1, weights, 0));
@@ -133,8 +133,8 @@ export function zipfLaw(s: number, max: number): Result<LengthLaw> {
  */
 export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `lognormal(${mu},${sigma})`;
-  if (!Number.isFinite(mu)) return expected(label, 'mu', mu, 'a finite number');
-  if (!(sigma > 0 && sigma < Infinity)) return expected(label, 'sigma', sigma, 'a finite number > 0');
+  if (!Number.isFinite(mu)) return mustBe(label, 'mu', mu, 'a finite number');
+  if (!(sigma > 0 && sigma < Infinity)) return mustBe(label, 'sigma', sigma, 'a finite number > 0');
   if (!isTruncation(truncation)) return badTruncation(label, truncation);
   const standardised = (k: number): number => (Math.log(k) - mu) / sigma;
   const tail = (k: number): number => normalUpperTail(standardised(k));
@@ -161,7 +161,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
 /** constant(k): every unit is k long. Fails unless k is an integer ≥ 0. */
 export function constantLaw(k: number): Result<LengthLaw> {
   const label = `constant(${k})`;
-  if (!isLength(k)) return expected(label, 'k', k, 'an integer ≥ 0');
+  if (!isLength(k)) return mustBe(label, 'k', k, 'an integer ≥ 0');
   return ok(pointMass(label, k));
 }
 
@@ -174,12 +174,12 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
   const weightOf = new Map<number, number>();
   let sum = 0;
   for (const { length, probability } of points) {
-    if (!isLength(length)) return expected(shortened(name), 'length', length, 'an integer ≥ 0');
+    if (!isLength(length)) return mustBe(shortened(name), 'length', length, 'an integer ≥ 0');
     if (!(probability >= 0 && probability <= 1 + PROBABILITY_SUM_TOLERANCE)) {
-      return expected(shortened(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
+      return mustBe(shortened(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
     }
     if (weightOf.has(length)) {
-      return fail('bad-input', `${shortened(name)}: length ${length} is given twice; expected each length once`);
+      return fail('bad-input', `${shortened(name)}: length ${length} is given twice`);
     }
     weightOf.set(length, probability);
     sum += probability;
@@ -187,7 +187,7 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
     return fail(
       'bad-input',
-      `${shortened(name)}: the probabilities sum to ${sum}; expected 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+      `${shortened(name)}: the probabilities sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
   return fromWeights(name, weightOf, 0);
@@ -202,14 +202,14 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   let sum = 0;
   for (const { weight, law } of parts) {
     if (!(weight >= 0 && weight <= 1 + PROBABILITY_SUM_TOLERANCE)) {
-      return expected(shortened(label), `weight of ${shortened(law.label)}`, weight, 'a number between 0 and 1');
+      return mustBe(shortened(label), `weight of ${shortened(law.label)}`, weight, 'a number between 0 and 1');
     }
     sum += weight;
   }
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
     return fail(
       'bad-input',
-      `${shortened(label)}: the weights sum to ${sum}; expected 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+      `${shortened(label)}: the weights sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
   const weightOf = new Map<number, number>();
@@ -230,9 +230,9 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
-    if (!isLength(length)) return expected(shortened(label), 'length', length, 'an integer ≥ 0');
+    if (!isLength(length)) return mustBe(shortened(label), 'length', length, 'an integer ≥ 0');
     if (!(count >= 0 && count < Infinity)) {
-      return expected(shortened(label), `count of length ${length}`, count, 'a finite number ≥ 0');
+      return mustBe(shortened(label), `count of length ${length}`, count, 'a finite number ≥ 0');
     }
   }
   return fromWeights(label, counts, 0);
@@ -362,7 +362,7 @@ function fromWeights(label: string, weightOf: ReadonlyMap<number, number>, trunc
   if (!(total > 0 && total < Infinity)) {
     return fail(
       'bad-input',
-      `${shortened(label)}: total weight ${total}; expected at least one length of weight above 0`,
+      `${shortened(label)}: the total weight is ${total}. At least one length must have a weight above 0`,
     );
   }
   const support = lengths.filter((length) => weightOf.get(length)! / total > 0);
@@ -396,18 +396,18 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-function expected(label: string, argument: string, got: number, what: string): Result<never> {
-  return fail('bad-input', `${label}: ${argument} is ${got}; expected ${what}`);
+function mustBe(label: string, argument: string, got: number, what: string): Result<never> {
+  return fail('bad-input', `${label}: ${argument} must be ${what}, not ${got}`);
 }
 
 function badTruncation(label: string, got: number): Result<never> {
-  return expected(label, 'truncation', got, 'a mass between 1e-15 and 0.5');
+  return mustBe(label, 'truncation', got, 'a mass between 1e-15 and 0.5');
 }
 
 function tooManyPoints(label: string, points: number): Result<never> {
   return fail(
     'unsupported',
-    `${shortened(label)}: at least ${points} possible lengths; expected at most ${MAX_SUPPORT_POINTS}`,
+    `${shortened(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}`,
   );
 }
 

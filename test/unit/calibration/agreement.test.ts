@@ -136,7 +136,7 @@ describe('agreement, by hand', () => {
     expect(refused({ predictedMs: of(1), measuredMs: of(1) })).toMatchObject({ ok: false });
     expect(refused({ predictedMs: of(1, NaN), measuredMs: of(1, 2) })).toMatchObject({
       ok: false,
-      error: { code: 'bad-input', message: 'design 1: got predicted NaN ms, measured 2 ms; expected positive times' },
+      error: { code: 'bad-input', message: 'design 1: predicted NaN ms, measured 2 ms: times must be positive' },
     });
   });
 });

@@ -152,7 +152,7 @@ describe('a fit', () => {
   it('refuses too few designs, times that are none, and a model without a time', () => {
     expect(fitParameters(lines(4, (x) => 1 + x))).toMatchObject({
       ok: false,
-      error: { code: 'bad-input', message: 'got 4 measured designs; 3 parameters need 5' },
+      error: { code: 'bad-input', message: '3 parameters need 5 measured designs, not 4' },
     });
     const broken = lines(10, (x) => 1 + x);
     broken.measuredMs[7] = 0;
@@ -160,7 +160,7 @@ describe('a fit', () => {
     const silent = lines(10, (x) => 1 + x);
     expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toMatchObject({
       ok: false,
-      error: { message: 'design 3: the model predicts NaN ms; expected a positive time' },
+      error: { message: 'design 3: the model predicts NaN ms, which is not a positive time' },
     });
   });
 });

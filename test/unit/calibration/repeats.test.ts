@@ -108,7 +108,7 @@ describe('repeats, by hand', () => {
     expect(summariseRepeats([1, 2], [true, true])).toMatchObject({ ok: false });
     expect(summariseRepeats([1, NaN], [false, false])).toMatchObject({
       ok: false,
-      error: { message: 'repeat 1 took NaN ns; expected 0 or more' },
+      error: { message: 'repeat 1 took NaN ns, which is not 0 or more' },
     });
     expect(summariseRepeats([1, 2], [false])).toMatchObject({ ok: false });
   });

@@ -60,7 +60,7 @@ describe('staircase', () => {
 
   it('refuses a curve that is too short for the loads', () => {
     expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
-      'got a bandwidth curve up to 1 cores, expected 2',
+      'the bandwidth curve goes up to 1 cores instead of 2',
     );
   });
 });
@@ -99,7 +99,7 @@ describe('measured curves', () => {
     expect(measuredCurve([10, 18])).toEqual({ ok: true, value: Float64Array.of(0, 10, 18) });
     expect(measuredCurve([10, -1])).toMatchObject({
       ok: false,
-      error: { message: 'bandwidth with 2 active cores: got -1, expected a positive number of GB/s' },
+      error: { message: 'the bandwidth with 2 active cores must be a positive number of GB/s, not -1' },
     });
     expect(measuredCurve([])).toMatchObject({ ok: false });
   });

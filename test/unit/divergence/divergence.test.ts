@@ -57,7 +57,7 @@ describe('emulator', () => {
   it('refuses what cannot run', () => {
     const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
     expect(runProgram(pop, { x: [1] })).toMatchObject({
-      error: { message: 'instruction 0 of "pop" pops an empty stack; expected a token pushed before' },
+      error: { message: 'instruction 0 of "pop" pops an empty stack' },
     });
     const endless: Program = {
       name: 'endless',
@@ -69,7 +69,7 @@ describe('emulator', () => {
     expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
     const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
     expect(runProgram(outside, { x: [1] })).toMatchObject({
-      error: { message: 'instruction 0: got target 9, expected 0 to 1' },
+      error: { message: 'instruction 0: the target 9 is not within 0 to 1' },
     });
     const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
     expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });

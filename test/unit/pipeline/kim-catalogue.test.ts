@@ -88,7 +88,7 @@ describe('a device of the catalogue in Kim’s terms', () => {
     expect(slots(24, 97)).toBe(7);
     expect(slots(24, 96)).toBe(8);
     expect(brokenLimits(model, kimLaunch(fury, kernel, 64, 1, 113))).toEqual([
-      'registers per thread, file 1: got 113, at most 112 allowed',
+      'registers per thread, file 1: 113 exceeds the limit of 112',
     ]);
   });
 });

@@ -78,7 +78,7 @@ describe('soft saturation', () => {
     expect(fitSoftSaturation([row, row], { schedulers: [4] })).toMatchObject({ ok: false });
     expect(fitSoftSaturation([row, row, { ...row, timeMs: 0 }], { schedulers: [4] })).toMatchObject({
       ok: false,
-      error: { message: 'launch 2 took 0 ms; expected a positive time' },
+      error: { message: 'launch 2 took 0 ms, which is not a positive time' },
     });
   });
 });
@@ -188,7 +188,7 @@ describe('Kim: structural model', () => {
   it('says what breaks a limit', () => {
     expect(brokenLimits(kim, launch)).toEqual([]);
     expect(brokenLimits(kim, { ...launch, threadsPerBlock: 1024 })).toEqual([
-      'threads per block: got 1024, at most 512 allowed',
+      'threads per block: 1024 exceeds the limit of 512',
     ]);
   });
 
