@@ -131,7 +131,7 @@ for (const one of plan.cases) {
     });
   }
   const correct = !fake.wrong?.includes(one.id);
-  print({ type: 'check', case: one.id, correct, message: correct ? '' : 'unit 3: got 1, expected 2' });
+  print({ type: 'check', case: one.id, correct, message: correct ? '' : 'unit 3 is 1 instead of 2' });
   print({ type: 'values', case: one.id, values: { launches: plan.repeats } });
 }
 print({ type: 'done', elapsedMs: 1 });
