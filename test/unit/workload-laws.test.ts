@@ -127,7 +127,7 @@ describe('quantile and cdf', () => {
   });
 });
 
-describe('failures say what was got and what was expected', () => {
+describe('failures say what is wrong, with the value and the limit', () => {
   it.each([
     [laws.binomialLaw(3.5, 0.5), 'binomial(3.5,0.5): trials must be an integer ≥ 0, not 3.5'],
     [laws.binomialLaw(3, 1.5), 'binomial(3,1.5): p must be a probability between 0 and 1, not 1.5'],
@@ -172,9 +172,7 @@ describe('failures say what was got and what was expected', () => {
       laws.lognormalLaw(30, 1),
       laws.binomialLaw(2 ** 50, 0.5),
     ]) {
-      expect(failureOf(law)).toContain(
-        'geometric(1e-7): at least 138155099 possible lengths exceed the limit of 1000000',
-      );
+      expect(failureOf(law)).toContain('possible lengths exceed the limit of 1000000');
     }
   });
 });
