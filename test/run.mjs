@@ -3,8 +3,9 @@
 // tests of one that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from 20 on:
 // what it runs runs on the locked Node.
 //
+//   node test/run.mjs --quick                   types, lint, imports and the unit tests of changed files
 //   node test/run.mjs [--desktop [COMMAND …]]   also the desktop tests, started through COMMAND where there is one
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -117,8 +118,9 @@ async function check(/** @type {string} */ label, /** @type {string} */ command)
  * @param {string} command
  * @param {string} file
  * @param {(report: never) => { passed: number, failed: number, skipped: number }} read
+ * @param {boolean} [mayBeEmpty]
  */
-async function tests(label, command, file, read) {
+async function tests(label, command, file, read, mayBeEmpty = false) {
   const start = performance.now();
   const path = join(results, file);
   rmSync(path, { force: true });
@@ -130,7 +132,7 @@ async function tests(label, command, file, read) {
     counts.failed += 1;
     process.stdout.write(`${label}: no report (${error instanceof Error ? error.message : String(error)})\n`);
   }
-  if (counts.failed === 0 && (code !== 0 || counts.passed + counts.skipped === 0)) counts.failed += 1;
+  if (counts.failed === 0 && (code !== 0 || (counts.passed + counts.skipped === 0 && !mayBeEmpty))) counts.failed += 1;
   report(label, counts, start, output);
 }
 
@@ -154,8 +156,40 @@ const ofPlaywright = (
 });
 
 mkdirSync(results, { recursive: true });
-const asked = process.argv.indexOf('--desktop');
 
+/** Sources and tests that differ from the last commit. */
+function changedSources() {
+  const git = (/** @type {string} */ words) => execFileSync('git', words.split(' '), { cwd: root, encoding: 'utf8' });
+  const names = `${git('diff --name-only --diff-filter=d HEAD')}${git('ls-files --others --exclude-standard')}`.split(
+    '\n',
+  );
+  return names.filter((name) => /^[\w./-]+\.(ts|mjs|svelte|json)$/.test(name) && /^(src-|db\/|test\/)/.test(name));
+}
+
+if (process.argv.includes('--quick')) {
+  await Promise.all([
+    check('lint', 'npm run --silent check:lint').then(() => check('imports', 'npm run --silent check:imports')),
+    check('types', 'npm run --silent check:types').then(() =>
+      tests(
+        'unit tests of changed files',
+        `vitest related --run --passWithNoTests --dir test/unit ${changedSources().join(' ')} --reporter=default --reporter=json --outputFile.json=test-results/vitest-changed.json`,
+        'vitest-changed.json',
+        ofVitest,
+        true,
+      ),
+    ),
+  ]);
+  end();
+}
+
+/** Says the total, and how to get what is missing. */
+function end(/** @type {readonly string[]} */ notes = []) {
+  for (const line of notes) say(line);
+  say(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`);
+  process.exit(total.failed === 0 ? 0 : 1);
+}
+
+const asked = process.argv.indexOf('--desktop');
 await fetchTools();
 // What a Chromium of Playwright brings lies in no usual place.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
@@ -179,19 +213,12 @@ const checks = async () => {
 const [built] = await Promise.all([
   checks(),
   tests(
-    'unit, property, golden, db',
+    'unit, property, golden, db, integration',
     'vitest run --reporter=default --reporter=json --outputFile.json=test-results/vitest.json',
     'vitest.json',
     ofVitest,
   ),
 ]);
-// By themselves: they time something.
-await tests(
-  'measured',
-  'vitest run --config vitest.measured.config.ts --reporter=default --reporter=json --outputFile.json=test-results/vitest-measured.json',
-  'vitest-measured.json',
-  ofVitest,
-);
 if (built) {
   await tests('browser', 'playwright test --project=browser --reporter=list,json', 'browser.json', ofPlaywright);
   if (asked >= 0) {
@@ -208,6 +235,4 @@ if (built) {
   if (asked >= 0) report('desktop', { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 }
 
-for (const line of absent) say(line);
-say(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`);
-process.exitCode = total.failed === 0 ? 0 : 1;
+end(absent);

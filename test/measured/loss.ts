@@ -1,6 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { Design, LockstepBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
@@ -17,7 +16,7 @@ import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
  * 4 lanes, so many groups either way. Time over that of n = 1 is then the aggregate loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
-const WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
+export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
 const BALANCINGS: readonly LockstepBalancing[] = [
   { kind: 'none' },
   { kind: 'window-sort', units: 64 },
@@ -30,13 +29,9 @@ const LANES = 4;
 /** Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one go. */
 const ITERATIONS = 20_000;
 const STEPS = 16;
-const ROUNDS = 4;
 const REPEATS = 10;
-const TOLERANCE = 0.12;
 
-const RESULT_FILE = join(ROOT, 'test-results/measured/swiftshader-loss.json');
-
-interface Row {
+export interface LossRow {
   readonly workload: string;
   readonly balancing: string;
   readonly unitsPerGroup: number;
@@ -53,7 +48,11 @@ function modelLoss(law: LengthLaw, n: number, balancing: LockstepBalancing): num
     : groupDepth(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
 }
 
-async function measureLoss(text: string): Promise<{ rows: Row[]; device: unknown }> {
+/**
+ * Measures the loss of a workload in every order, side by side with the models'.
+ * @param rounds how often all are measured in turn; the fastest launch of all counts
+ */
+export async function measureLoss(text: string, rounds: number): Promise<{ rows: LossRow[]; device: MeasuringDevice }> {
   const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));
   const { mean } = moments(law);
   const groups = Math.max(64, 64 * Math.round(ITERATIONS / mean / 64));
@@ -80,11 +79,11 @@ async function measureLoss(text: string): Promise<{ rows: Row[]; device: unknown
       },
     ];
   });
-  const { samplesNs, device } = await timeInTurn(batches, ROUNDS, REPEATS);
+  const { samplesNs, device } = await timeInTurn(batches, rounds, REPEATS);
   const fastestMs = (batch: number, at: number): number => Math.min(...samplesNs[batch][at]) / 1e6;
   const alone = fastestMs(0, 0) - fastestMs(1, 0);
   const rows = UNITS_PER_GROUP.flatMap((n, i) =>
-    BALANCINGS.map((balancing, j): Row => {
+    BALANCINGS.map((balancing, j): LossRow => {
       const timeMs = fastestMs(2 * i, j);
       const emptyMs = fastestMs(2 * i + 1, 0);
       // A group of empty units makes one pass all the same, so the difference to it is of one pass fewer per group.
@@ -102,33 +101,3 @@ async function measureLoss(text: string): Promise<{ rows: Row[]; device: unknown
   );
   return { rows, device };
 }
-
-describe.each(WORKLOADS)('lockstep loss of %s on SwiftShader', (text) => {
-  let rows: Row[] = [];
-  beforeAll(async () => {
-    const measured = await measureLoss(text);
-    rows = measured.rows;
-    mkdirSync(join(RESULT_FILE, '..'), { recursive: true });
-    let before: Row[] = [];
-    try {
-      before = (JSON.parse(readFileSync(RESULT_FILE, 'utf8')) as { rows: Row[] }).rows;
-    } catch {
-      // The first workload of all.
-    }
-    const others = before.filter((row) => row.workload !== text);
-    const result = { date: new Date().toISOString(), device: measured.device, rows: [...others, ...rows] };
-    writeFileSync(RESULT_FILE, JSON.stringify(result, null, 2));
-  }, 300_000);
-
-  it('is what the models say', () => {
-    for (const row of rows)
-      expect(Math.abs(row.measuredLoss / row.modelLoss - 1), JSON.stringify(row)).toBeLessThanOrEqual(TOLERANCE);
-  });
-
-  it('is in the order that they say, wherever they see a difference larger than that', () => {
-    for (const a of rows)
-      for (const b of rows)
-        if (a.modelLoss > (1 + TOLERANCE) * b.modelLoss)
-          expect(a.measuredLoss, `${JSON.stringify(a)} above ${JSON.stringify(b)}`).toBeGreaterThan(b.measuredLoss);
-  });
-});

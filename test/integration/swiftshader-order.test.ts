@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { measureLoss } from '../measured/loss.ts';
+import { lacks } from '../tools.mjs';
+
+/*
+ * A real lockstep machine orders what the models hold apart by 20 % or more, whatever else the machine does: the fastest of
+ * many launches counts, and of more where they do not suffice. The figures are those of `npm run bench -- measured`.
+ */
+const APART = 1.2;
+const ROUNDS = [1, 2, 4, 8];
+
+it.skipIf(lacks('swiftshader')).each(['geometric(0.05)', 'geometric(0.3)'])(
+  'units of %s in random order are slower than sorted ones, as the models say',
+  async (text) => {
+    let wrong: string[] = [];
+    for (const rounds of ROUNDS) {
+      const { rows } = await measureLoss(text, rounds);
+      const pairs = rows.flatMap((a) => rows.map((b) => [a, b] as const));
+      const apart = pairs.filter(([a, b]) => a.modelLoss >= APART * b.modelLoss);
+      const orders = apart.filter(([a, b]) => a.balancing === 'none' && b.balancing === 'full-sort');
+      expect(orders.length).toBeGreaterThanOrEqual(2);
+      wrong = apart
+        .filter(([a, b]) => a.measuredLoss <= b.measuredLoss)
+        .map((pair) => pair.map((row) => `${row.balancing} × ${row.unitsPerGroup}: ${row.measuredLoss}`).join(', '));
+      if (wrong.length === 0) break;
+    }
+    expect(wrong).toEqual([]);
+  },
+  300_000,
+);
