@@ -119,12 +119,17 @@ export const kernelSchema = v.strictObject(
     kneeSoftness: v.optional(
       v.pipe(
         between(1, 100),
-        v.description('Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner'),
+        v.description(
+          'Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner. The default is fitted to one kernel on a Tesla K20',
+        ),
       ),
       6.5,
     ),
     bytesPerUnit: v.optional(
-      v.pipe(nonNegative, v.description('Input and state of a unit that a reordering has to move, bytes')),
+      v.pipe(
+        nonNegative,
+        v.description('Input and state of a unit that a reordering has to move, bytes. The default is assumed'),
+      ),
       64,
     ),
     lengthsKnownBeforeLaunch: v.optional(
@@ -135,7 +140,12 @@ export const kernelSchema = v.strictObject(
       false,
     ),
     spillInstructionsPerRegister: v.optional(
-      v.pipe(nonNegative, v.description('Instructions per iteration that a register spilled by a cap costs')),
+      v.pipe(
+        nonNegative,
+        v.description(
+          'Instructions per iteration that a register spilled by a cap costs. The default is assumed: a store and a load',
+        ),
+      ),
       2,
     ),
   },

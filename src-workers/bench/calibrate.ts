@@ -65,7 +65,7 @@ const SPREAD = 0.05;
 
 /**
  * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and the overhead
- * of a launch, by the predictor itself. What the designs cannot tell keeps the value that the plan has. Takes some seconds.
+ * of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of the plan. Takes some seconds.
  *
  * @param deviceAt position of the device on the plan's device axis; all designs are of it
  * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan; `bad-input`
@@ -147,7 +147,7 @@ export function calibrateFromDesigns(
 }
 
 /**
- * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel, whatever the device: a plan of several
+ * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel for every device: a plan of several
  * devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of a plan: the first
  * is to be added to each time, the second is not predicted with.
  */
@@ -326,7 +326,7 @@ function fitProblem(
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // One way to share units cannot tell its cost from that of an iteration, two cannot tell σ from κ.
+  // With one way to share units its cost cannot be separated from that of an iteration; with two, σ cannot be separated from κ.
   if (sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
   if (sharing.size > 2)

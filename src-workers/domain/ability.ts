@@ -16,7 +16,7 @@ export interface Ability {
   readonly bestBuckets: boolean;
 }
 
-/** @param device as it answered; null where nobody asked, or it did not answer */
+/** @param device as it answered; null where it was not queried or did not answer */
 export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];

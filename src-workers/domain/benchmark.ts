@@ -1,7 +1,7 @@
 import type { Design } from './design.ts';
 
 /**
- * What is measured and what comes back. A plan is a list of cases for one backend; whoever runs it (a CUDA program, a WebGPU
+ * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA program, a WebGPU
  * device in a page or under Node, threads of the CPU) answers with the same records, one JSON line each. A file of such lines,
  * the plan's line first, is a result file: it can be made on a machine without Lockstep and imported.
  */
@@ -49,7 +49,7 @@ export interface UnitLoopWorkload {
   readonly traffic: UnitTraffic | null;
 }
 
-/** What each kind of benchmark is told of one case. */
+/** The parameters of one case, by kind of benchmark. */
 export interface BenchParameters {
   /**
    * A design on the plan's workload: on a GPU slots of u threads, dealt out round by round as `simulate/units.ts` does; on a CPU
@@ -73,7 +73,7 @@ export interface BenchParameters {
     /** n: units side by side in a work group. */
     readonly unitsPerGroup: number;
     readonly workGroups: number;
-    /** One unit per lane in lockstep, or each unit in a group of its own, which is what a MIMD machine would pay. */
+    /** One unit per lane in lockstep, or each unit in a group of its own, as a MIMD machine would run it. */
     readonly execution: 'lockstep' | 'independent';
     /** An explicit synchronisation of the group in every iteration. */
     readonly synchronised: boolean;
@@ -185,7 +185,7 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
-  /** One launch. Warm-ups come first and are told apart, not dropped. `clockMhz`: read beside it, where it can be. */
+  /** One launch. Warm-ups come first and are marked, not dropped. `clockMhz`: read beside it, where it can be. */
   | {
       readonly type: 'sample';
       readonly case: string;
@@ -225,3 +225,15 @@ export interface CaseResult {
   readonly failure: string | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
+
+/** A result of which nothing is known but its case. */
+export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
+  timesMs: [],
+  warmUpMs: [],
+  clockMhz: null,
+  compiled: null,
+  correct: null,
+  checkMessage: '',
+  failure: null,
+  values: {},
+};

@@ -40,7 +40,7 @@ export interface CalibratedParameters {
 export interface ParameterIdentification {
   /** Standard error, in the unit of the parameter; `null` where it was not fitted or has none. */
   readonly standardError: number | null;
-  /** Whether the parameter kept the value it had before, because it was not asked for or the data cannot tell. */
+  /** Whether the parameter kept the value it had before, because it was not fitted or the data do not determine it. */
   readonly held: boolean;
 }
 

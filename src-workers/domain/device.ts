@@ -32,7 +32,7 @@ export interface GpuDevice {
   readonly architecture: string;
   readonly occupancy: OccupancyRules;
   readonly year: number;
-  /** Streaming multiprocessors, compute units, or workgroup processors: whatever holds resident blocks. */
+  /** Streaming multiprocessors, compute units, or workgroup processors: the unit that holds resident blocks. */
   readonly multiprocessors: number;
   /** Boost clock, MHz. */
   readonly clockMhz: number;

@@ -28,13 +28,13 @@ export interface KernelProfile {
   readonly flattenedCost?: number;
   /** Work before the first iteration of each unit, in iterations. */
   readonly setupIterationsPerUnit: number;
-  /** p ≥ 1: softness of the knee between latency-bound and issue-bound. */
+  /** p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see `models/README.md`. */
   readonly kneeSoftness: number;
-  /** Input and state bytes of a unit that a reordering has to move. */
+  /** Input and state bytes of a unit that a reordering has to move. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
   /** Whether unit lengths are known before launch; sorting and bucketing need them. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /** Cost of one register spilled by a register cap: issue instructions per iteration. */
+  /** Cost of one register spilled by a register cap: issue instructions per iteration. A study's default, 2, is assumed. */
   readonly spillInstructionsPerRegister: number;
 }
 

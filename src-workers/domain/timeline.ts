@@ -9,7 +9,7 @@ export interface DrawnTimeline {
   /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
   readonly shownMultiprocessors: Float64Array;
   /**
-   * Blocks of those, by multiprocessor and start. A bar stands for `blockCount` blocks that followed each other in one slot,
+   * Blocks of those, by multiprocessor and start. A bar shows `blockCount` blocks that followed each other in one slot,
    * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not listed.
    * `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
    */

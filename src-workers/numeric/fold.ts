@@ -74,7 +74,7 @@ function convolved(a: Float64Array, b: Float64Array): Float64Array {
   return out;
 }
 
-/** Power of the discrete Fourier transform; sums are told apart modulo its size, so it only has to span the window. */
+/** Power of the discrete Fourier transform; sums are known modulo its size, so its size only has to span the window. */
 function transformedSum(law: LengthLaw, count: number, ownStep: number) {
   const window = sumWindow(law, count, EXCLUDED);
   const width = window.high - window.low;

@@ -160,7 +160,7 @@ export interface MedianInterval {
 
 /**
  * The narrowest symmetric pair of order statistics that encloses the median of the law with at least the given confidence,
- * whatever the law: the number of draws below the median is Bin(n, ½).
+ * for any law: the number of draws below the median is Bin(n, ½).
  * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
  *
  * @param confidenceFraction 0…1

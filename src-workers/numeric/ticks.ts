@@ -48,7 +48,7 @@ export function niceBounds(low: number, high: number): Bounds {
 const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
 
 interface LogTickLimits {
-  /** No more ticks than this; where even powers of ten are more, there are none. */
+  /** Maximum number of ticks; none are given where even the powers of ten exceed it. */
   readonly most?: number;
   /** Distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;

@@ -202,7 +202,7 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
   return fail('bad-input', `${path || 'record'}: ${wrong}`, { field: path });
 }
 
-/** The type that a record says it is, whatever else it holds; `null` of what is no record at all. */
+/** The `type` of a record, valid or not; `null` of a value that is no record. */
 export function recordType(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'type')) return null;
   const { type } = value as { readonly type: unknown };

@@ -47,7 +47,7 @@ export interface CsvRecord {
   readonly line: number;
   /** The field of a column; empty where the record is too short for it. */
   text(column: string): string;
-  /** The field as a finite number ≥ 0; a failure with line and column where it is none. */
+  /** The field as a finite number ≥ 0; otherwise a failure with line and column. */
   number(column: string): number;
 }
 

@@ -16,7 +16,7 @@ export interface LengthsCsv {
    * probability) pairs that sum to 1.
    */
   readonly form: 'lengths' | 'counts' | 'probabilities';
-  /** Units the file speaks of: lines, or the sum of whole counts; `null` where it gives only proportions. */
+  /** Number of units in the file: lines, or the sum of whole counts; `null` where it gives only proportions. */
   readonly units: number | null;
 }
 

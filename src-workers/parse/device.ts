@@ -98,7 +98,7 @@ const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
 
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  // An object schema speaks of a missing or an unknown key by the key's name; every other schema has its own message.
+  // An object schema reports a missing or an unknown key by its name; every other schema has its own message.
   const place = path ?? 'device';
   if (issue.type === 'strict_object' && issue.expected === 'never') return `${place}: there is no such field`;
   if (issue.type === 'strict_object' && issue.expected !== 'Object') return `${place}: is missing`;

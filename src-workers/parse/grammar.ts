@@ -141,7 +141,7 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
-/** A law, and the lengths in the order of the units where the text tells them: of a matrix or an example by itself. */
+/** A law, and the lengths in the order of the units where the text gives them: a matrix or an example alone. */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;

@@ -168,7 +168,7 @@ export async function eachJsonMember(
   }
 }
 
-/** A JSON value in which `NaN` and infinities stand for `null`. Throws where it is none. */
+/** A JSON value in which `NaN` and infinities stand for `null`. Throws on invalid JSON. */
 function parsedValue(text: string): unknown {
   try {
     return JSON.parse(text);

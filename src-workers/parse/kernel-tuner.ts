@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CaseResult } from '../domain/benchmark.ts';
+import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { FailureError, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../models/balancing/parse.ts';
@@ -202,17 +202,15 @@ interface RawCase {
   readonly values: Readonly<Record<string, number>>;
 }
 
-const NOTHING_MORE = { warmUpMs: [], clockMhz: null, compiled: null, checkMessage: '' } as const;
-
 function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs: number): CaseResult {
   const scale = raw.unitMs ?? fileUnitMs;
   return {
+    ...NOTHING_MEASURED,
     case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration: raw.configuration } },
     timesMs: scale === 1 ? raw.times : raw.times.map((time) => time * scale),
     failure: raw.failure,
     correct: raw.correct,
     values: raw.values,
-    ...NOTHING_MORE,
   };
 }
 
@@ -250,16 +248,12 @@ function lockstepCase(
   return {
     device: read('device', 'the id of a device', text),
     result: {
+      ...NOTHING_MEASURED,
       case: {
         id: `c${position}`,
         benchmark: 'unit-loop',
         parameters: { design, designIndex: null, predictedMs, residentBlocks: null },
       },
-      timesMs: [],
-      failure: null,
-      correct: null,
-      values: {},
-      ...NOTHING_MORE,
     },
   };
 }

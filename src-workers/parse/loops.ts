@@ -1,4 +1,4 @@
-import type { CaseResult } from '../domain/benchmark.ts';
+import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
 import { caught, refuse, type ByteSource } from './source.ts';
@@ -13,7 +13,7 @@ const MAX_SCHEDULES = 50;
  * `cols`, `nnzs`) and a column per schedule with one time, ms. Each pair of matrix and schedule becomes a case; an empty field is
  * one without a time.
  *
- * Fails, with line and column, on a missing column, a file without a schedule or a matrix, a number that is none, or too many.
+ * Fails, with line and column, on a missing column, a file without a schedule or a matrix, an invalid number, or too many.
  */
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {
@@ -36,6 +36,7 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
       for (const schedule of schedules) {
         const missing = record.text(schedule) === '';
         cases.push({
+          ...NOTHING_MEASURED,
           case: {
             id: `c${cases.length}`,
             benchmark: 'external',
@@ -43,12 +44,6 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
           },
           timesMs: missing ? [] : [record.number(schedule)],
           failure: missing ? 'the file gives no time for it' : null,
-          warmUpMs: [],
-          clockMhz: null,
-          compiled: null,
-          correct: null,
-          checkMessage: '',
-          values: {},
         });
       }
     });

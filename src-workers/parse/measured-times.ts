@@ -1,4 +1,4 @@
-import type { CaseResult } from '../domain/benchmark.ts';
+import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from './design-names.ts';
@@ -52,7 +52,7 @@ export function tellsTimes(header: readonly string[]): boolean {
  * without a time are left out, and counted. In an exported ranking `time_ms` is Lockstep's own: the measured time stands in a column
  * of its own, `measured_ms`.
  *
- * Fails, with line and column, on a missing or second column of times, one without a unit, a time that is none, too many rows, or
+ * Fails, with line and column, on a missing or second column of times, one without a unit, an invalid time, too many rows, or
  * none.
  *
  * @param kernel what the cases are called
@@ -102,15 +102,9 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
       refuse(label, { line: Math.max(1, lines) }, `${found}. At least one time must have been measured`);
     }
     const cases = [...times.values()].map(({ configuration, timesMs }, position): CaseResult => ({
+      ...NOTHING_MEASURED,
       case: { id: `c${position}`, benchmark: 'external', parameters: { kernel, configuration } },
       timesMs,
-      failure: null,
-      warmUpMs: [],
-      clockMhz: null,
-      compiled: null,
-      correct: null,
-      checkMessage: '',
-      values: {},
     }));
     return ok({
       cases,

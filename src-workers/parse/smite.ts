@@ -1,4 +1,4 @@
-import type { CaseResult } from '../domain/benchmark.ts';
+import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
 import { parseWorkload } from './grammar.ts';
@@ -106,7 +106,7 @@ const MAX_MEANS = 10_000;
  * row per distribution and group size n. Each row becomes a case of matrix powers in lockstep, with its losses as values and
  * no time. The paper measured with explicit synchronisation (Swatman 2022, Section IV-B, doi:10.1109/MASCOTS56607.2022.00026).
  *
- * Fails, with the line, on a missing column, a distribution or number that is none, or a file without rows.
+ * Fails, with the line, on a missing column, an invalid distribution or number, or a file without rows.
  */
 export function parseSmiteMeans(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {
@@ -126,6 +126,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
           : refuse(label, { line }, `${name} ${value} is not a whole number ≥ 1`);
       });
       cases.push({
+        ...NOTHING_MEASURED,
         case: {
           id: `c${cases.length}`,
           benchmark: 'matrix-power',
@@ -137,13 +138,6 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
           simulatedMeanLoss: record.number('simulated_mean_loss'),
           simulatedAggregateLoss: record.number('simulated_aggregate_loss'),
         },
-        timesMs: [],
-        failure: null,
-        warmUpMs: [],
-        clockMhz: null,
-        compiled: null,
-        correct: null,
-        checkMessage: '',
       });
     });
     if (cases.length === 0) refuse(label, { line: lines }, 'the file has no rows');

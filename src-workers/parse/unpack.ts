@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../domain/result.ts';
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
 /**
- * A file's content, unpacked where it is gzip (by its first bytes, whatever its name says). Fails on a file or content of more
+ * A file's content, unpacked where it is gzip (known by its first bytes, not by its name). Fails on a file or content of more
  * than `limit` bytes, and on a damaged or cut-off archive.
  */
 export async function unpacked(

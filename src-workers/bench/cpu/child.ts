@@ -29,7 +29,7 @@ function print(line: object): void {
     try {
       at += writeSync(1, bytes, at);
     } catch (error) {
-      // A full pipe that does not block: whoever reads will make room.
+      // The pipe is full and does not block: the reader will make room.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }

@@ -20,7 +20,7 @@ export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: numb
 export interface CpuPlanOptions {
   /** Cores of the machine: the suite goes up to all of them. */
   readonly cores: number;
-  /** Bytes of one pass of each case, whatever its cores: see `standardBytes`. */
+  /** Bytes of one pass of each case, for any number of cores: see `standardBytes`. */
   readonly totalBytes: number;
   readonly warmUps?: number;
   readonly repeats?: number;

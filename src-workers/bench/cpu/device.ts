@@ -23,7 +23,7 @@ function folders(path: string, pattern: RegExp): string[] {
   }
 }
 
-/** Size of the largest data cache that the system tells of, all its instances added up; `null` where it tells nothing. */
+/** Total size of all instances of the largest data cache that the system reports; `null` where it reports none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
   /** Cores that share a cache → its size. */
@@ -43,7 +43,7 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   return total > 0 ? total : null;
 }
 
-/** Cores that the system tells apart: hardware threads of one core count once. */
+/** Physical cores that the system reports: hardware threads of one core count once. */
 function physicalCores(root = SYSTEM_CPUS): number | null {
   const cores = new Set(
     folders(root, /^cpu\d+$/).flatMap((cpu) => read(root, cpu, 'topology', 'thread_siblings_list') ?? []),

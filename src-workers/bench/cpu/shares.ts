@@ -71,7 +71,7 @@ export function caseShares(
 
 /** The machine that measures designs. */
 export interface DesignMachine {
-  /** Bytes that one pass of a launch moves, whatever the design's own: see `standardBytes`. */
+  /** Bytes that one pass of a launch moves, the same for all designs: see `standardBytes`. */
   readonly passBytes: number;
   /** Threads that can run at once. */
   readonly mostThreads: number;

@@ -40,7 +40,7 @@ const SCALE = 3;
 /** Rows of each share that are computed again. */
 const CHECKED_ROWS = 32;
 
-// Small whole numbers: every sum of their products is exact in double precision, in whatever order it is formed.
+// Small whole numbers: every sum of their products is exact in double precision, in any order.
 const tripleB = (i: number): number => 1 + (i & 1023);
 const tripleC = (i: number): number => 2 + (i % 509);
 const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;

@@ -54,7 +54,7 @@ results.jsonl to measure everything anew.
 
 Settings, as environment variables:
   NVCC                   the compiler, where it is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda
-  LOCKSTEP_ARCHITECTURE  such as sm_90; by default whatever GPUs this machine has (needs CUDA 11.6 or newer). For a GPU that is
+  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine (needs CUDA 11.6 or newer). For a GPU that is
                          newer than nvcc the newest of  nvcc --list-gpu-arch,  such as compute_90
 `;
 }

@@ -14,7 +14,7 @@ export interface CudaCompilation {
   readonly sources: string;
   /** Of the plan; `[HOST_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
-  /** Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` whatever GPUs this machine has. */
+  /** Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
@@ -56,7 +56,7 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   );
 }
 
-/** Architectures to compile for: those of this machine's GPUs, as far as nvcc knows them; `native` where nobody says. */
+/** Architectures to compile for: those of this machine's GPUs, as far as nvcc knows them; `native` where no GPU is found. */
 export async function localArchitectures(nvcc: string): Promise<readonly string[]> {
   const [capabilities, known] = await Promise.all([
     // Where the driver is loaded on demand it takes a while for every GPU.
@@ -72,7 +72,7 @@ export async function localArchitectures(nvcc: string): Promise<readonly string[
  * all that nvcc knows is passed over where there are others. `native` where no GPU is named.
  *
  * @param capabilities what nvidia-smi says, a compute capability a line
- * @param known what nvcc says, an architecture a line; empty from one that cannot tell
+ * @param known what nvcc says, an architecture a line; empty where nvcc cannot list them
  */
 export function architecturesFor(capabilities: string, known: string): readonly string[] {
   const wanted = capabilities
@@ -236,7 +236,7 @@ const DRAFT = 'draft-';
 
 /** Programs of many plans and several compilers: those of one plan are a few megabytes. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
-/** Far above any time limit of a compilation: whoever wrote a draft this old was killed. */
+/** Far above any time limit of a compilation: the process that wrote a draft this old was killed. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
 /** An entry's time is that of its last use. */

@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
-/** Files unpack into a folder of their own, not among whatever else lies where a person unpacks them. */
+/** Files unpack into a folder of their own, not among the other files of the working directory. */
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**

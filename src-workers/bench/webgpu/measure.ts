@@ -95,7 +95,7 @@ interface CaseUnderWay {
 }
 
 /**
- * Measures cases launch by launch in turn, so that whatever else the machine does meets all of them alike. One that fails is left
+ * Measures cases launch by launch in turn, so that other load of the machine affects all of them alike. One that fails is left
  * out from there on. What a case found follows its last launch.
  */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {

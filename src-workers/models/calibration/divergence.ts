@@ -80,7 +80,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     };
     const squares = sumOfSquares(y, x, z, both.branch, both.spill);
     const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
-    // Exact times have no error at all; a step of less than a thousandth of a branch is none.
+    // Exact times have no error at all; a step of less than a thousandth of a branch counts as 0.
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;

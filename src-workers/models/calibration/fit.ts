@@ -6,7 +6,7 @@ import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeri
 /** A parameter of a model that times are fitted with. */
 export interface FitParameter {
   readonly name: string;
-  /** Its value without the data: kept where the data cannot tell another. */
+  /** Its value without the data, kept where the data do not determine it. */
   readonly initial: number;
   readonly lower: number;
   /** > lower; may be Infinity. */
@@ -22,7 +22,7 @@ export interface FitParameter {
 }
 
 export interface FitProblem {
-  /** Essential ones first: where the data cannot tell several apart, the later are held. */
+  /** Essential ones first: where the data do not separate several, the later ones are held. */
   readonly parameters: readonly FitParameter[];
   /** The model: times of all designs, ms, at the given values in order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
@@ -60,7 +60,7 @@ export function fewestDesigns(parameters: number): number {
 
 /**
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start. What the
- * data cannot tell is held at its initial value, the last parameter first. Deterministic.
+ * data do not determine is held at its initial value, the last parameter first. Deterministic.
  *
  * @param included designs to fit, all where left out
  * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a design
@@ -96,7 +96,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     const coordinates = best.coordinates.slice();
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
-    // A deviation of the designs that nobody cares about is allowed in any case.
+    // A deviation too small to matter is always allowed.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), LEAST_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;
@@ -331,7 +331,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/** A parameter whose variance the others inflate by this much is a combination of them, as far as numeric derivatives can tell. */
+/** A parameter whose variance the others inflate by this much is a combination of them, within the accuracy of numeric derivatives. */
 const MOST_INFLATION = 1e6;
 
 /**
@@ -343,7 +343,7 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
   const residualVariance = Math.max(variance(fit, loss, free), LEAST_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others, whatever the units.
+  // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others in any units.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

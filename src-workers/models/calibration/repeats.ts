@@ -167,7 +167,7 @@ function slowStartCount(times: Float64Array): number {
   return first < 0 ? times.length : first;
 }
 
-/** A trend needs all pairs; longer series are first cut into as many blocks, each stood for by its median. */
+/** A trend needs all pairs; longer series are first cut into that many blocks, each represented by its median. */
 const MAX_TREND = 512;
 
 /** @param values at least `MIN_TREND`, in order */

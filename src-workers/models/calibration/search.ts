@@ -25,7 +25,7 @@ export function expectedExcess(sorted: Float64Array, draws: number, known = Infi
   return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 
-/** Fewest random measurements whose best is expected to be no worse than `target`, at least the least value. */
+/** Fewest random measurements whose best is expected to be no worse than `target` ≥ the smallest value. */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
   const excess = target - sorted[0];
   return fewest(sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);

@@ -175,7 +175,7 @@ function amdahl(): ReproductionTable[] {
           (cpu) => bandwidth(cpu, amdahlLoads, model),
           (i) => printed(i)[0],
         ),
-        model === 'two-phase' ? ['Both forms and the staircase on the max-rate curve agree here, whatever K.'] : [],
+        model === 'two-phase' ? ['Both forms and the staircase on the max-rate curve agree here for every K.'] : [],
       ),
     ),
     table(

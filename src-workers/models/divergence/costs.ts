@@ -44,7 +44,7 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 }
 
 export interface DeviceStack {
-  /** `null`: the device has no such stack, or nobody published what it costs. */
+  /** `null`: the device has no such stack, or its costs are not published. */
   readonly costs: StackCosts | null;
   /** Why, in one sentence for people. */
   readonly reason: string;

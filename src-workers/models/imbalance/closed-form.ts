@@ -52,7 +52,7 @@ const QUICK_RULE = logRule(0.7, 1e-6, 4);
  * units are all empty has loss 1 by convention.
  *
  * The integral is the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 + 2πi/h)| (times
- * 2π/h for the second moment), whatever the rate, so one bound holds for every law, however skewed: 2e-13 of the mean.
+ * 2π/h for the second moment), for any rate, so that one bound holds for every law, also a skewed one: 2e-13 of the mean.
  *
  * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise.
  * @returns one entry per group size, in the order asked for.

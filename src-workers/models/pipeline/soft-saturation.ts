@@ -6,7 +6,7 @@ import type { PipelineParameters } from '../../domain/kernel.ts';
  *
  *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
- * With few thread groups an iteration costs its latency τ whatever their number; with many, the SM issues one iteration
+ * With few thread groups an iteration costs its latency τ for any number of them; with many, the SM issues one iteration
  * of each in turn and the cost grows as c per thread group, in whole rounds of the q schedulers. p is the softness of the
  * knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are the block
  * scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
@@ -16,7 +16,7 @@ import type { PipelineParameters } from '../../domain/kernel.ts';
  * fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
  *
  * @param groups active thread groups, ≥ 0; rounded up to whole rounds of the schedulers. At 0 the latency floor τ.
- * @returns cycles, or whatever unit of time τ and c are in
+ * @returns cycles, or the unit of time of τ and c
  */
 export function cyclesPerIteration(parameters: PipelineParameters, groups: number): number {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
