@@ -110,17 +110,6 @@ describe('a sweep', () => {
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
   });
 
-  it('that is cancelled is cancelled within a fraction of a second', async () => {
-    const engine = await engineOn(temporaryFile(), 1);
-    const { id } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
-    const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId: id });
-    const start = performance.now();
-    await call(engine, 'runs.cancel', { id: runId });
-    // The target is 0.2 s on a quiet machine (npm run bench); here only that it does not wait for the sweep.
-    expect(performance.now() - start).toBeLessThan(3000);
-    expect((await call<RunDetail>(engine, 'runs.get', { id: runId })).state).toBe('cancelled');
-  });
-
   it('does not start again where it runs, and cannot be cancelled twice', async () => {
     const engine = await engineOn(temporaryFile());
     const run = await sweep(engine, smallStudy());
