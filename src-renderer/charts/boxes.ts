@@ -2,7 +2,8 @@
 export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
 
 interface BoxStyle {
-  readonly fill: string;
+  /** A colour, or a gradient of ECharts. */
+  readonly fill: string | object;
   /** 0…1; 1 where not given. */
   readonly opacity?: number;
 }

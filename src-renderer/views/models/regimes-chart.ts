@@ -1,10 +1,14 @@
-import { CONTENTION_REGIMES, type RegimeMap } from '../../../src-workers/models/contention/regimes.ts';
+import {
+  CONTENTION_REGIMES,
+  type ContentionRegime,
+  type RegimeMap,
+} from '../../../src-workers/models/contention/regimes.ts';
 import { powersOfTwo } from '../../../src-workers/numeric/ticks.ts';
 import { boxSeries, type Box } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { axisTitles, legend, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { percent, plain } from '../../format/numbers.ts';
+import { counted, fixed, plain } from '../../format/numbers.ts';
 
 export interface Regimes {
   readonly map: RegimeMap;
@@ -16,6 +20,43 @@ export interface Regimes {
 }
 
 const BALANCE = 'M₁/β = ΣM/ρ';
+
+/** Neighbouring imbalances of one number of cores at which the same model comes closest. */
+interface Run {
+  readonly regime: ContentionRegime;
+  readonly cores: number;
+  readonly imbalances: readonly number[];
+  readonly phase2Fractions: readonly number[];
+}
+function runsOf({ cores, imbalances, points }: RegimeMap, column: number): readonly Run[] {
+  const runs: { regime: ContentionRegime; cores: number; imbalances: number[]; phase2Fractions: number[] }[] = [];
+  imbalances.forEach((imbalance, row) => {
+    const point = points[column * imbalances.length + row];
+    if (!point) return;
+    const { regime, phase2Fraction } = point;
+    if (runs.at(-1)?.regime !== regime)
+      runs.push({ regime, cores: cores[column], imbalances: [], phase2Fractions: [] });
+    runs.at(-1)!.imbalances.push(imbalance);
+    runs.at(-1)!.phase2Fractions.push(phase2Fraction);
+  });
+  return runs;
+}
+
+/** `rgb(…)` with an opacity that is the greater the farther a part of the time is from a half. */
+const tone = (rgb: string, part: number): string =>
+  rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
+
+/** From bottom to top, a stop for each imbalance. */
+const gradient = (rgb: string, parts: readonly number[]): object => ({
+  type: 'linear', x: 0, y: 1, x2: 0, y2: 0,
+  colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),
+}); // prettier-ignore
+
+/** The ends of what ascends or descends, as one text. */
+function ends(values: readonly number[], write: (value: number) => string): string {
+  const [low, high] = [Math.min(...values), Math.max(...values)].map(write);
+  return low === high ? low : `${low} to ${high}`;
+}
 
 /** Which simple model comes closest, over cores and imbalance; the colour is fuller where it is clearer. */
 export function regimesChart(
@@ -33,14 +74,9 @@ export function regimesChart(
   const rows = map.imbalances.length;
   const halfColumn = map.cores.length > 1 ? (map.cores[1] - map.cores[0]) / 2 : 0.5;
   const halfRow = Math.sqrt(rows > 1 ? map.imbalances[1] / map.imbalances[0] : 2);
-  const cells = map.points.flatMap((point, i) => {
-    if (!point) return [];
-    const [p, lambda] = [map.cores[Math.floor(i / rows)], map.imbalances[i % rows]];
-    const box: Box = [p - halfColumn, p + halfColumn, lambda / halfRow, lambda * halfRow];
-    return [{ ...point, p, lambda, box }];
-  });
+  const runs = map.cores.flatMap((_, column) => runsOf(map, column));
   const present = CONTENTION_REGIMES.flatMap((regime, i) => {
-    const own = cells.filter((cell) => cell.regime === regime.id);
+    const own = runs.filter((run) => run.regime === regime.id);
     return own.length > 0 ? [{ ...regime, own, colour: theme.series[i] }] : [];
   });
   const balance = map.cores.map((p, i) => [p, Math.max(1e-3, map.balanceLine[i])]);
@@ -52,7 +88,7 @@ export function regimesChart(
       y: { ticks: powersOfTwo(1, most), format: String, marks: false },
     }),
     legend: legend(theme, [
-      ...present.map(({ label: name }) => ({ name, itemStyle: { opacity: 0.52 } })),
+      ...present.map(({ label: name, colour: color }) => ({ name, itemStyle: { color, opacity: 0.52 } })),
       { name: 'chosen', itemStyle: { borderWidth: 2 } },
       { name: BALANCE, itemStyle: { opacity: 0 } },
     ]),
@@ -62,11 +98,10 @@ export function regimesChart(
       formatter: (params: unknown) => {
         const { seriesName, dataIndex } = params as { seriesName: string; dataIndex: number };
         const regime = present.find(({ label: name }) => name === seriesName)!;
-        const { p, lambda, phase2Fraction } = regime.own[dataIndex];
-        return tooltipBody(regime.label, '', [
-          { label: 'cores', value: String(p) },
-          { label: 'longest over mean work', value: plain(lambda, 3) },
-          { label: 'below full bandwidth', value: `${percent(phase2Fraction, 0)} of the time` },
+        const run = regime.own[dataIndex];
+        return tooltipBody(regime.label, counted(run.cores, 'core'), [
+          { label: 'longest over mean', value: ends(run.imbalances, (value) => plain(value, 3)) },
+          { label: 'not full bandwidth', value: `${ends(run.phase2Fractions, (part) => fixed(100 * part, 0))} % of time` },
           { label: regime.text, value: '' },
         ]);
       },
@@ -75,8 +110,9 @@ export function regimesChart(
       ...present.map(({ label: name, own, colour }) =>
         boxSeries({
           name,
-          boxes: own.map(({ box }) => box),
-          style: (i) => ({ fill: colour, opacity: 0.3 + 0.45 * Math.abs(own[i].phase2Fraction - 0.5) }),
+          boxes: own.map(({ cores: p, imbalances }): Box => [p - halfColumn, p + halfColumn, imbalances[0] / halfRow, imbalances[imbalances.length - 1] * halfRow]),
+          style: (i) => ({ fill: gradient(colour, own[i].phase2Fractions) }),
+          hover: colour,
           crisp: true,
         }),
       ),

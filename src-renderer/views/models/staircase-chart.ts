@@ -34,11 +34,15 @@ export function staircaseChart(
   const room = size.height - 22 - gap - bottom;
   const above = plane(size, { left: 46, right: 16, top: 22, bottom: bottom + gap + 0.45 * room }, time, { low: cores, high: 0 });
   const below = plane(size, { left: 46, right: 16, top: 22 + 0.55 * room + gap, bottom }, time, { low: 0, high: 1.12 * fullBandwidthGbS });
+  const fewerThan = (step: number) => steps[step + 1]?.activeCores ?? 0;
+  const coreNames = (step: number) => {
+    const [first, last] = [fewerThan(step) + 1, steps[step].activeCores];
+    return first === last ? `core ${first}` : `cores ${first} to ${last}`;
+  };
   const rowPx = (above.bottom - above.top) / cores;
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
   const upper = planeAxes(theme, above, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } });
   const lower = planeAxes(theme, below, { x: ticks, y: { ticks: [0, fullBandwidthGbS], format: (gbS) => plain(gbS, 3) } });
-  const stepAt = (ms: number) => steps.find(({ toMs }) => ms < toMs) ?? steps[steps.length - 1];
   /** When all bandwidth stops being in use. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
@@ -47,16 +51,17 @@ export function staircaseChart(
     grid: [upper.grid, lower.grid],
     xAxis: [{ ...upper.xAxis, axisLine: { show: false } }, { ...lower.xAxis, gridIndex: 1 }],
     yAxis: [{ ...upper.yAxis, min: 0, max: cores, inverse: true }, { ...lower.yAxis, gridIndex: 1 }],
-    axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
     tooltip: {
       ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', snap: false },
+      trigger: 'item',
       formatter: (params: unknown) => {
-        const step = stepAt(Number((params as readonly { axisValue: number }[])[0].axisValue));
-        return tooltipBody(`${plain(step.fromMs, 4)} to ${plain(step.toMs, 4)} ms`, '', [
-          { label: 'active', value: counted(step.activeCores, 'core') },
-          { label: 'bandwidth', value: `${plain(step.bandwidthGbS, 4)} GB/s` },
+        const { seriesIndex, dataIndex } = params as { seriesIndex: number; dataIndex: number };
+        const { fromMs, toMs, activeCores, bandwidthGbS } = steps[dataIndex];
+        const until = seriesIndex === 0 ? [{ label: 'ends after', value: `${plain(toMs, 4)} ms` }] : [];
+        return tooltipBody(seriesIndex === 0 ? coreNames(dataIndex) : `${plain(fromMs, 4)} to ${plain(toMs, 4)} ms`, '', [
+          ...until,
+          { label: 'active until then', value: counted(activeCores, 'core') },
+          { label: 'bandwidth', value: `${plain(bandwidthGbS, 4)} GB/s` },
         ]);
       },
     },
@@ -64,23 +69,28 @@ export function staircaseChart(
       boxSeries({
         name: 'cores',
         // Cores that stop together are one bar: from the next fewer active ones to this many.
-        boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, steps[i + 1]?.activeCores ?? 0, activeCores]),
+        boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, fewerThan(i), activeCores]),
         style: () => ({ fill: coreColour, opacity: 0.55 }),
         gapPx: rowPx > 3 ? 1 : 0,
+        crisp: true,
         hover: coreColour,
+      }),
+      boxSeries({
+        boxes: steps.map(({ fromMs, toMs, bandwidthGbS }) => [fromMs, toMs, 0, bandwidthGbS]),
+        style: () => ({ fill: rateColour, opacity: 0.26 }),
+        crisp: true,
+        hover: rateColour,
+        axisIndex: 1,
       }),
       {
         type: 'line',
-        name: 'bandwidth',
         xAxisIndex: 1,
         yAxisIndex: 1,
         step: 'end',
         showSymbol: false,
         data: [[0, 0], ...steps.map(({ fromMs, bandwidthGbS }) => [fromMs, bandwidthGbS]), [endMs, steps.at(-1)?.bandwidthGbS ?? 0], [endMs, 0]],
-        itemStyle: { color: rateColour },
         lineStyle: { color: rateColour, width: 1.5, join: 'round' },
-        areaStyle: { color: rateColour, opacity: 0.26 },
-        emphasis: { disabled: true },
+        silent: true,
       },
     ] as never,
     graphic: [

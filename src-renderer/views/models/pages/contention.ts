@@ -7,7 +7,7 @@ import {
   LANGGUTH_CPUS,
   LANGGUTH_TRIANGULAR,
 } from '../../../../src-workers/models/contention/langguth-figures.ts';
-import { regimeMap } from '../../../../src-workers/models/contention/regimes.ts';
+import { regimeMap, type RegimeMap } from '../../../../src-workers/models/contention/regimes.ts';
 import {
   CONTENTION_MODELS,
   contentionMs,
@@ -78,6 +78,17 @@ function publishedOf(cpu: CpuDevice, { work, cores }: Chosen): { readonly measur
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
+}
+
+/** Computed once for each CPU, with at most 40 columns: it does not depend on the work. */
+const maps = new WeakMap<CpuDevice, RegimeMap>();
+function mapOf(cpu: CpuDevice): RegimeMap {
+  const coresPerColumn = Math.ceil(cpu.cores / 40);
+  const columns = Array.from({ length: Math.ceil(cpu.cores / coresPerColumn) }, (_, i) => 1 + i * coresPerColumn);
+  const imbalances = Array.from({ length: 32 }, (_, i) => cpu.cores ** (i / 31));
+  const map = maps.get(cpu) ?? regimeMap(cpu, columns, imbalances);
+  maps.set(cpu, map);
+  return map;
 }
 
 /** A figure of the chosen work on the chosen CPU; none while there is no CPU. */
@@ -173,11 +184,7 @@ const demo: Demo<Chosen> = {
       };
     }),
     figure((cpu, loads, { cores }) => {
-      // At most 40 columns, so that the map stays quick with many cores.
-      const coresPerCell = Math.ceil(cpu.cores / 40);
-      const columns = Array.from({ length: Math.ceil(cpu.cores / coresPerCell) }, (_, i) => 1 + i * coresPerCell);
-      const imbalances = Array.from({ length: 32 }, (_, i) => cpu.cores ** (i / 31));
-      const input = { map: regimeMap(cpu, columns, imbalances), maxCores: cpu.cores, cores, imbalance: loadImbalance(loads) };
+      const input = { map: mapOf(cpu), maxCores: cpu.cores, cores, imbalance: loadImbalance(loads) };
       return {
         title: 'Which simple model is enough',
         blocks: [
@@ -186,7 +193,6 @@ const demo: Demo<Chosen> = {
             label: 'Which simple model comes closest, by cores and imbalance',
             name: 'regimes',
             heightPx: 246,
-            renderer: 'canvas',
             build: (theme, size) => regimesChart(input, theme, size),
             data: () => regimesTable(input.map),
           },
