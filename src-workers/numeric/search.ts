@@ -12,3 +12,16 @@ export function cellOf(edges: Float64Array | Int32Array, value: number): number 
   }
   return low;
 }
+
+/**
+ * The first integer in low … high for which `holds`, by bisection; `high` where it holds for none before.
+ * @param holds once true, true for all larger integers
+ */
+export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

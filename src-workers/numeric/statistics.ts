@@ -137,6 +137,16 @@ export function sortedQuantile(sorted: Float64Array, fraction: number): number {
   return position > below ? low + (position - below) * (sorted[below + 1] - low) : low;
 }
 
+/**
+ * The smallest value whose cumulative weight reaches `target`, or the last one.
+ * @param values ascending, at least one, as many as weights
+ */
+export function weightedQuantile(values: Float64Array, weights: Float64Array, target: number): number {
+  let sum = 0;
+  const position = weights.findIndex((weight) => (sum += weight) >= target);
+  return values[position < 0 ? values.length - 1 : position];
+}
+
 /** @param values at least one, no NaN; not changed */
 export function median(values: Float64Array): number {
   return sortedQuantile(values.slice().sort(), 0.5);

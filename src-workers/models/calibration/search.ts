@@ -1,3 +1,5 @@
+import { firstIndex } from '../../numeric/search.ts';
+
 /**
  * What measuring designs at random finds, exactly, by the order statistics of draws without replacement from a finite set:
  * the least of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
@@ -28,7 +30,7 @@ export function expectedExcess(sorted: Float64Array, draws: number, known = Infi
 /** Fewest random measurements whose best is expected to be no worse than `target` ≥ the smallest value. */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
   const excess = target - sorted[0];
-  return fewest(sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
+  return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
 /** Fewest random measurements with an even chance that the best of them is no worse than `target`. */
@@ -42,18 +44,6 @@ export function evenChanceMeasurements(sorted: Float64Array, target: number): nu
     draws += 1;
   }
   return draws;
-}
-
-/** Least integer in 1 … most for which `holds`, which from there on holds always; `most` must hold. */
-function fewest(most: number, holds: (value: number) => boolean): number {
-  let low = 0;
-  let high = most;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
 }
 
 /**

@@ -2,6 +2,7 @@ import { fail, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { latticeStep } from '../../numeric/lattice.ts';
+import { weightedQuantile } from '../../numeric/statistics.ts';
 
 /** Law of the performance loss X_W(n) of one work group. */
 export interface LossDistribution {
@@ -157,15 +158,8 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
 
 /** Smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
 export function quantile(distribution: LossDistribution, q: number): number {
-  const { loss, probability } = distribution;
-  // The probabilities sum to 1 within rounding only: do not run past a target that rounding hides.
-  const target = q * (1 - 1e-12);
-  let below = 0;
-  for (let i = 0; i < loss.length; i++) {
-    below += probability[i];
-    if (below >= target) return loss[i];
-  }
-  return loss[loss.length - 1];
+  // The probabilities sum to 1 within rounding only.
+  return weightedQuantile(distribution.loss, distribution.probability, q * (1 - 1e-12));
 }
 
 /** Equal-width bins of a loss distribution, for plots. */

@@ -1,5 +1,7 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LawMoments, LengthLaw } from '../../domain/workload.ts';
+import { firstIndex } from '../../numeric/search.ts';
+import { weightedQuantile } from '../../numeric/statistics.ts';
 import { normalUpperTail } from './normal.ts';
 
 /** Mass cut from the upper tail of an infinite support unless the caller says otherwise. */
@@ -139,13 +141,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   const standardised = (k: number): number => (Math.log(k) - mu) / sigma;
   const tail = (k: number): number => normalUpperTail(standardised(k));
   if (tail(MAX_SUPPORT_POINTS) > truncation) return tooManyPoints(label, MAX_SUPPORT_POINTS + 1);
-  let last = 1;
-  let above = MAX_SUPPORT_POINTS;
-  while (last < above) {
-    const middle = Math.floor((last + above) / 2);
-    if (tail(middle) <= truncation) above = middle;
-    else last = middle + 1;
-  }
+  const last = firstIndex(1, MAX_SUPPORT_POINTS, (k) => tail(k) <= truncation);
   const weights = new Float64Array(last);
   let previous = -Infinity;
   for (let k = 1; k <= last; k++) {
@@ -280,14 +276,8 @@ export function cdf(law: LengthLaw, length: number): number {
  * more than its own rounding has reached it: the 0.8 quantile of uniform(1, 10) is 8.
  */
 export function quantile(law: LengthLaw, q: number): number {
-  const last = law.support.length - 1;
-  const reached = q - law.support.length * Number.EPSILON;
-  let sum = 0;
-  for (let i = 0; i < last; i++) {
-    sum += law.probability[i];
-    if (sum >= reached) return law.support[i];
-  }
-  return law.support[last];
+  const { support, probability } = law;
+  return weightedQuantile(support, probability, q - support.length * Number.EPSILON);
 }
 
 interface UnimodalShape {
