@@ -47,7 +47,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count, timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
-    refuse('bad-input', `chunk of ${count} designs from ${firstDesign}; expected at least one, from 0 on`);
+    refuse('bad-input', `A chunk must have at least one design, from 0 on, not ${count} from ${firstDesign}.`);
   }
   if (firstDesign + count > enumeratedCount) {
     refuse(
@@ -69,7 +69,7 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
       const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
       refuse(
         'bad-input',
-        `design ${firstDesign + i} has time ${time} ms and invalid reason ${reason}; expected ${expected}`,
+        `Design ${firstDesign + i} with invalid reason ${reason} must have ${expected}, not ${time} ms.`,
       );
     }
     if (reason >= INVALID_REASONS.length) {
@@ -81,7 +81,7 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
     if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {
       refuse(
         'bad-input',
-        `design ${firstDesign + i} has ${unitsPerThread[i]} units per thread and ${gridBlocks[i]} blocks; expected whole numbers or NaN`,
+        `Units per thread and blocks of design ${firstDesign + i} must be whole numbers or NaN, not ${unitsPerThread[i]} and ${gridBlocks[i]}.`,
       );
     }
     if (reason === 0) validCount++;

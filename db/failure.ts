@@ -9,16 +9,16 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
   if (code.startsWith('SQLITE_FULL'))
-    return failure(`no space left to write ${file}; nothing of this request was saved`);
+    return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
-    return failure(`${file} is locked by another program; expected it to be free within a few seconds`);
+    return failure(`${file} is locked by another program. Try again when it is done.`);
   }
-  if (code.startsWith('SQLITE_NOTADB')) return failure(`${file} is not a SQLite database`);
+  if (code.startsWith('SQLITE_NOTADB')) return failure(`${file} is not a SQLite database.`);
   if (code.startsWith('SQLITE_CORRUPT')) {
-    return failure(`${file} is damaged (${message}); expected a sound database. Restore a copy, or start a new file`);
+    return failure(`${file} is damaged (${message}). Restore a copy, or start a new file.`);
   }
-  if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message})`);
-  if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message})`);
+  if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message}).`);
+  if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message}).`);
   return failure(`${file}: ${message} (${code})`);
 }
 

@@ -10,7 +10,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Reads `0001-name.sql`, `0002-name.sql`, … A gap or a wrong name is a mistake of whoever built the program: it throws. */
+/** Reads `0001-name.sql`, `0002-name.sql`, … A gap or a wrong name is a mistake of the build: it throws. */
 export function readMigrations(folder: string): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
@@ -18,7 +18,7 @@ export function readMigrations(folder: string): readonly Migration[] {
   if (names.length === 0) throw new Error(`no migrations in ${folder}`);
   return names.map((name, index) => {
     const version = Number(/^(\d{4})-/.exec(name)?.[1]);
-    if (version !== index + 1) throw new Error(`migration ${name} in ${folder}: expected number ${index + 1}`);
+    if (version !== index + 1) throw new Error(`migration ${name} in ${folder} must have the number ${index + 1}`);
     return { version, sql: readFileSync(join(folder, name), 'utf8') };
   });
 }

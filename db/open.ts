@@ -68,36 +68,34 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 function inspectFile(file: string, migrations: readonly Migration[]): boolean {
   const folder = dirname(file);
   const folderStat = statSync(folder, { throwIfNoEntry: false });
-  if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder`, { file });
+  if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder.`, { file });
   // SQLite keeps its log beside the file, so that the folder must be writable too.
-  if (!writable(folder)) refuse('storage', `${file} cannot be opened: the folder ${folder} is read-only`, { file });
+  if (!writable(folder)) refuse('storage', `${file} cannot be opened: the folder ${folder} is read-only.`, { file });
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat) return true;
   if (!stat.isFile()) {
-    const got = stat.isDirectory() ? 'a folder' : 'not a regular file';
-    refuse('storage', `${file} is ${got}; expected a database file`, { file });
+    const what = stat.isDirectory() ? 'a folder' : 'not a regular file';
+    refuse('storage', `${file} is ${what}. Specify a database file.`, { file });
   }
-  if (!writable(file)) refuse('storage', `${file} is read-only; expected a file that can be written`, { file });
+  if (!writable(file)) refuse('storage', `${file} is read-only. Specify a file that can be written.`, { file });
   if (stat.size === 0) return true;
 
   const header = readHeader(file);
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
-    refuse('storage', `${file} is not a SQLite database; expected one written by Lockstep`, { file });
+    refuse('storage', `${file} is not a SQLite database. Specify one written by Lockstep.`, { file });
   }
   const applicationId = header.readInt32BE(68);
   if (applicationId !== APPLICATION_ID) {
-    refuse(
-      'storage',
-      `${file} belongs to another program (application id ${applicationId}, expected ${APPLICATION_ID})`,
-      { file },
-    );
+    refuse('storage', `${file} belongs to another program (application id ${applicationId}, not ${APPLICATION_ID}).`, {
+      file,
+    });
   }
   refuseNewer(file, header.readInt32BE(60), migrations);
   // With a log left by a killed process the file may rightly be shorter than its header says.
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
   if (stat.size < expectedBytes && !log?.size) {
-    refuse('storage', `${file} is damaged: it has ${stat.size} bytes where its header says ${expectedBytes}`, { file });
+    refuse('storage', `${file} is damaged: it has ${stat.size} bytes, and its header says ${expectedBytes}.`, { file });
   }
   probe(file, stat.size, migrations);
   return false;

@@ -6,7 +6,7 @@ import type { LengthLaw } from '../src-workers/domain/workload.ts';
 
 /**
  * What the store takes and gives. Everything here survives a structured clone, since the store lives in its own thread.
- * Values that were stored as JSON come back as `unknown`: whoever reads them checks them with the schema of the
+ * Values that were stored as JSON come back as `unknown`: the reader checks them with the schema of the
  * version they were written by. Times of day are ISO 8601 in UTC.
  */
 

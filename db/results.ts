@@ -47,7 +47,7 @@ function referenceOf(row: ReferenceRow): DesignReference {
 function checkTimes(timesMs: readonly number[], position: number): void {
   const wrong = timesMs.find((time) => !(time >= 0 && time < Infinity));
   if (wrong !== undefined)
-    refuse('bad-input', `record ${position} has a time of ${wrong} ms; expected finite times ≥ 0`);
+    refuse('bad-input', `The times of record ${position} must be finite and ≥ 0, not ${wrong} ms.`);
 }
 
 /** Simulated and measured designs of a run, in the order in which they were saved. */
@@ -63,7 +63,7 @@ export function resultsOf({ all, get, run }: Statements) {
   function insertSimulations(runId: number, records: readonly SimulationRecord[]): void {
     const first = nextPosition('simulations', runId);
     records.forEach((record, index) => {
-      if (record.timesMs.length === 0) refuse('bad-input', `record ${index} has no replication; expected at least one`);
+      if (record.timesMs.length === 0) refuse('bad-input', `Record ${index} must have at least one replication.`);
       checkTimes(record.timesMs, index);
       run(
         `INSERT INTO simulations (run_id, position, source_run_id, design_index, device_id, design, predicted_ms,

@@ -102,17 +102,15 @@ export function runsOf(statements: Statements, ownership: Ownership) {
 
   function rowOf(runId: number): RunRow {
     const row = get<RunRow>(`SELECT *, ${TAGS} FROM runs WHERE id = ?`, runId);
-    return (
-      row ?? refuse('not-found', `run ${runId} is not in this database; expected the number of a saved run`, { runId })
-    );
+    return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
   }
 
   /** The run, if this store may write its results. */
   function ownRow(runId: number): RunRow {
     const row = rowOf(runId);
-    if (row.state !== 'running') refuse('conflict', `run ${runId} is ${row.state}; expected a running one`, { runId });
+    if (row.state !== 'running') refuse('conflict', `Run ${runId} is ${row.state}, not running.`, { runId });
     if (row.owner_token !== ownership.token)
-      refuse('conflict', `run ${runId} is being executed by another program`, { runId });
+      refuse('conflict', `Run ${runId} is running in another program.`, { runId });
     return row;
   }
 
@@ -249,7 +247,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   function saveMeasuringDevice(runId: number, device: unknown): null {
     return write(() => {
       if (ownRow(runId).measuring_device !== null)
-        refuse('conflict', `run ${runId} is already measured by a device; expected one without`, { runId });
+        refuse('conflict', `Run ${runId} already has the device that measures it.`, { runId });
       run('UPDATE runs SET measuring_device = ? WHERE id = ?', toJson('device', device), runId);
       return null;
     });
@@ -272,7 +270,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       const row = ownRow(runId);
       const saved = row.valid_count + row.invalid_count;
       if (end.state === 'complete' && row.kind === 'sweep' && saved !== row.enumerated_count) {
-        refuse('conflict', `run ${runId} has ${saved} of ${row.enumerated_count} designs; expected all of them`, {
+        refuse('conflict', `Run ${runId} has ${saved} of ${row.enumerated_count} designs, so it is not complete.`, {
           runId,
         });
       }
@@ -295,7 +293,9 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     write(() => {
       const row = rowOf(runId);
       if (row.state === 'running' || row.state === 'complete') {
-        refuse('conflict', `run ${runId} is ${row.state}; expected one that stopped before its end`, { runId });
+        refuse('conflict', `Run ${runId} is ${row.state}. Only a run that stopped before its end can be resumed.`, {
+          runId,
+        });
       }
       if (row.deleted_at !== null) refuse('conflict', `run ${runId} is deleted; restore it first`, { runId });
       ownership.claim();
@@ -312,10 +312,9 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     const limit = query.limit ?? DEFAULT_PAGE_ROWS;
     const offset = query.offset ?? 0;
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE_ROWS) {
-      refuse('bad-input', `limit of ${limit} runs; expected 1 to ${MAX_PAGE_ROWS}`);
+      refuse('bad-input', `limit must be from 1 to ${MAX_PAGE_ROWS} runs, not ${limit}.`);
     }
-    if (!Number.isSafeInteger(offset) || offset < 0)
-      refuse('bad-input', `offset of ${offset} runs; expected 0 or more`);
+    if (!Number.isSafeInteger(offset) || offset < 0) refuse('bad-input', `offset must be 0 or more, not ${offset}.`);
     const conditions = [query.deleted ? 'deleted_at IS NOT NULL' : 'deleted_at IS NULL'];
     const values: SqlValue[] = [];
     const where = (condition: string, ...parameters: SqlValue[]): void => {
@@ -348,7 +347,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   }
 
   function renameRun(runId: number, name: string): RunRecord {
-    if (name.trim() === '') refuse('bad-input', `run ${runId}: empty name; expected some text`);
+    if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);
     if (run('UPDATE runs SET name = ? WHERE id = ?', name, runId) === 0) rowOf(runId);
     return getRun(runId);
   }
@@ -363,7 +362,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       rowOf(runId);
       run('DELETE FROM run_tags WHERE run_id = ?', runId);
       for (const tag of new Set(tags)) {
-        if (tag.trim() === '') refuse('bad-input', `run ${runId}: empty tag; expected some text`);
+        if (tag.trim() === '') refuse('bad-input', `A tag of run ${runId} must not be empty.`);
         run('INSERT INTO run_tags (run_id, tag) VALUES (?, ?)', runId, tag);
       }
     });
@@ -391,7 +390,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   }
 
   function loadRunColumns(runId: number): RunColumns {
-    // One transaction: chunks and their columns are of the same moment, whoever else writes.
+    // One transaction: chunks and their columns are of the same moment, even while others write.
     const { columns, rebuilt } = statements.db.transaction(() => {
       const row = rowOf(runId);
       return predictions.load(runId, row.enumerated_count, listChunks(runId));
@@ -423,14 +422,14 @@ export function runsOf(statements: Statements, ownership: Ownership) {
 }
 
 function checkDraft({ name, enumeratedCount, axes, devices }: RunDraft): void {
-  if (name.trim() === '') refuse('bad-input', 'run with an empty name; expected some text');
+  if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
   if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
-    refuse('bad-input', `run of ${enumeratedCount} designs; expected a whole number from 0 on`);
+    refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
   }
   if (!axes) return;
   const product = AXIS_ORDER.reduce((size, axis) => size * axes[axis].length, 1);
   if (product !== enumeratedCount) {
-    refuse('bad-input', `run of ${enumeratedCount} designs whose axes span ${product}; expected the same number`);
+    refuse('bad-input', `A run of ${enumeratedCount} designs cannot have axes that span ${product}.`);
   }
   const described = new Set(devices.map((device) => device.id));
   const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));

@@ -175,7 +175,7 @@ export function storeOn(db: Database, file: string): OpenStore {
     }),
     deleteDevice: method((id) => {
       if (run('DELETE FROM devices WHERE id = ?', id) === 0)
-        refuse('not-found', `device "${id}" is none of your own; expected one that was added`, { id });
+        refuse('not-found', `"${id}" is not one of your own devices.`, { id });
       return null;
     }),
     listDevices: method(() =>
@@ -290,7 +290,7 @@ function studyOf(row: StudyRow): StudyRecord {
 }
 
 function checkStudy({ name }: StudyDraft): void {
-  if (name.trim() === '') refuse('bad-input', 'study with an empty name; expected some text');
+  if (name.trim() === '') refuse('bad-input', 'The name of a study must not be empty.');
 }
 
 interface CalibrationRow {
@@ -307,7 +307,7 @@ function calibrationOf(row: CalibrationRow): CalibrationRecord {
 }
 
 function checkCalibration({ name }: CalibrationDraft): void {
-  if (name.trim() === '') refuse('bad-input', 'calibration with an empty name; expected some text');
+  if (name.trim() === '') refuse('bad-input', 'The name of a calibration must not be empty.');
 }
 
 interface WorkloadRow {

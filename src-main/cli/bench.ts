@@ -53,9 +53,9 @@ const usage = (message: string): Failure => ({ code: 'bad-input', message });
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
   if (chosen.length > 1)
-    return fail('bad-input', `bench: got ${chosen.map((name) => `--${name}`).join(' and ')}, expected one of them`);
+    return fail('bad-input', `Specify only one of ${chosen.map((name) => `--${name}`).join(' and ')}.`);
   if (options.suite !== undefined && (run !== undefined || chosen.length > 0))
-    return fail('bad-input', 'bench: a suite measures the device itself; expected neither a run nor designs');
+    return fail('bad-input', 'A suite measures the device itself. Specify --suite without a run and without designs.');
   const more = {
     ...(options.device === undefined ? {} : { deviceId: options.device }),
     ...(options.repeats === undefined ? {} : { repeats: options.repeats }),
@@ -63,7 +63,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
     ...(options.caseLimit === undefined ? {} : { caseTimeLimitMs: options.caseLimit * 1000 }),
   };
   if (options.suite !== undefined) return ok({ suite: options.suite, ...more });
-  if (run === undefined) return fail('bad-input', 'bench: got neither a run nor --suite, expected one of them');
+  if (run === undefined) return fail('bad-input', 'Specify a run or --suite.');
   const id = runId(run);
   if (!id.ok) return id;
   const { top, random, spread, design } = options;
@@ -92,9 +92,7 @@ export async function benchCommand(
   if (target === undefined || target === PAGE_TARGET || !targetBackend(target).ok)
     return reportFailure(
       terminal,
-      usage(
-        `bench: got ${target === undefined ? 'no --target' : `--target ${target}`}, expected cuda:0, webgpu or cpu`,
-      ),
+      usage(`Specify --target cuda:0, webgpu or cpu${target === undefined ? '' : `, not ${target}`}.`),
       true,
     );
   const start = validate(procedures['bench.start'].input, { target, ...input.value }, 'bench');
@@ -122,7 +120,7 @@ export async function checkResumable(engine: Engine, id: number): Promise<Result
   if (!run.ok || run.value.kind !== 'bench') return ok(null);
   const detail = await engine.call('bench.detail', { id });
   return detail.ok && detail.value.request.target === PAGE_TARGET
-    ? fail('unsupported', `run ${id} is measured by the GPU of a page: resume it in the app, under Measure`)
+    ? fail('unsupported', `Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
     : ok(null);
 }
 
@@ -263,7 +261,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   if (balancingMs > 0)
     say(
       terminal,
-      `Predicted is the kernel alone, which is what is timed: rank counts what balancing takes in, up to ${ms(balancingMs)} ms of these designs.`,
+      `Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ${ms(balancingMs)} ms for these designs.`,
     );
   say(
     terminal,
@@ -337,7 +335,7 @@ async function packBundle(
       }
     }
   } catch (error) {
-    return reportFailure(terminal, { code: 'storage', message: `${path}: cannot be written (${systemReason(error)})` });
+    return reportFailure(terminal, { code: 'storage', message: `${path} cannot be written (${systemReason(error)}).` });
   }
   terminal.err(leftOutLine(leftOut));
   if (options.json) printJson(terminal, { path, cases, leftOut, files: packed, bytes });

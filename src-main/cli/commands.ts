@@ -64,15 +64,12 @@ function printDesigns(terminal: Terminal, rows: readonly BestRow[], { tieFractio
   if (balanced)
     say(
       terminal,
-      'Measured is the kernel alone, as is the prediction under kernel; predicted counts what balancing takes in.',
+      'Measured is the kernel alone, as is the prediction under kernel; predicted includes the time that balancing takes.',
     );
   if (ties > 1) {
     const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
     const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
-    say(
-      terminal,
-      `Ranks with = cannot be told from the first: predictions within ${tieFraction * 100} % of it${found}.`,
-    );
+    say(terminal, `Ranks with = are ties with the first: predictions within ${tieFraction * 100} % of it${found}.`);
     if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
   sayContradicted(terminal, rows);
@@ -267,11 +264,7 @@ export async function compareCommand(
   options: Options,
 ): Promise<number> {
   if (ids.length < 2)
-    return reportFailure(
-      terminal,
-      { code: 'bad-input', message: `devices compare: got ${ids.length} device, expected at least 2` },
-      true,
-    );
+    return reportFailure(terminal, { code: 'bad-input', message: 'Specify at least 2 devices to compare.' }, true);
   const chosen = await engine.call('devices.get', { ids: [...ids] });
   const table = chosen.ok ? deviceRows(chosen.value) : chosen;
   if (!table.ok) return reportFailure(terminal, table.error);
@@ -355,7 +348,7 @@ async function replaceable(path: string): Promise<Result<boolean>> {
   const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
   const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
   return kind === 'study' || kind === 'device'
-    ? fail('conflict', `${path}: holds a ${kind}, which the document would replace; expected another file`)
+    ? fail('conflict', `${path} holds a ${kind}, which the document would replace. Specify another file.`)
     : ok(true);
 }
 

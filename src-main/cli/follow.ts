@@ -6,8 +6,10 @@ import { progressBar, type Terminal } from './output.ts';
 /** The number of a run, as typed. */
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
-  const got = text === undefined ? 'nothing' : `"${text}"`;
-  return fail('bad-input', `run: got ${got}, expected the number of a run (lockstep runs list)`);
+  return fail(
+    'bad-input',
+    `Specify the number of a run${text === undefined ? '' : `, not "${text}"`} (lockstep runs list shows them).`,
+  );
 }
 
 const RESUME = 'lockstep runs resume';
@@ -53,7 +55,7 @@ export async function followRun(
     const { code, message, context } = run.error;
     return fail(
       code,
-      `${message}; what was saved before is kept, and ${RESUME} ${started.value.runId} goes on`,
+      `${message.replace(/\.$/, '')}. What was saved before is kept; ${RESUME} ${started.value.runId} continues.`,
       context,
     );
   }
@@ -63,6 +65,6 @@ export async function followRun(
   const things = kind === 'bench' ? 'cases' : 'designs';
   return fail(
     'cancelled',
-    `run ${id} stopped after ${saved.toLocaleString('en')} of ${enumerated.toLocaleString('en')} ${things}; what was ${done} is saved, and ${RESUME} ${id} goes on`,
+    `Run ${id} stopped after ${saved.toLocaleString('en')} of ${enumerated.toLocaleString('en')} ${things}. What was ${done} is saved; ${RESUME} ${id} continues.`,
   );
 }

@@ -15,7 +15,7 @@ interface ImportOptions {
 }
 
 /**
- * Takes in a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its files),
+ * Imports a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its files),
  * a device goes into the person's catalogue.
  */
 export async function importCommand(
@@ -33,7 +33,7 @@ export async function importCommand(
     if (of.value !== undefined)
       return reportFailure(terminal, {
         code: 'bad-input',
-        message: `${basename(file)}: a ${kind} has no measured designs of run ${of.value}; expected it without --run`,
+        message: `${basename(file)}: A ${kind} holds no measured designs of run ${of.value}. Import it without --run.`,
       });
     const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
     if (!saved.ok) return reportFailure(terminal, saved.error);

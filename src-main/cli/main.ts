@@ -54,19 +54,19 @@ export async function main(args: readonly string[], terminal: Terminal = process
 
   const wholeFrom = (least: number, text: string): number => {
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < least)
-      throw new InvalidArgumentError(`got "${text}", expected a whole number ≥ ${least}.`);
+      throw new InvalidArgumentError(`It must be a whole number ≥ ${least}.`);
     return Number(text);
   };
   const whole = (text: string): number => wholeFrom(0, text);
   const positive = (text: string): number => wholeFrom(1, text);
   const portNumber = (text: string): number => {
     const value = whole(text);
-    if (value > 65_535) throw new InvalidArgumentError(`got "${text}", expected 0 to 65535.`);
+    if (value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
     return value;
   };
   const sizes = (text: string): readonly number[] => {
     const list = numberList(text);
-    if (!list) throw new InvalidArgumentError(`got "${text}", expected whole numbers ≥ 1 such as 2,4,8.`);
+    if (!list) throw new InvalidArgumentError('It must be whole numbers ≥ 1 such as 2,4,8.');
     return list;
   };
 
@@ -130,7 +130,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
         status = reportFailure(
           terminal,
           badUsage(
-            `--truncation: got "${options.truncation}", expected a number from ${LEAST_TRUNCATION} to ${MOST_TRUNCATION}`,
+            `--truncation must be a number from ${LEAST_TRUNCATION} to ${MOST_TRUNCATION}, not "${options.truncation}".`,
           ),
           true,
         );
@@ -199,15 +199,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
           );
           return;
         }
-        const given = (['cc', 'device', 'block'] as const)
-          .filter((name) => options[name] !== undefined)
-          .map((name) => `--${name}`);
         if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
           status = reportFailure(
             terminal,
-            badUsage(
-              `occupancy: got ${given.length > 0 ? given.join(' ') : 'none of them'}, expected --block and one of --cc or --device, or --batch FILE.csv`,
-            ),
+            badUsage('Specify --block and one of --cc or --device, or --batch FILE.csv.'),
             true,
           );
           return;
@@ -279,7 +274,7 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
     )
     .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
     .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
-    .option('--case-limit <seconds>', 'most time for one case (default: 60)', positive)
+    .option('--case-limit <seconds>', 'max time for one case (default: 60)', positive)
     .option('--list', 'list the targets of this machine')
     .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
     .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
@@ -339,7 +334,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
       }),
     );
 
-  command(runs, 'resume <run>', 'go on with a run that stopped before its end')
+  command(runs, 'resume <run>', 'continue a run that stopped before its end')
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((run: string, options: GlobalOptions & { top: number }) =>
       withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)),
@@ -493,15 +488,13 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
   return status;
 }
 
-/** What the parser of the options says, in one line; it does not always say what is expected. */
+/** What the parser of the options says, in one line; it does not always say what to do. */
 function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')
     .trim()
     .replaceAll('\n', ' ');
-  return /expected|allowed choices/i.test(line)
-    ? line
-    : `${line}; lockstep --help, or COMMAND --help, says what is expected`;
+  return /It must be|allowed choices/i.test(line) ? line : `${line}. See lockstep --help, or COMMAND --help.`;
 }
 
 function badUsage(message: string): Failure {

@@ -13,10 +13,10 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-// Whoever reads may stop early (… | head): that ends the command quietly, as it does for every other.
+// A reader may stop early (… | head): that ends the command quietly, as it does for every other.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT_OK);
-  const message = `standard output cannot be written (${systemReason(error)}); expected room for all that is printed`;
+  const message = `Standard output cannot be written (${systemReason(error)}).`;
   process.exit(reportFailure(processTerminal, { code: 'storage', message }));
 });
 // Nothing is left to say it on, and a run that goes on is worth more than its progress.

@@ -94,7 +94,7 @@ export async function reportSimulations(
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
   say(
     terminal,
-    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = cannot be told from the first.`,
+    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = are ties with the first.`,
   );
   sayContradicted(terminal, rows);
   return EXIT_OK;

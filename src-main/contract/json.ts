@@ -65,7 +65,7 @@ function firstFault(text: string): Fault | null {
 
 /**
  * Parses JSON, with or without a byte order mark, in which no object has a field twice. A failure names the line and column
- * (from 1), got and expected.
+ * (from 1), what is there and what should be.
  */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');
@@ -77,10 +77,13 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   const column = before[line - 1].length + 1;
   const place = `line ${line}, column ${column}`;
   if (again !== undefined) {
-    const message = `${fileName}: ${place}: got ${JSON.stringify(again.slice(0, 80))} again, expected ${expected}`;
+    const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} is there a second time.`;
     return fail('bad-input', message, { line, column });
   }
   const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];
   const got = rest === undefined ? 'the end of the text' : JSON.stringify(rest);
-  return fail('bad-input', `${fileName}: not JSON at ${place}: got ${got}, expected ${expected}`, { line, column });
+  return fail('bad-input', `${fileName}, ${place}: JSON needs ${expected} here, not ${got}.`, {
+    line,
+    column,
+  });
 }

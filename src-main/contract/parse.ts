@@ -4,8 +4,7 @@ import { parseJson } from './json.ts';
 import { editDistance } from './nearest.ts';
 import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.ts';
 
-const STUDY_EXPECTED =
-  'expected a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
+const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
 /** `axes.blockThreads[3]` from a Valibot issue's path; `` at the root. */
@@ -17,12 +16,11 @@ function fieldPath(issue: v.BaseIssue<unknown>): string {
   }, '');
 }
 
-const MOST_SHOWN = 80;
+const MAX_SHOWN = 80;
 
 function shown(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  const text = jsonStart(value, MOST_SHOWN + 1);
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 3)}…` : text;
+  const text = jsonStart(value, MAX_SHOWN + 1);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 3)}…` : text;
 }
 
 /** A value as JSON, or at least its first `most` characters: a value may be nested deeper than a stack is high. */
@@ -95,7 +93,7 @@ function unknownField(schema: unknown, issue: Issue): string {
     owner?.entries === kernelSchema.entries &&
     (MEASURED_CYCLES.test(wrong) || Object.hasOwn(pipelineSchema.entries, wrong))
   )
-    return `${fieldPath(issue)}: unknown field; measured cycles stand in "pipeline", by device: ${PIPELINE_FORM}`;
+    return `${fieldPath(issue)} is not a known field; measured cycles stand in "pipeline", by device: ${PIPELINE_FORM}`;
   const nearest = Object.keys(owner?.entries ?? {})
     .map((name) => ({ name, distance: editDistance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance)[0];
@@ -103,34 +101,44 @@ function unknownField(schema: unknown, issue: Issue): string {
     nearest && nearest.distance <= Math.min(MAX_MISSPELLING, wrong.length / 2)
       ? `; did you mean "${nearest.name}"?`
       : '';
-  return `${fieldPath(issue)}: unknown field${hint}`;
+  return `${fieldPath(issue)} is not a known field${hint}`;
 }
 
-/** `"a" or "b"`, `one of "a", "b", "c"`, from Valibot's `("a" | "b")`. */
-function expectation(issue: Issue): string {
-  if (issue.message.startsWith('expected')) return issue.message;
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  Array: 'a list',
+  Object: 'an object',
+};
+
+/** What the value must be: `must be "a" or "b"`, `must be one of "a", "b", "c"`, from Valibot's `("a" | "b")`. */
+function requirement(issue: Issue): string {
+  if (issue.message.startsWith('must ')) return issue.message;
   const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
-  if (bound) return `expected at ${bound[1] === '<' ? 'most' : 'least'} ${bound[2]}`;
-  const options = (issue.expected ?? issue.message).replace(/^\((.*)\)$/, '$1').split(' | ');
-  return `expected ${options.length > 2 ? `one of ${options.join(', ')}` : options.join(' or ')}`;
+  if (bound) return `must be at ${bound[1] === '<' ? 'most' : 'least'} ${bound[2]}`;
+  const options = (issue.expected ?? issue.message)
+    .replace(/^\((.*)\)$/, '$1')
+    .split(' | ')
+    .map((option) => TYPE_WORDS[option] ?? option);
+  return `must be ${options.length > 2 ? `one of ${options.join(', ')}` : options.join(' or ')}`;
 }
 
 function describe(schema: unknown, issue: Issue): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
-  const path = fieldPath(issue);
-  if (issue.type === 'strict_object' && issue.input === undefined && issue.path) {
-    // A missing field: what it should be is in the schema of the field, not in that of the object.
-    const field = schemaAt(schema, issue.path);
-    const missing = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
-    if (missing && missing.type !== issue.type) return `${path}: got nothing, ${expectation(missing)}`;
-    return `${path}: got nothing, ${issue.expected?.startsWith('"') ? 'expected this field' : expectation(issue)}`;
-  }
-  const got = issue.input === undefined ? 'nothing' : shown(issue.input);
-  return `${path || 'value'}: got ${got}, ${expectation(issue)}`;
+  const path = fieldPath(issue) || 'the value';
+  if (issue.input !== undefined) return `${path} ${requirement(issue)}, not ${shown(issue.input)}`;
+  // A missing field: what it should be is in the schema of the field, not in that of the object.
+  const field = issue.type === 'strict_object' && issue.path ? schemaAt(schema, issue.path) : undefined;
+  const inner = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
+  const missing = inner && inner.type !== issue.type ? inner : issue;
+  return missing === issue && issue.expected?.startsWith('"')
+    ? `${path} is missing`
+    : `${path} is missing: it ${requirement(missing)}`;
 }
 
 /**
- * Validates a value that crossed a boundary. On failure the message names the field, what was got and what was expected;
+ * Validates a value that crossed a boundary. On failure the message names the field, what it must be and what it is;
  * the context carries the path of the first wrong field.
  */
 export function validate<Schema extends v.GenericSchema>(
@@ -144,16 +152,20 @@ export function validate<Schema extends v.GenericSchema>(
   const shownIssues = issues.slice(0, 3).map((issue) => describe(schema, issue));
   const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
   const field = fieldPath(issues[0]);
-  return fail('bad-input', `${what}: ${shownIssues.join('; ')}${more}`, { field });
+  const text = `${what}: ${shownIssues.join('; ')}${more}`;
+  return fail('bad-input', text.endsWith('?') ? text : `${text}.`, { field });
 }
 
 /** Reads a study file's text. */
 export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
-    return fail('bad-input', `${fileName}: got ${text.length} characters, expected at most ${MAX_STUDY_CHARACTERS}`);
+    return fail(
+      'bad-input',
+      `${fileName} has ${text.length} characters, which is more than the limit of ${MAX_STUDY_CHARACTERS}.`,
+    );
   const json = parseJson(text, fileName);
   if (!json.ok) return json;
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
-    return fail('bad-input', `${fileName}: value: got ${shown(json.value)}, ${STUDY_EXPECTED}`, { field: '' });
+    return fail('bad-input', `${fileName} must hold ${STUDY_FORM}, not ${shown(json.value)}.`, { field: '' });
   return validate(studySchema, json.value, fileName);
 }

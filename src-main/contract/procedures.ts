@@ -64,7 +64,7 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(1));
 const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
-const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected bytes');
+const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
@@ -142,7 +142,7 @@ export const procedures = {
   'workload.resolve': procedure(
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
-  /** Takes in a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
+  /** Imports a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
   'workload.upload': procedure(v.strictObject({ fileName: shortText, bytes })).returns<{
     readonly lengths: string;
     readonly workload: ResolvedWorkload;
@@ -290,7 +290,7 @@ export const procedures = {
   /** Of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
-   * Takes in a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
+   * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
    * of kind `import`.
    * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
    * person looks at, whose designs they may be where the file says nothing.

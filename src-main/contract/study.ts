@@ -6,37 +6,37 @@ import * as v from 'valibot';
  */
 export const STUDY_FORMAT_VERSION = 1;
 
-/** Schemas whose messages say what was expected, whatever was wrong: the type, a fraction, a bound. */
+/** Schemas whose messages say what a value must be, whatever is wrong with it: the type, a fraction, a bound. */
 function text(maximum: number) {
-  const expected = `expected text of 1 to ${maximum} characters`;
-  return v.pipe(v.string(expected), v.minLength(1, expected), v.maxLength(maximum, expected));
+  const must = `must be text of 1 to ${maximum} characters`;
+  return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 const LARGEST = 2 ** 31 - 1;
 function count(maximum: number, minimum = 1) {
-  const expected =
+  const must =
     maximum === LARGEST
-      ? `expected a whole number ≥ ${minimum}`
-      : `expected a whole number from ${minimum} to ${maximum}`;
-  return v.pipe(v.number(expected), v.integer(expected), v.minValue(minimum, expected), v.maxValue(maximum, expected));
+      ? `must be a whole number ≥ ${minimum}`
+      : `must be a whole number from ${minimum} to ${maximum}`;
+  return v.pipe(v.number(must), v.integer(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
 function between(minimum: number, maximum: number) {
-  const expected = `expected a number from ${minimum} to ${maximum}`;
-  return v.pipe(v.number(expected), v.minValue(minimum, expected), v.maxValue(maximum, expected));
+  const must = `must be a number from ${minimum} to ${maximum}`;
+  return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-const ABOVE_ZERO = 'expected a number above 0';
+const ABOVE_ZERO = 'must be a number above 0';
 const positive = v.pipe(v.number(ABOVE_ZERO), v.finite(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO));
-const AT_LEAST_ZERO = 'expected a number ≥ 0';
+const AT_LEAST_ZERO = 'must be a number ≥ 0';
 const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
 /** A list of 1 to `maximum` entries. */
 function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: string) {
-  const expected = `expected 1 to ${maximum} ${what}`;
-  return v.pipe(v.array(item, expected), v.minLength(1, expected), v.maxLength(maximum, expected));
+  const must = `must have 1 to ${maximum} ${what}`;
+  return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 /** The largest number of values one axis may have, and of designs one study may enumerate. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_DESIGNS = 64_000_000;
 
-/** The probability that may be cut from an infinite support: below it the mass left is not told from 1. */
+/** The probability that may be cut from an infinite support: below it the mass that is left rounds to 1. */
 export const LEAST_TRUNCATION = 1e-15;
 export const MOST_TRUNCATION = 0.01;
 
@@ -47,7 +47,7 @@ const range = v.strictObject({
 });
 const countAxis = v.union(
   [list(count(LARGEST), MAX_AXIS_VALUES, 'values'), range],
-  'expected a list of whole numbers ≥ 1 or a range {"from", "to", "step"}',
+  'must be a list of whole numbers ≥ 1 or a range {"from", "to", "step"}',
 );
 
 export const workloadSchema = v.strictObject(
@@ -66,7 +66,7 @@ export const workloadSchema = v.strictObject(
       ),
     ),
   },
-  'expected an object with "lengths" and "units"',
+  'must be an object with "lengths" and "units"',
 );
 
 export const kernelSchema = v.strictObject(
@@ -134,7 +134,7 @@ export const kernelSchema = v.strictObject(
     ),
     lengthsKnownBeforeLaunch: v.optional(
       v.pipe(
-        v.boolean('expected true or false'),
+        v.boolean('must be true or false'),
         v.description('Whether lengths are known before launch; sorting and bucketing need them'),
       ),
       false,
@@ -149,7 +149,7 @@ export const kernelSchema = v.strictObject(
       2,
     ),
   },
-  'expected an object with "name", "registersPerThread", "instructionsPerIteration", …',
+  'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
 );
 
 export const pipelineSchema = v.strictObject({
@@ -208,7 +208,7 @@ export const axesSchema = v.strictObject(
       [null],
     ),
   },
-  'expected an object with "blockThreads" and further axes',
+  'must be an object with "blockThreads" and further axes',
 );
 
 /** Quantities a constraint may bound; all are known before a time is predicted. */
@@ -226,29 +226,29 @@ export const CONSTRAINT_QUANTITIES = [
 export const constraintSchema = v.pipe(
   v.strictObject({
     quantity: v.pipe(v.picklist(CONSTRAINT_QUANTITIES), v.description('What is bounded')),
-    atLeast: v.optional(v.pipe(v.number('expected a number'), v.description('Smallest value that is kept'))),
-    atMost: v.optional(v.pipe(v.number('expected a number'), v.description('Largest value that is kept'))),
+    atLeast: v.optional(v.pipe(v.number('must be a number'), v.description('Smallest value that is kept'))),
+    atMost: v.optional(v.pipe(v.number('must be a number'), v.description('Largest value that is kept'))),
     multipleOf: v.optional(v.pipe(positive, v.description('Only multiples of this are kept'))),
   }),
   v.check(
     (constraint) =>
       constraint.atLeast !== undefined || constraint.atMost !== undefined || constraint.multipleOf !== undefined,
-    'expected at least one of "atLeast", "atMost" or "multipleOf"',
+    'must have at least one of "atLeast", "atMost" or "multipleOf"',
   ),
   v.description('A bound on a quantity of a design; at least one of "atLeast", "atMost" and "multipleOf"'),
 );
 
 export const studySchema = v.strictObject({
-  $schema: v.optional(v.pipe(v.string('expected text'), v.description('Where an editor finds this schema'))),
+  $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
   lockstep: v.pipe(
-    v.literal(STUDY_FORMAT_VERSION, 'expected 1, the version of the study format this Lockstep reads'),
+    v.literal(STUDY_FORMAT_VERSION, 'must be 1, the version of the study format this Lockstep reads'),
     v.description('Version of the study format'),
   ),
   name: v.pipe(text(200), v.description('Name of the study')),
   description: v.optional(
     v.pipe(
-      v.string('expected text'),
-      v.maxLength(4000, 'expected at most 4000 characters'),
+      v.string('must be text'),
+      v.maxLength(4000, 'must have at most 4000 characters'),
       v.description('What the study is about'),
     ),
     '',
@@ -262,15 +262,15 @@ export const studySchema = v.strictObject({
   axes: v.pipe(axesSchema, v.description('The design space: the product of these axes and the devices')),
   constraints: v.optional(
     v.pipe(
-      v.array(constraintSchema, 'expected a list of constraints'),
-      v.maxLength(64, 'expected at most 64 constraints'),
+      v.array(constraintSchema, 'must be a list of constraints'),
+      v.maxLength(64, 'must have at most 64 constraints'),
       v.description('Designs outside any of these are invalid'),
     ),
     [],
   ),
   pipeline: v.optional(
     v.pipe(
-      v.record(text(200), pipelineSchema, 'expected an object of pipeline parameters by device id'),
+      v.record(text(200), pipelineSchema, 'must be an object of pipeline parameters by device id'),
       v.description('Measured pipeline parameters by device id; they replace the ones derived from the device'),
     ),
     {},

@@ -60,7 +60,7 @@ function kindOf(value: ArrayBufferView): ArrayKind | undefined {
 export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   const segments: Uint8Array[] = [];
   const plain = (value: unknown, depth: number): unknown => {
-    if (depth > MAX_DEPTH) throw new TypeError(`message nested deeper than ${MAX_DEPTH} levels`);
+    if (depth > MAX_DEPTH) throw new TypeError(`a message is nested deeper than ${MAX_DEPTH} levels`);
     if (value === null || value === undefined) return null;
     switch (typeof value) {
       case 'string':
@@ -72,21 +72,21 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
       case 'object':
         break;
       default:
-        throw new TypeError(`a message holds a ${typeof value}; expected plain data and typed arrays`);
+        throw new TypeError(`a message may hold plain data and typed arrays, not a ${typeof value}`);
     }
     if (Array.isArray(value)) return value.map((element) => plain(element, depth + 1));
     if (ArrayBuffer.isView(value)) {
       const kind = kindOf(value);
       if (!kind)
         throw new TypeError(
-          `a message holds a ${value.constructor.name}; expected ${Object.keys(ARRAY_KINDS).join(', ')}`,
+          `a message may hold arrays of ${Object.keys(ARRAY_KINDS).join(', ')}, not a ${value.constructor.name}`,
         );
       segments.push(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
       return { $: [kind, (value as AnyTypedArray).length] };
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-      throw new TypeError(`a message holds a ${value.constructor.name}; expected plain data and typed arrays`);
+      throw new TypeError(`a message may hold plain data and typed arrays, not a ${value.constructor.name}`);
     const copy: Record<string, unknown> = {};
     for (const [key, field] of Object.entries(value)) {
       if (key === '__proto__') throw new TypeError('a message holds a key "__proto__"');
@@ -112,7 +112,7 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
 /** The message of a frame; a failure (never an exception) where the frame is malformed, whoever sent it. */
 export function decodeMessage(frame: Uint8Array): Result<unknown> {
   const malformed = (detail: string) => fail('bad-input', `malformed message: ${detail}`);
-  if (frame.length < 4) return malformed(`got ${frame.length} bytes, expected at least 4`);
+  if (frame.length < 4) return malformed(`it has ${frame.length} bytes, and the shortest has 4`);
   const headerLength = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(0, true);
   if (headerLength > frame.length - 4)
     return malformed(`a header of ${headerLength} bytes in a frame of ${frame.length}`);
@@ -191,7 +191,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       send(message);
       return null;
     } catch (error) {
-      return { code: 'internal', message: `the answer could not be sent: ${messageOf(error)}` };
+      return { code: 'internal', message: `The answer could not be sent: ${messageOf(error)}` };
     }
   };
   const reply = (id: number, result: Result<unknown>) => {
@@ -206,7 +206,10 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       if (inFlight >= MAX_CALLS_IN_FLIGHT) {
         reply(
           id,
-          fail('conflict', `${inFlight} calls are waiting already; this connection allows ${MAX_CALLS_IN_FLIGHT}`),
+          fail(
+            'conflict',
+            `${inFlight} calls are waiting already, which is the limit of a connection. Wait for some answers first.`,
+          ),
         );
         return;
       }
@@ -259,7 +262,7 @@ export function createClient(channel: Channel): Client {
   let lastId = 0;
   let closed: string | null = null;
 
-  const lost = (reason: string) => fail('cancelled', `the engine cannot be reached: ${reason}`);
+  const lost = (reason: string) => fail('cancelled', `The engine cannot be reached: ${reason}`);
   const emit = (event: string, payload: unknown) => {
     for (const listener of [...(listeners.get(event) ?? [])]) listener(payload as never);
   };
@@ -301,7 +304,7 @@ export function createClient(channel: Channel): Client {
           channel.send({ id, name, input });
         } catch (error) {
           pending.delete(id);
-          resolve(fail('bad-input', `${name}: the argument cannot be sent, expected plain data: ${messageOf(error)}`));
+          resolve(fail('bad-input', `${name}: The argument cannot be sent: ${messageOf(error)}`));
         }
       });
     },
@@ -353,7 +356,7 @@ export function webSocketChannel(socket: WebSocketLike): Channel {
     send(message) {
       const frame = encodeMessage(message);
       if (frame.length > MAX_REQUEST_BYTES)
-        throw new RangeError(`got ${frame.length} bytes; one message may hold ${MAX_REQUEST_BYTES}`);
+        throw new RangeError(`it has ${frame.length} bytes, which is more than the limit of ${MAX_REQUEST_BYTES}`);
       socket.send(frame);
     },
     onMessage(listener) {

@@ -23,7 +23,7 @@ import { applyTheme, openWindow } from './window.ts';
 // and study files on the command line.
 
 const places = programPlaces();
-const colour = v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i, 'expected a colour as #rrggbb'));
+const colour = v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i, 'must be a colour as #rrggbb'));
 const themeSchema = v.tuple([
   v.picklist(['system', 'light', 'dark']),
   v.strictObject({ background: colour, symbol: colour }),

@@ -70,7 +70,7 @@ describe('opening', () => {
   it('refuses a truncated file', () =>
     expectRefused(
       (file) => truncateSync(file, statSync(file).size - 1500),
-      /damaged: it has \d+ bytes where its header says \d+/,
+      /damaged: it has \d+ bytes, and its header says \d+/,
     ));
   it('refuses a file whose schema is damaged', () =>
     expectRefused((file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/));
@@ -328,7 +328,7 @@ describe('when the database cannot be written', () => {
       const pages = db.pragma('page_count', { simple: true }) as number;
       db.pragma(`max_page_count = ${pages}`);
       expect(messageOf(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)))).toMatch(
-        /no space left/,
+        /No space is left/,
       );
       expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
       expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);

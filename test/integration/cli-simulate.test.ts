@@ -129,9 +129,9 @@ it('says in words which predictions the simulation contradicts', () => {
 
 it('refuses what it cannot simulate in one line', async () => {
   for (const [args, status, words] of [
-    [['simulate', 'one'], 2, /got "one", expected the number of a run/],
+    [['simulate', 'one'], 2, /Specify the number of a run, not "one"/],
     [['simulate', '99'], 1, /run 99/],
-    [['simulate', '1', '--top', '0'], 2, /got "0", expected a whole number/],
+    [['simulate', '1', '--top', '0'], 2, /'0' is invalid.* whole number ≥ 1/],
     [['simulate', '1', '--top', '5000'], 2, /top/],
     [['simulate', '1', '--device', 'nope'], 1, /device "nope" is not in this run/],
   ] as const) {

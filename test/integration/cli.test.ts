@@ -117,7 +117,7 @@ describe('sweep', () => {
     expect(piped.out.trimEnd().split('\n').length).toBe(8 + 5);
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
-    expect(piped.out).toMatch(/\nRanks with = cannot be told from the first: predictions within 1\.5 % of it\.\n/);
+    expect(piped.out).toMatch(/\nRanks with = are ties with the first: predictions within 1\.5 % of it\.\n/);
     expect(piped.out).toMatch(/\nAgainst the event simulation half of the predictions/);
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
     const first = swept.best[0];
@@ -160,7 +160,7 @@ describe('sweep', () => {
       JSON.stringify({ ...smallStudy(), constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }),
     );
     expect(await failure(1, 'sweep', file, '--db', db)).toMatch(
-      /constraints\[0\]\.atLeast: got 50, expected a fraction from 0 to 1 \(50 % is 0\.5\)/,
+      /constraints\[0\]\.atLeast .* from 0 to 1 \(50 % is 0\.5\), not 50/,
     );
   });
 
@@ -168,21 +168,19 @@ describe('sweep', () => {
     const wrong = at('wrong.json');
     writeFileSync(wrong, JSON.stringify(smallStudy({ devices: ['nvidia-a100'] })));
     expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
-      /devices\[0\]: got "nvidia-a100", expected the id of a device; did you mean nvidia-a100-/,
+      /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/,
     );
     writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'geometrik(0.05)', units: 5 } })));
     expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/workload\.lengths: .*geometrik/);
     writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'file:none.csv', units: 5 } })));
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/none\.csv: cannot be read \(ENOENT\)/);
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/none\.csv cannot be read \(ENOENT\)/);
     writeFileSync(wrong, '{"lockstep": 1,');
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/not JSON at line 1, column 16/);
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/line 1, column 16/);
     expect(await failure(1, 'sweep', at('missing.json'), '--db', db)).toMatch(
-      /missing\.json: cannot be read \(ENOENT\); expected a study file/,
+      /missing\.json cannot be read \(ENOENT\)\. Specify a study file/,
     );
-    expect(await failure(2, 'sweep', studyFile, '--db', db, '--top', '0')).toMatch(
-      /got "0", expected a whole number ≥ 1/,
-    );
-    expect(await failure(2, 'serve', '--port', '65536')).toMatch(/got "65536", expected 0 to 65535/);
+    expect(await failure(2, 'sweep', studyFile, '--db', db, '--top', '0')).toMatch(/'0' is invalid.* whole number ≥ 1/);
+    expect(await failure(2, 'serve', '--port', '65536')).toMatch(/'65536' is invalid.* 0 to 65535/);
     // None of these left a run behind.
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
   });
@@ -220,10 +218,10 @@ describe('loss', () => {
     expect(await failure(1, 'loss', '--workload', 'geometric(2)')).toMatch(/p must be .*, not 2/);
     expect(await failure(1, 'loss', '--workload', 'nothing')).toMatch(/nothing/);
     expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--n', '2,x')).toMatch(
-      /got "2,x", expected whole numbers/,
+      /'2,x' is invalid.* whole numbers/,
     );
     expect(await failure(2, 'loss')).toMatch(/--workload/);
-    expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--truncation', '7')).toMatch(/got "7"/);
+    expect(await failure(2, 'loss', '--workload', 'geometric(0.05)', '--truncation', '7')).toMatch(/not "7"/);
   });
 });
 
@@ -272,18 +270,18 @@ describe('occupancy', () => {
     expect(ms).toBeLessThan(10_000); // about 0.3 s; a guard against quadratic work
   });
   it('says what is wrong', async () => {
-    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/expected --block/);
+    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/Specify --block/);
     expect(await failure(1, 'occupancy', '--cc', '1.0', '--block', '32')).toMatch(/1\.0/);
     expect(await failure(1, 'occupancy', '--device', 'a100', '--block', '32', '--db', db)).toMatch(
-      /did you mean nvidia-a100/,
+      /Did you mean nvidia-a100/,
     );
     writeFileSync(at('bad.csv'), 'a,b,c,d\n1,2,3,4\n');
-    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 1: got "a,b,c,d"/);
+    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 1: .*"a,b,c,d"/);
     writeFileSync(
       at('bad.csv'),
       'compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes\n9.0,-1,3,4\n',
     );
-    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 2, block_threads: got "-1"/);
+    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 2: block_threads .*"-1"/);
   });
 });
 
@@ -318,7 +316,7 @@ describe('runs and ranks', () => {
       '--design',
       String(fastest.designIndex),
     ];
-    expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*; expected one of/);
+    expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*\. Specify one of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
       /device "nope" is not in this run/,
     );
@@ -338,9 +336,9 @@ describe('runs and ranks', () => {
     );
     expect(new Set(one.rows.map((row) => row.device))).toEqual(new Set(['nvidia-a100-sxm4-40gb']));
     expect(await failure(1, 'rank', '1', '--device', 'nope', '--db', db)).toMatch(
-      /"nope" is not in this run; expected one of nvidia-a100/,
+      /"nope" is not in this run.*nvidia-a100/,
     );
-    expect(await failure(2, 'rank', 'one', '--db', db)).toMatch(/got "one", expected the number of a run/);
+    expect(await failure(2, 'rank', 'one', '--db', db)).toMatch(/Specify the number of a run, not "one"/);
     expect(await failure(1, 'rank', '99', '--db', db)).toMatch(/99/);
   });
   it('list, show, delete, restore', async () => {
@@ -395,7 +393,7 @@ describe('runs and ranks', () => {
       const before = JSON.stringify(value);
       writeFileSync(file, before);
       expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
-        new RegExp(`own-${kind}\\.json: holds a ${kind}, which the document would replace; expected another file`),
+        new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would replace`),
       );
       expect(readFileSync(file, 'utf8')).toBe(before);
     }
@@ -423,8 +421,8 @@ describe('devices', () => {
     expect(
       await json('devices', 'compare', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', '--db', db),
     ).toMatchObject({ devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'] });
-    expect(await failure(2, 'devices', 'compare', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/expected at least 2/);
-    expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/did you mean .*nvidia-h100/);
+    expect(await failure(2, 'devices', 'compare', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/at least 2/);
+    expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/Did you mean .*nvidia-h100/);
   });
   it('add and delete ones of your own', async () => {
     const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
@@ -450,7 +448,7 @@ describe('reproduce and doctor', () => {
     expect(tables.every((table) => table.passed)).toBe(true);
   });
   it('knows no other paper', async () => {
-    expect(await failure(2, 'reproduce', 'einstein')).toMatch(/got "einstein", expected one of swatman, hasan/);
+    expect(await failure(2, 'reproduce', 'einstein')).toMatch(/swatman, hasan.*"einstein"/);
   });
   it('doctor names what it looked for', async () => {
     const { checks } = await json<{ checks: readonly { id: string }[] }>('doctor', '--db', db);
@@ -472,16 +470,14 @@ describe('reproduce and doctor', () => {
 
 describe('usage', () => {
   it('says where to read what is expected', async () => {
-    expect(await failure(2, 'swep')).toMatch(/unknown command 'swep' \(Did you mean sweep\?\); lockstep --help/);
-    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/got --cc, expected --block and/);
-    expect(await failure(2, 'rank', '1', '--top', '-3', '--db', db)).toMatch(/got "-3", expected a whole number ≥ 1/);
+    expect(await failure(2, 'swep')).toMatch(/unknown command 'swep' \(Did you mean sweep\?\)\. See lockstep --help/);
+    expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/Specify --block and/);
+    expect(await failure(2, 'rank', '1', '--top', '-3', '--db', db)).toMatch(/'-3' is invalid.* whole number ≥ 1/);
     expect(await failure(2, 'loss', '--workload', 'constant(1)', '--truncation', '1e-300')).toMatch(
-      /got "1e-300", expected a number from 1e-15 to 0\.01/,
+      /from 1e-15 to 0\.01, not "1e-300"/,
     );
-    expect(await failure(1, 'calibrate', '1', '--db', db)).toMatch(
-      /run 1 is a sweep, not a measurement; expected a run that measured/,
-    );
-    expect(await failure(2, 'simulate', '1', '--top', '1001', '--db', db)).toMatch(/got 1001, expected at most 1000/);
+    expect(await failure(1, 'calibrate', '1', '--db', db)).toMatch(/Run 1 is a sweep\. Specify a measurement/);
+    expect(await failure(2, 'simulate', '1', '--top', '1001', '--db', db)).toMatch(/at most 1000, not 1001/);
   });
   it('describes in its help the files that it takes', async () => {
     const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
@@ -579,7 +575,7 @@ describe('as a process', () => {
     const ended = await interrupted(file, 'SIGINT');
     expect(ended).toMatchObject({ status: 1, signal: null, out: '' });
     expect(ended.err).toMatch(
-      /^lockstep: run 1 stopped after [\d,]+ of 49,152 designs; what was predicted is saved, and lockstep runs resume 1 goes on\n$/,
+      /^lockstep: Run 1 stopped after [\d,]+ of 49,152 designs\. .*lockstep runs resume 1 [^\n]*\n$/,
     );
     expect(await json('runs', 'show', '1', '--db', file)).toMatchObject({ state: 'cancelled' });
   });
@@ -630,9 +626,7 @@ describe('what a study may hold', () => {
     const { status, err } = await sweepOf(JSON.stringify(smallStudy()).replace(/\}$/, ',"name":"Other"}'));
     expect({ status, err }).toEqual({
       status: 1,
-      err: expect.stringMatching(
-        /hostile\.json: line 1, column \d+: got "name" again, expected each field once\n$/,
-      ) as string,
+      err: expect.stringMatching(/hostile\.json, line 1, column \d+: [^\n]*"name"[^\n]*\n$/) as string,
     });
   });
 });
@@ -642,9 +636,7 @@ it('says where its own folder cannot be made', async () => {
   process.env.XDG_DATA_HOME = studyFile;
   try {
     if (process.platform === 'linux') {
-      expect(await failure(1, 'runs', 'list')).toMatch(
-        /study\.json.lockstep: cannot be made \(ENOTDIR\); expected a folder/,
-      );
+      expect(await failure(1, 'runs', 'list')).toMatch(/study\.json.lockstep cannot be made \(ENOTDIR\)/);
       expect((await run(['doctor'])).out).toMatch(/^problem {2}Database .*cannot be made \(ENOTDIR\)/m);
     }
   } finally {
@@ -663,7 +655,7 @@ it('says what is kept of a run that failed', async () => {
   expect(await follow(failed)).toMatchObject({
     error: {
       code: 'storage',
-      message: 'no space left; what was saved before is kept, and lockstep runs resume 7 goes on',
+      message: expect.stringMatching(/^no space left\..*lockstep runs resume 7 /) as string,
     },
   });
   const said = fail('storage', 'lockstep runs resume 7 goes on with the others');
@@ -685,7 +677,7 @@ it.runIf(process.platform === 'linux')('says where standard output is full, with
   closeSync(full);
   expect({ status, err }).toEqual({
     status: 1,
-    err: expect.stringMatching(/^lockstep: standard output cannot be written \(ENOSPC\); expected [^\n]+\n$/) as string,
+    err: expect.stringMatching(/^lockstep: Standard output cannot be written \(ENOSPC\)[^\n]+\n$/) as string,
   });
 });
 

@@ -120,10 +120,10 @@ it('measures the bytes that were predicted, and shows predicted beside measured'
 it('measures designs where they can run', async () => {
   expect(await bench(sweep.id, { target: 'cpu', device: GPU })).toMatchObject({
     status: 1,
-    err: expect.stringContaining(`device "${GPU}" is no CPU; expected one, which is what cpu measures`) as string,
+    err: expect.stringContaining(`"${GPU}" is not a CPU, which is what cpu measures`) as string,
   });
   expect(await bench(sweep.id, { target: 'webgpu', device: CPU })).toMatchObject({
     status: 1,
-    err: expect.stringContaining(`device "${CPU}" is no GPU; expected one, which is what webgpu measures`) as string,
+    err: expect.stringContaining(`"${CPU}" is not a GPU, which is what webgpu measures`) as string,
   });
 });

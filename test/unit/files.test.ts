@@ -49,7 +49,7 @@ describe('a file that is written', () => {
 
   it.runIf(process.platform === 'linux')('says why it cannot be', async () => {
     expect(await writeFor('/dev/full', 'x')).toMatchObject({
-      error: { code: 'storage', message: '/dev/full: cannot be written (ENOSPC); expected a file that can be' },
+      error: { code: 'storage', message: expect.stringMatching(/dev.full .*ENOSPC/) as string },
     });
   });
 });
@@ -59,17 +59,17 @@ describe('a file that is read', () => {
     writeFileSync(at('four'), '\ufeffa');
     expect(await readText(at('four'))).toEqual({ ok: true, value: '\ufeffa' });
     expect(await readBytes(at('four'), 3)).toMatchObject({
-      error: { message: /four: got 4 bytes, expected at most 3$/ },
+      error: { message: /four has 4 bytes.* 3\.$/ },
     });
     expect(await readBytes(own, 10, 'a study')).toMatchObject({
-      error: { message: /: got a folder, expected a study$/ },
+      error: { message: / is a folder\. Specify a study\.$/ },
     });
     expect(await readBytes(at('none'), 10)).toMatchObject({ error: { code: 'not-found', message: /\(ENOENT\)/ } });
   });
 
   it.runIf(process.platform === 'linux')('may have no end', async () => {
     expect(await readBytes('/dev/zero', 1000)).toMatchObject({
-      error: { message: '/dev/zero: got more than 1000 bytes, expected at most 1000' },
+      error: { message: expect.stringMatching(/dev.zero has more than 1000 bytes/) as string },
     });
     expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
   });

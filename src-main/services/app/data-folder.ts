@@ -27,7 +27,7 @@ export function makeDefaultFolder(databaseFile: string): Result<null> {
   } catch (error) {
     return fail(
       'storage',
-      `${folder}: cannot be made (${systemReason(error)}); expected a folder for the database, or --db FILE`,
+      `The folder ${folder} cannot be made (${systemReason(error)}). Name another database with --db FILE.`,
     );
   }
 }

@@ -17,9 +17,9 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
     const handle = await open(path, 'r');
     try {
       const info = await handle.stat();
-      if (info.isDirectory()) return fail('bad-input', `${path}: got a folder, expected ${expected}`);
+      if (info.isDirectory()) return fail('bad-input', `${path} is a folder. Specify ${expected}.`);
       const tooMuch = (bytes: number | string): Result<never> =>
-        fail('bad-input', `${path}: got ${bytes} bytes, expected at most ${maxBytes}`);
+        fail('bad-input', `${path} has ${bytes} bytes, which is more than the limit of ${maxBytes}.`);
       if (info.size > maxBytes) return tooMuch(info.size);
       if (info.isFile()) return ok(await handle.readFile());
       const parts: Uint8Array[] = [];
@@ -33,7 +33,7 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
       await handle.close();
     }
   } catch (error) {
-    return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected ${expected}`);
+    return fail('not-found', `${path} cannot be read (${systemReason(error)}). Specify ${expected}.`);
   }
 }
 
@@ -71,6 +71,6 @@ export async function writeFor(path: string, content: string | Uint8Array): Prom
     await writeWhole(path, content);
     return ok(null);
   } catch (error) {
-    return fail('storage', `${path}: cannot be written (${systemReason(error)}); expected a file that can be`);
+    return fail('storage', `${path} cannot be written (${systemReason(error)}).`);
   }
 }

@@ -32,7 +32,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
   const shipped = new Map<string, Device>();
   for (const fileName of (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()) {
     const entries: unknown = JSON.parse(await readFile(join(folder, fileName), 'utf8'));
-    if (!Array.isArray(entries)) return fail('internal', `${fileName}: expected a list of devices`);
+    if (!Array.isArray(entries)) return fail('internal', `${fileName} must be a list of devices.`);
     for (const entry of entries) {
       const device = validateDevice(entry);
       if (!device.ok) return fail('internal', `${fileName}: ${device.error.message}`);
@@ -60,7 +60,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
         const near = nearestNames(id, [...byId.keys()]);
         return fail(
           'not-found',
-          `devices[${position}]: got "${id}", expected the id of a device; did you mean ${near.join(', ')}?`,
+          `devices[${position}]: No device has the id "${id}". Did you mean ${near.join(', ')}?`,
           { field: `devices[${position}]` },
         );
       }
@@ -84,7 +84,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
       if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
         return fail(
           'conflict',
-          `device "${id}" comes with Lockstep and cannot be deleted; expected one of your own devices`,
+          `The device "${id}" comes with Lockstep and cannot be deleted. Specify one of your own devices.`,
         );
       return removed;
     },

@@ -18,7 +18,7 @@ export function deviceRows(devices: readonly Device[]): Result<{
   if (gpus.length > 0 && cpus.length > 0)
     return fail(
       'unsupported',
-      `devices: got the CPU ${cpus[0].id} beside the GPU ${gpus[0].id}, expected one kind; a study may sweep and compare both`,
+      `The CPU ${cpus[0].id} and the GPU ${gpus[0].id} have no data-sheet values in common. Specify one kind; a study may sweep and compare both.`,
       { field: 'devices' },
     );
   const rows = cpus.length > 0 ? deviceComparison(CPU_METRICS, cpus) : deviceComparison(DEVICE_METRICS, gpus);

@@ -82,7 +82,7 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
   if (BATCH_COLUMNS.some((name, at) => head[at] !== name))
     return fail(
       'bad-input',
-      `${fileName}, line 1: got "${lines[0].slice(0, 120)}", expected a header that starts ${BATCH_COLUMNS.join(',')}`,
+      `${fileName}, line 1: The header must start with ${BATCH_COLUMNS.join(',')}, not "${lines[0].slice(0, 120)}".`,
     );
   const rows: OccupancyRow[] = [];
   for (let line = 1; line < lines.length; line += 1) {
@@ -90,12 +90,12 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
     const cells = lines[line].split(',').map((cell) => cell.trim());
     const [computeCapability, ...numbers] = cells.slice(0, 4);
     if (numbers.length < 3)
-      return fail('bad-input', `${fileName}, line ${line + 1}: got ${cells.length} columns, expected at least 4`);
+      return fail('bad-input', `${fileName}, line ${line + 1}: There must be at least 4 columns, not ${cells.length}.`);
     const wrong = numbers.findIndex((cell) => !/^\d+$/.test(cell));
     if (wrong >= 0)
       return fail(
         'bad-input',
-        `${fileName}, line ${line + 1}, ${BATCH_COLUMNS[wrong + 1]}: got "${numbers[wrong]}", expected a whole number ≥ 0`,
+        `${fileName}, line ${line + 1}: ${BATCH_COLUMNS[wrong + 1]} must be a whole number ≥ 0, not "${numbers[wrong]}".`,
       );
     const [blockThreads, registersPerThread, sharedMemoryBytes] = numbers.map(Number) as [number, number, number];
     const one = nvidiaOccupancy(computeCapability, {

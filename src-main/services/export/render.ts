@@ -21,11 +21,11 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
   const within = filter.value;
   const chosen = chosenRow(view, within, designIndex);
   const where = deviceId === undefined ? '' : ` on ${deviceId}`;
-  if (!chosen) return fail('conflict', `run ${view.run.id} has no valid design${where} to export`);
+  if (!chosen) return fail('conflict', `Run ${view.run.id} has no valid design${where} to export.`);
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
-    return fail('conflict', `design ${chosen.designIndex} is of ${chosen.deviceId}; expected one of ${deviceId}`);
+    return fail('conflict', `Design ${chosen.designIndex} is of ${chosen.deviceId}. Specify one of ${deviceId}.`);
   if (chosen.invalid !== null)
-    return fail('conflict', `design ${chosen.designIndex} is invalid (${chosen.invalid}); expected a valid one`);
+    return fail('conflict', `Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
   const rows = bestRows(view, within, limit);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   const document = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
@@ -76,7 +76,7 @@ function onGpu(view: RunView, chosen: RankRow, askedFor: boolean): Result<RankRo
     ? ok(row)
     : fail(
         'unsupported',
-        `design ${chosen.designIndex} is of ${chosen.device}, a CPU; expected one of a GPU, which code for a launch can be written of`,
+        `Design ${chosen.designIndex} is of the CPU ${chosen.device}, and launch code is for GPUs. Specify a design of a GPU.`,
       );
 }
 

@@ -117,10 +117,7 @@ export async function linkDesigns(
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
   if (!most)
-    return fail(
-      'conflict',
-      `all times are the ones that run ${view.run.id} predicted, unchanged; expected some that were measured`,
-    );
+    return fail('conflict', `All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
   const [chosen] = most;
 
   // Of one design the fastest, before those without a time.
@@ -217,7 +214,7 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
       result: { ...one, case: { ...own, parameters }, timesMs: predicted ? [] : [time] },
     };
   }
-  if (own.benchmark !== 'external') throw new TypeError(`got ${own.benchmark}, expected a configuration`);
+  if (own.benchmark !== 'external') throw new TypeError(`a case of ${own.benchmark} has no configuration`);
   return {
     index,
     device,
@@ -240,7 +237,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     if (wanted.designIndex) {
       const { name, value } = wanted.designIndex;
       const isIndex = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-      if (!isIndex) return `${name} is ${shown(String(value))}; expected the number of a design`;
+      if (!isIndex) return `${name} must be the number of a design, not ${shown(String(value))}`;
       const known = checkDesign(view, value);
       if (!known.ok) return known.error.message;
       const { invalid } = describeDesign(view.predictor, value);
@@ -323,7 +320,7 @@ function launchWords(wanted: Wanted): string {
 function tooLittle(wanted: Wanted, designs: string, runId: number): string {
   const names = (Object.keys(DESIGN_NAMES) as DesignField[]).filter((field) => field !== 'designIndex');
   const missing = names.filter((field) => !wanted[field]).map((field) => DESIGN_NAMES[field][0]);
-  return `it fits ${designs} designs of run ${runId}; expected ${missing.length === 0 ? 'the number of the design' : `also some of ${missing.join(', ')}`}`;
+  return `it fits ${designs} designs of run ${runId}; add ${missing.length === 0 ? 'the number of the design' : `some of ${missing.join(', ')}`}`;
 }
 
 function isNamed(device: Device, name: string | null): boolean {

@@ -58,11 +58,11 @@ export const readImportFile = (path: string): Promise<Result<Uint8Array>> => rea
 /** Tells what a file is from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
-  if (head === '') return { kind: 'other', message: `the file is empty; expected ${KNOWN_FORMATS}` };
+  if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
   if (head.startsWith('{')) return bytes.length > MAX_STUDY_BYTES ? { kind: 'kernel-tuner' } : jsonKind(bytes);
   if (/^%%MatrixMarket/i.test(head)) {
-    return { kind: 'other', message: 'a matrix is a workload: use it in a study as mtx:FILE' };
+    return { kind: 'other', message: 'A matrix is a workload. Use it in a study as mtx:FILE.' };
   }
   const columns = head
     .split(/\r?\n/, 1)[0]
@@ -76,16 +76,16 @@ export function fileKind(bytes: Uint8Array): FileKind {
     return {
       kind: 'other',
       message:
-        'costs of single work groups do not say which lengths they had; import their means (distribution, n, groups, …)',
+        'Costs of single work groups do not say which lengths they had. Import their means (distribution, n, groups, …).',
     };
   }
   if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(head.split(/\r?\n/, 1)[0])) {
     return {
       kind: 'other',
-      message: `lengths of units are a workload: use them in a study as file:FILE. Expected ${KNOWN_FORMATS}`,
+      message: `Lengths of units are a workload. Use them in a study as file:FILE. Lockstep imports ${KNOWN_FORMATS}.`,
     };
   }
-  return { kind: 'other', message: `no format that is known; expected ${KNOWN_FORMATS}` };
+  return { kind: 'other', message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
 function jsonKind(bytes: Uint8Array): FileKind {
@@ -104,10 +104,10 @@ function jsonKind(bytes: Uint8Array): FileKind {
   if (has('lockstep', 'study', 'rows')) {
     return {
       kind: 'other',
-      message: 'an exported ranking holds no measurements: import its study and predict it again',
+      message: 'An exported ranking holds no measurements. Import its study and predict it again.',
     };
   }
-  return { kind: 'other', message: `a JSON file of no format that is known; expected ${KNOWN_FORMATS}` };
+  return { kind: 'other', message: `The JSON file has no format that is known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
 /** What every format comes to. */
@@ -161,10 +161,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   if (!read.ok) return read;
   const { plan } = read.value;
   if (read.value.cases.length === 0)
-    return fail(
-      'bad-input',
-      `${fileName}: ${[...read.value.warnings, 'No case has a result; expected at least one.'].join(' ')}`,
-    );
+    return fail('bad-input', `${fileName}: ${[...read.value.warnings, 'No case has a result.'].join(' ')}`);
 
   const found = plan ? await linkedPlan(context, read.value, input) : await linkedFile(context, read.value, input);
   if (!found.ok) return fail(found.error.code, `${fileName}: ${found.error.message}`, found.error.context);
@@ -325,10 +322,10 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
     case 'study':
       return fail(
         'unsupported',
-        `${fileName}: a study is no measurement; expected it among the studies (Import study)`,
+        `${fileName}: A study is not a measurement. Import it among the studies (Import study).`,
       );
     case 'device':
-      return fail('unsupported', `${fileName}: a device is no measurement; expected it among the devices (Add device)`);
+      return fail('unsupported', `${fileName}: A device is not a measurement. Add it among the devices (Add device).`);
     case 'other':
       return fail('bad-input', `${fileName}: ${found.message}`);
   }
@@ -410,7 +407,7 @@ async function linkedPlan(
 ): Promise<Result<Linked>> {
   const told = plan?.source ?? null;
   if (runId !== undefined && !told)
-    return fail('bad-input', `its cases are no designs of a sweep; expected it without run ${runId}`);
+    return fail('bad-input', `Its cases are not designs of a sweep. Import it without run ${runId}.`);
   const line = plan && told && runId !== undefined ? { ...plan, source: { ...told, runId } } : plan;
   const linked = await sourceOf(context, line);
   if (!linked.ok) return linked;
@@ -513,14 +510,13 @@ async function linkedFile(
     return isAsked
       ? fail(
           'bad-input',
-          'the file does not say of which sweep its designs are; expected it with that run (import --run RUN, or in the app the run open)',
+          'The file does not say of which sweep its designs are. Name the run (import --run RUN), or open it in the app.',
         )
       : unlinked({ warnings: [] });
 
   const view = await context.views.open(target);
   if (!view.ok) return view;
-  if (view.value.run.deletedAt !== null)
-    return fail('not-found', `run ${target} is in the bin; expected one that is not`);
+  if (view.value.run.deletedAt !== null) return fail('not-found', `Run ${target} is in the bin. Restore it first.`);
   if (exported && view.value.study.study.name !== read.sweep!.study) {
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
@@ -528,7 +524,7 @@ async function linkedFile(
   // A prediction of another run is none of this one, and cannot be told from what someone wrote over it.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
-  if (places.length === 0) return fail('conflict', `${leftOutText(left)} Expected some that were measured.`);
+  if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);
   const found = await linkDesigns(
     view.value,
     places.map((at) => read.cases[at]),

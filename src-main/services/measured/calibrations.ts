@@ -41,13 +41,13 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   if (sourceRunId === null || deviceId === null)
     return fail(
       'unsupported',
-      `run ${runId} measured no designs of a sweep; expected one that did${run.value.kind === 'import' ? ', or a file imported for the sweep that its designs are of' : ''}`,
+      `Run ${runId} measured no designs of a sweep. Specify one that did${run.value.kind === 'import' ? ', or import the file for the sweep that its designs are of' : ''}.`,
     );
-  if (!measuring) return fail('conflict', `run ${runId} has measured nothing yet; expected some results`);
+  if (!measuring) return fail('conflict', `Run ${runId} has measured nothing yet.`);
   const view = await views.open(sourceRunId);
   if (!view.ok) return view;
   const deviceAt = view.value.devices.findIndex((device) => device.id === deviceId);
-  if (deviceAt < 0) return fail('not-found', `device "${deviceId}" is not in run ${sourceRunId}`);
+  if (deviceAt < 0) return fail('not-found', `The device "${deviceId}" is not in run ${sourceRunId}.`);
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   return ok({ run: run.value, view: view.value, deviceId, deviceAt, measuring, records: records.value });
@@ -149,7 +149,7 @@ export async function getCalibration(store: StoreClient, id: number): Promise<Re
   const records = await store.listCalibrations();
   if (!records.ok) return records;
   const record = records.value.find((one) => one.id === id);
-  return record ? savedProfile(record) : fail('not-found', `no calibration ${id} in this database`, { id });
+  return record ? savedProfile(record) : fail('not-found', `This database has no calibration ${id}.`, { id });
 }
 
 function isKnown(profile: unknown): profile is CalibrationProfile {
@@ -163,7 +163,7 @@ function profileOf({ id, name, createdAt }: CalibrationRecord, profile: Calibrat
 function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
   return isKnown(record.profile)
     ? ok(profileOf(record, record.profile))
-    : fail('storage', `calibration ${record.id} is not one this version can read; expected version 1`);
+    : fail('storage', `Calibration ${record.id} is of a version that this Lockstep cannot read.`);
 }
 
 /** The sharpest knee that a study may have. */
@@ -176,13 +176,13 @@ const MAX_KNEE_SOFTNESS = 100;
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile | null): Result<Study> {
   if (!study.devices.includes(deviceId))
-    return fail('not-found', `device "${deviceId}" is not in the study; expected one of ${study.devices.join(', ')}`);
+    return fail('not-found', `The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
   if (!profile) {
     const { [deviceId]: _gone, ...pipeline } = study.pipeline;
     return ok({ ...study, pipeline });
   }
   if (profile.deviceId !== deviceId)
-    return fail('conflict', `the profile is of ${profile.deviceId}; expected one of ${deviceId}`);
+    return fail('conflict', `The calibration is of ${profile.deviceId}. Specify one of ${deviceId}.`);
   const { parameters, identified } = profile;
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   const kernel: Partial<Record<'serialFraction' | 'cooperationCost' | 'setupIterationsPerUnit', number>> = {};

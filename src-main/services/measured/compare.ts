@@ -20,11 +20,14 @@ export async function compareMeasured(
   if (profile && profile.profile.deviceId !== deviceId)
     return fail(
       'conflict',
-      `calibration ${profile.id} is of ${profile.profile.deviceId}; run ${run.id} was predicted for ${deviceId}`,
+      `Calibration ${profile.id} is of ${profile.profile.deviceId}, and run ${run.id} was predicted for ${deviceId}.`,
     );
   const measured = comparableDesigns(sweep);
   if (measured.length < 2)
-    return fail('conflict', `run ${run.id} has ${measured.length} designs with a right result; a comparison needs 2`);
+    return fail(
+      'conflict',
+      `Run ${run.id} has ${measured.length} designs with a correct result; a comparison needs at least 2.`,
+    );
   const indices = measured.map(({ designIndex }) => designIndex);
   const { plan } = view.predictor;
   const predicted = profile

@@ -59,11 +59,8 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       : null;
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
-    return fail(
-      'bad-input',
-      `run ${run.id} is ${RUN_KIND_TEXT[run.kind]}, not a measurement; expected a run that measured`,
-    );
+    return fail('bad-input', `Run ${run.id} is ${RUN_KIND_TEXT[run.kind]}. Specify a measurement.`);
   if (!request || !Array.isArray(warnings))
-    return fail('storage', `run ${run.id}: not a measurement this version can read`);
+    return fail('storage', `Run ${run.id} is not a measurement that this version can read.`);
   return ok({ request, warnings });
 }

@@ -78,7 +78,7 @@ async function planMeasurement(
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (!view) return fail('bad-input', 'runId: got nothing, expected the sweep whose designs are to be measured');
+  if (!view) return fail('bad-input', 'Specify the sweep whose designs are to be measured (runId).');
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);
@@ -144,7 +144,11 @@ export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
   };
   /** Two measurements at once would measure each other. */
   const alone = async (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> => {
-    if (busy !== null) return fail('conflict', `${busy} is being measured; expected one measurement at a time`);
+    if (busy !== null)
+      return fail(
+        'conflict',
+        `Only one measurement can run at a time, and ${busy} is being measured. Wait for its end, or cancel it.`,
+      );
     busy = 'another run';
     let handle: Result<RunHandle> | null = null;
     try {
@@ -160,7 +164,7 @@ export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
     if (page) return ok(page);
     return fail(
       'conflict',
-      `run ${runId} is not being measured by a page; expected one with the target ${PAGE_TARGET}`,
+      `Run ${runId} is not being measured by a page. Specify a run with the target ${PAGE_TARGET}.`,
     );
   };
 
@@ -214,7 +218,7 @@ export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
       alone(async () => {
         const planned = await plan(input);
         if (!planned.ok) return planned;
-        if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was begun');
+        if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was started.');
         const { plan: wanted, digest, request, view } = planned.value;
         const study: BenchRunStudy = {
           ...view?.study,
@@ -243,7 +247,7 @@ export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
         const asked = measuredRunStudy(run);
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
-        if (!line.ok) return fail('storage', `run ${run.id}: not a measurement this version can go on with`);
+        if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
         const study = line.value.plan.workload ? runStudy(run) : ok(null);
         if (!study.ok) return study;
         const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
@@ -278,7 +282,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
       if (hangs >= MAX_HANGS)
         return session.finish({
           code: 'unsupported',
-          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}; the other cases wait: lockstep runs resume ${session.run.id} goes on with them`,
+          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}. lockstep runs resume ${session.run.id} measures the other cases.`,
         });
       if (session.remaining().cases.length === 0) return session.finish('complete');
     }
@@ -295,6 +299,7 @@ type Attempt =
   | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'hung'; readonly label: string };
 
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 const failed = (error: Failure): Attempt => ({ kind: 'failed', error });
 
 async function measureOnce(
@@ -337,38 +342,38 @@ async function measureIn(
   if (state.done) return { kind: 'complete' };
   // Asked for when a case that failed with the program is saved too.
   const kept = (): string =>
-    `${session.state().saved} of ${state.total} cases are saved, and lockstep runs resume ${session.run.id} goes on with the others`;
+    `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {
-    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}; ${kept()}` });
+    if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}. ${kept()}` });
     const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
     if (!gone.ok) return failed(gone.error);
     return failed({
       code: 'unsupported',
-      message: `the device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}; ${kept()}`,
+      message: `The device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}. ${kept()}`,
     });
   }
   switch (end.kind) {
     case 'cancelled':
       return { kind: 'cancelled' };
     case 'ended':
-      return failed({ code: 'internal', message: `the measuring program ended before it was done; ${kept()}` });
+      return failed({ code: 'internal', message: `The measuring program ended before it was done. ${kept()}` });
     case 'refused':
-      return failed({ code: 'bad-input', message: `${end.message}; ${kept()}` });
+      return failed({ code: 'bad-input', message: `${withoutStop(end.message)}. ${kept()}` });
     case 'crashed': {
       // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
       if (!at.ok) return failed(at.error);
       const where = at.value === null ? '' : ` (while measuring ${at.value})`;
-      return failed({ code: 'unsupported', message: `the measuring program ${end.message}${where}; ${kept()}` });
+      return failed({ code: 'unsupported', message: `The measuring program ${end.message}${where}. ${kept()}` });
     }
     case 'late': {
       const seconds = `${Number((end.limitMs / 1000).toPrecision(3))} s`;
       if (end.whole || !state.begun)
         return failed({
           code: 'unsupported',
-          message: `the measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was ended; ${kept()}`,
+          message: `The measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was stopped. ${kept()}`,
         });
-      const at = await session.giveUp(`no result within ${seconds}: given up`);
+      const at = await session.giveUp(`No result within ${seconds}: given up.`);
       return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
     }
   }
@@ -403,7 +408,7 @@ function runOnPage(session: MeasuringSession): PageRun {
     const { caseTimeLimitMs } = session.remaining();
     const limitMs = caseTimeLimitMs + PAGE_GRACE_MS;
     watch = setTimeout(() => {
-      const message = 'the page that measured went away; what it sent is saved, and a page can resume the run';
+      const message = 'The page that measured went away. What it sent is saved, and a page can resume the run.';
       void end({ code: 'cancelled', message });
     }, limitMs);
     watch.unref();
@@ -411,7 +416,7 @@ function runOnPage(session: MeasuringSession): PageRun {
   heard();
 
   const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
-    if (ended) return fail('conflict', `run ${session.run.id} has ended`);
+    if (ended) return fail('conflict', `Run ${session.run.id} has ended.`);
     heard();
     for (const record of records) {
       const taken = await session.take(record);

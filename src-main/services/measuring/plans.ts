@@ -36,12 +36,15 @@ export function measuredDeviceId(view: RunView, backend: BenchBackend, named: st
     const filter = deviceFilter(view, named);
     if (!filter.ok) return filter;
     if (devices.includes(named)) return ok(named);
-    return fail('unsupported', `device "${named}" is no ${words}; expected one, which is what ${backend} measures`);
+    return fail(
+      'unsupported',
+      `The device "${named}" is not a ${words}, which is what ${backend} measures. Specify one that is.`,
+    );
   }
   if (devices.length === 1) return ok(devices[0]);
   return devices.length === 0
-    ? fail('unsupported', `run ${runId} has no design for a ${words}, which is what ${backend} measures`)
-    : fail('bad-input', `run ${runId} has several ${words}s; expected the one to measure for: ${devices.join(', ')}`);
+    ? fail('unsupported', `Run ${runId} has no design for a ${words}, which is what ${backend} measures.`)
+    : fail('bad-input', `Run ${runId} has several ${words}s. Specify the one to measure for: ${devices.join(', ')}.`);
 }
 
 export interface ChosenDesigns {
@@ -64,28 +67,27 @@ export async function chosenDesigns(
 ): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
   if (input.choose === 'named' || input.designs) {
-    if (!input.designs)
-      return fail('bad-input', 'designs: got nothing, expected the numbers of the designs to measure');
+    if (!input.designs) return fail('bad-input', 'Specify the numbers of the designs to measure (designs).');
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
       const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
       if (of !== deviceId)
-        return fail('bad-input', `design ${design} is of the device ${of}; expected designs of ${deviceId}`);
+        return fail('bad-input', `Design ${design} is of the device ${of}. Specify designs of ${deviceId}.`);
     }
     return ok({ designs: [...new Set(input.designs)], leftOut: null });
   }
   const among = runnableDesigns(view, deviceId, await ability());
   if (!among.ok) return among;
   const { list, found } = among.value;
-  if (found.designs === 0) return fail('conflict', `run ${runId} has no valid design on ${deviceId} to measure`);
+  if (found.designs === 0) return fail('conflict', `Run ${runId} has no valid design on ${deviceId} to measure.`);
   if (found.runnable === 0) {
     const limits = found.limits
       .map((limit) => limitText(limit, { thread: 'thread', threads: 'threads', block: 'block' }))
       .join(', ');
     return fail(
       'unsupported',
-      `got ${found.designs} designs of run ${runId} on ${deviceId}, and a target that runs ${limits}, which is none of them; expected at least one: choose another target, or predict a space that it can run`,
+      `The target can run ${limits}, which is none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
     );
   }
   const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);
@@ -152,7 +154,7 @@ export async function measuredUnits(
   if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
     return fail(
       'unsupported',
-      `workload.units: got ${workload.units}, and at most ${MAX_MEASURED_UNITS} units can be measured`,
+      `At most ${MAX_MEASURED_UNITS} units can be measured, and the study has ${workload.units}.`,
       { field: 'workload.units' },
     );
   const stored = await context.store.getWorkload(study.workloadHash);

@@ -172,12 +172,12 @@ function recordOf(line: string): Result<BenchRecord | null> {
   try {
     value = JSON.parse(line);
   } catch {
-    return fail('bad-input', `the measuring program printed "${shown(line)}"; expected a record as one JSON line`);
+    return fail('bad-input', `The measuring program printed "${shown(line)}", which is not a record as one JSON line.`);
   }
   const record = parseBenchRecord(value);
   return record.ok
     ? record
-    : fail('bad-input', `the measuring program printed a wrong record: ${record.error.message}`);
+    : fail('bad-input', `The measuring program printed a wrong record: ${record.error.message}`);
 }
 
 async function* linesOf(child: ChildProcess): AsyncGenerator<Result<string>> {

@@ -101,11 +101,11 @@ export function openSession(
 
   async function takeDevice(here: MeasuringDevice): Promise<Result<null>> {
     if (here.backend !== plan.backend)
-      return fail('conflict', `a device of ${here.backend} answered; expected one of ${plan.backend}`);
+      return fail('conflict', `A device of ${here.backend} answered instead of one of ${plan.backend}.`);
     if (device && device.fingerprint !== here.fingerprint)
       return fail(
         'conflict',
-        `run ${run.id} was measured on ${deviceText(device)}, and ${deviceText(here)} answered: results of different devices are not mixed. Start a new run`,
+        `Run ${run.id} was measured on ${deviceText(device)}, and ${deviceText(here)} answered. Results of different devices are not mixed: start a new run.`,
       );
     if (!device) {
       const stored = await store.saveMeasuringDevice(run.id, here);
@@ -129,13 +129,14 @@ export function openSession(
           lost = record.message;
           return ok(null);
         case 'done': {
-          if (!answered) return fail('bad-input', 'the measuring program was done before it named its device');
+          if (!answered) return fail('bad-input', 'The measuring program was done before it named its device.');
           const stored = await save(collector.finish());
           if (stored.ok) done = true;
           return stored;
         }
         default: {
-          if (!answered) return fail('bad-input', `got a ${record.type} record, expected the device first`);
+          if (!answered)
+            return fail('bad-input', `The measuring program sent a ${record.type} record before it named its device.`);
           begun = true;
           const complete = collector.take(record);
           return complete.ok ? save(complete.value) : complete;

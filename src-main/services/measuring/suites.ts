@@ -40,7 +40,7 @@ export function suiteCases(
   device: MeasuringDevice | null,
 ): Result<readonly BenchCase[]> {
   if (!BACKENDS[suite].includes(backend))
-    return fail('unsupported', `suite ${suite} runs on ${BACKENDS[suite].join(' or ')}; got a target of ${backend}`);
+    return fail('unsupported', `The suite ${suite} runs on ${BACKENDS[suite].join(' or ')}, not on ${backend}.`);
   const width = device?.threadGroupWidth ?? WIDEST_GROUP;
   const software = device?.properties.software === 1;
   switch (suite) {

@@ -26,7 +26,7 @@ export function targetBackend(target: string): Result<BenchBackend> {
   if (/^cuda:\d{1,2}$/.test(target)) return ok('cuda');
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu') return ok('cpu');
-  return fail('bad-input', `target: got "${target.slice(0, 80)}", expected cuda:0, webgpu, ${PAGE_TARGET} or cpu`);
+  return fail('bad-input', `target must be cuda:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`);
 }
 
 /** Makes the program that measures a plan on a target, in a folder of its own. */
@@ -53,7 +53,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   try {
     await writePlanFolder(folder, plan);
   } catch (error) {
-    return fail('storage', `the plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return fail('storage', `The plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }
@@ -221,7 +221,7 @@ type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {
   return limits && target !== PAGE_TARGET
-    ? fail('bad-input', `limits: got some for ${target}, expected them for ${PAGE_TARGET} alone`)
+    ? fail('bad-input', `limits are for the target ${PAGE_TARGET} alone, not for ${target}.`)
     : ok(null);
 }
 

@@ -5,7 +5,7 @@ import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproductions.ts'
 /** A failure where there is no such paper; `undefined` stands for all of them. */
 export function knownPaper(paper: string | undefined): Result<string | undefined> {
   if (paper === undefined || Object.hasOwn(REPRODUCTIONS, paper)) return ok(paper);
-  return fail('bad-input', `paper: got "${paper}", expected one of ${Object.keys(REPRODUCTIONS).join(', ')}`);
+  return fail('bad-input', `paper must be one of ${Object.keys(REPRODUCTIONS).join(', ')}, not "${paper}".`);
 }
 
 /** The tables of one paper, or of all papers. */

@@ -180,7 +180,7 @@ export type FoundColumn = 'simulatedMs' | 'measuredMs';
 /** The order of what was found when a list was opened. */
 export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
-/** Orders that lists on screen still stand by, by their number: whoever scrolls on sees the list that was opened. */
+/** Orders that lists on screen still stand by, by their number: scrolling shows the list that was opened. */
 export interface FoundOrders {
   /** The number of the order that goes by all that is known. */
   readonly newest: number;
@@ -205,7 +205,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
   return {
     add({ simulated, measured }) {
       const order = { simulatedMs: simulated.order, measuredMs: measured.order };
-      // Read again without anything new: whoever stands by the newest still does.
+      // Read again without anything new: lists that stand by the newest still do.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
       orders.set(newest, order);

@@ -81,7 +81,7 @@ function mapFrame(
   if (x < 0 || y < 0 || x === y)
     return fail(
       'bad-input',
-      `axes: got "${xName}" and "${yName}", expected two different ones of ${AXIS_ORDER.join(', ')}`,
+      `A map needs two different axes, not "${xName}" and "${yName}". The axes are ${AXIS_ORDER.join(', ')}.`,
     );
   const free: CellAxis[] = [];
   let first = 0;
@@ -90,7 +90,7 @@ function mapFrame(
     const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]];
     const most = view.ranking.counts[axis] - 1;
     if (held !== undefined && held > most)
-      return fail('bad-input', `hold.${AXIS_ORDER[axis]}: got position ${held}, expected 0 to ${most}`);
+      return fail('bad-input', `hold.${AXIS_ORDER[axis]} must be a position from 0 to ${most}, not ${held}.`);
     first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis];
     if (!isDrawn && held === undefined) free.push({ stride: strides[axis], count: counts[axis], cells: null });
   }
@@ -153,7 +153,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   if (facet < 0 || input.facet === input.x || input.facet === input.y)
     return fail(
       'bad-input',
-      `facet: got "${input.facet}", expected one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}`,
+      `facet must be one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}, not "${input.facet}".`,
     );
   const kind = kindShown(view, input.hold.device);
   const frame = mapFrame(view, input.x, input.y, { ...input.hold, [input.facet]: 0 }, kind);

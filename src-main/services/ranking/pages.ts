@@ -115,7 +115,7 @@ export function plainDesign(
   if (device < 0)
     return fail(
       'not-found',
-      `device "${deviceId}" is not in this run; expected one of ${axes.devices.map(({ id }) => id).join(', ')}`,
+      `The device "${deviceId}" is not in this run. It has ${axes.devices.map(({ id }) => id).join(', ')}.`,
     );
   const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
   const base =

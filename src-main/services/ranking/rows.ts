@@ -22,7 +22,7 @@ export function checkDesign(view: RunView, design: number): Result<null> {
   const total = view.ranking.columns.timeMs.length;
   return design < total
     ? ok(null)
-    : fail('not-found', `design ${design} is not in run ${view.run.id}; expected 0 to ${total - 1}`);
+    : fail('not-found', `Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
 }
 
 /** Fails where a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
@@ -30,9 +30,9 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   const known = checkDesign(view, design);
   if (!known.ok) return known;
   const { invalid } = describeDesign(view.predictor, design);
-  if (invalid !== null) return fail('conflict', `design ${design} is invalid (${invalid}); expected a valid one`);
+  if (invalid !== null) return fail('conflict', `Design ${design} is invalid (${invalid}). Specify a valid one.`);
   if (Number.isNaN(view.ranking.columns.timeMs[design]))
-    return fail('conflict', `design ${design} of run ${view.run.id} is not predicted yet; expected one that is`);
+    return fail('conflict', `Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
   return ok(null);
 }
 
@@ -57,7 +57,7 @@ export function rankingFilter(
       if (at < 0)
         return fail(
           'bad-input',
-          `${name}: got ${String(value)}, expected one of ${values.map((entry) => entry ?? 'none').join(', ')}`,
+          `${name} must be one of ${values.map((entry) => entry ?? 'none').join(', ')}, not ${String(value)}.`,
         );
       set.add(at);
     }
@@ -163,7 +163,7 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   if (at < 0)
     return fail(
       'not-found',
-      `device "${deviceId}" is not in this run; expected one of ${view.devices.map((device) => device.id).join(', ')}`,
+      `The device "${deviceId}" is not in this run. It has ${view.devices.map((device) => device.id).join(', ')}.`,
     );
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }

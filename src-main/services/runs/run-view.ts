@@ -107,7 +107,7 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-/** The plan of a sweep, from what the run itself recorded: whoever opens it and whoever resumes it predict the same. */
+/** The plan of a sweep, from what the run itself recorded: opening and resuming it predict the same. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,
@@ -118,7 +118,7 @@ export async function runPlan(
   if (!axes.ok) return axes;
   const workload = await store.getWorkload(study.value.workloadHash);
   if (!workload.ok) return workload;
-  if (!workload.value) return fail('storage', `run ${run.id}: its workload is missing from the database`);
+  if (!workload.value) return fail('storage', `The workload of run ${run.id} is missing from the database.`);
   const { law, provenance } = workload.value;
   const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
   const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(law), ordered);
@@ -138,7 +138,7 @@ async function loadPredictions(store: StoreClient, runId: number): Promise<Resul
   const run = await store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep')
-    return fail('unsupported', `run ${runId} is ${RUN_KIND_TEXT[run.value.kind]}; expected a sweep`);
+    return fail('unsupported', `Run ${runId} is ${RUN_KIND_TEXT[run.value.kind]}. Specify a sweep.`);
   const planned = await runPlan(store, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;

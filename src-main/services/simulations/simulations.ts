@@ -53,7 +53,7 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
     typeof maxReplications !== 'number' ||
     !Array.isArray(designs)
   )
-    return fail('storage', `run ${run.id}: not a simulation this version can read`);
+    return fail('storage', `Run ${run.id} is not a simulation that this version can read.`);
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
 
@@ -65,7 +65,10 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
       if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].kind !== 'gpu')
-        return fail('unsupported', `design ${design} is of a CPU, whose time is not simulated; expected one of a GPU`);
+        return fail(
+          'unsupported',
+          `Design ${design} is of a CPU, whose time is not simulated. Specify designs of a GPU.`,
+        );
     }
     return ok([...new Set(input.designs)]);
   }
@@ -77,7 +80,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   if (!filter.ok) return filter;
   const designs = Array.from(rankedDesigns(view.ranking, filter.value, 'timeMs').subarray(0, input.top));
   const where = input.deviceId === undefined ? '' : ` on ${input.deviceId}`;
-  return designs.length > 0 ? ok(designs) : fail('conflict', `run ${runId} has no valid design${where} to simulate`);
+  return designs.length > 0 ? ok(designs) : fail('conflict', `Run ${runId} has no valid design${where} to simulate.`);
 }
 
 /** Opens a run that simulates the best designs of a sweep, or those named, and starts. */

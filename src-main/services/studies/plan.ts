@@ -16,12 +16,12 @@ function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
     if (axis.to < axis.from)
-      return fail('bad-input', `${field}: got from ${axis.from} to ${axis.to}, expected "to" at least "from"`, {
+      return fail('bad-input', `${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, {
         field,
       });
     const count = Math.floor((axis.to - axis.from) / step) + 1;
     if (count > MAX_AXIS_VALUES)
-      return fail('bad-input', `${field}: got a range of ${count} values, expected at most ${MAX_AXIS_VALUES}`, {
+      return fail('bad-input', `${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, {
         field,
       });
     return ok(Array.from({ length: count }, (_, i) => axis.from + i * step));
@@ -42,19 +42,19 @@ const COUNT_AXES = [
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
-    return fail('bad-input', `axes.cores: got none, expected numbers of cores for ${device.id}, which is a CPU`, {
+    return fail('bad-input', `axes.cores is missing: give numbers of cores for ${device.id}, which is a CPU.`, {
       field: 'axes.cores',
     });
   if (!balancing.some(isPartition))
     return fail(
       'bad-input',
-      `axes.balancing: got ${axes.balancing.join(', ')}; expected also row-split, nonzero-split or merge-path for ${device.id}, which is a CPU`,
+      `axes.balancing has ${axes.balancing.join(', ')} alone. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
       { field: 'axes.balancing' },
     );
   if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
     return fail(
       'bad-input',
-      `kernel.bytesPerIteration: got 0 and bytesPerUnit 0; expected bytes moved, which is what a prediction on a CPU (${device.id}) counts`,
+      `kernel.bytesPerIteration and bytesPerUnit are both 0. A prediction on a CPU (${device.id}) counts the bytes moved: give at least one.`,
       { field: 'kernel.bytesPerIteration' },
     );
   return ok(null);
@@ -73,7 +73,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   }
   const odd = expanded.threadsPerUnit!.find((value) => !Number.isInteger(Math.log2(value)));
   if (odd !== undefined)
-    return fail('bad-input', `axes.threadsPerUnit: got ${odd}, expected powers of two`, {
+    return fail('bad-input', `axes.threadsPerUnit must be powers of two, not ${odd}.`, {
       field: 'axes.threadsPerUnit',
     });
   const balancing: Balancing[] = [];
@@ -107,7 +107,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (size > MAX_DESIGNS)
     return fail(
       'bad-input',
-      `axes: got ${size.toLocaleString('en')} designs, expected at most ${MAX_DESIGNS.toLocaleString('en')}`,
+      `The axes span ${size.toLocaleString('en')} designs, which is more than the limit of ${MAX_DESIGNS.toLocaleString('en')}.`,
       { field: 'axes' },
     );
   return ok(result);

@@ -32,7 +32,7 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
 /** Reads what the store keeps of a study. A study written by another version is checked again. */
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
   if (typeof spec !== 'object' || spec === null || !('study' in spec))
-    return fail('storage', `${what}: not a study this version can read`);
+    return fail('storage', `${what}: This is not a study that this version can read.`);
   const study = validate(studySchema, spec.study, what);
   if (!study.ok) return study;
   const baseFolder =

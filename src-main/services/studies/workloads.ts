@@ -22,11 +22,14 @@ export function fileOpener(folder: string) {
     const file = resolve(folder, path);
     try {
       const info = await stat(file);
-      if (!info.isFile()) return fail('bad-input', `${path}: got a folder or device, expected a file`);
+      if (!info.isFile()) return fail('bad-input', `${path} is a folder or a device. Specify a file.`);
       if (info.size > MAX_FILE_BYTES)
-        return fail('bad-input', `${path}: got ${info.size} bytes, expected at most ${MAX_FILE_BYTES}`);
+        return fail('bad-input', `${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
     } catch (error) {
-      return fail('not-found', `${path}: cannot be read (${systemReason(error)}); expected a file beside the study`);
+      return fail(
+        'not-found',
+        `${path} cannot be read (${systemReason(error)}). Files are looked for beside the study.`,
+      );
     }
     return ok(createReadStream(file) as AsyncIterable<Uint8Array>);
   };
@@ -106,7 +109,7 @@ export async function resolveLengths(
     if (!record.value)
       return fail(
         'not-found',
-        `workload.lengths: the stored workload "${stored[2] ?? text}" is not in this database; expected its file again`,
+        `workload.lengths: The stored workload "${stored[2] ?? text}" is not in this database. Load its file again.`,
         { field: 'workload.lengths' },
       );
     return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });

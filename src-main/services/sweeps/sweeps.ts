@@ -64,7 +64,7 @@ function wrongFraction({ constraints }: Study): Result<never> | null {
       const bound = bounds[name];
       if (quantity !== 'occupancyFraction' || bound === undefined || (bound >= 0 && bound <= 1)) continue;
       const field = `constraints[${at}].${name}`;
-      return fail('bad-input', `${field}: got ${bound}, expected a fraction from 0 to 1 (50 % is 0.5)`, { field });
+      return fail('bad-input', `${field} must be a fraction from 0 to 1 (50 % is 0.5), not ${bound}.`, { field });
     }
   return null;
 }
