@@ -38,12 +38,3 @@ export async function svgToPng(svg: string): Promise<Blob> {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
   );
 }
-
-/** Rows as text; cells that a spreadsheet would read as several are quoted. */
-export function tableText(rows: readonly (readonly (string | number)[])[], separator: string): string {
-  const cell = (value: string | number) => {
-    const text = String(value);
-    return text.includes(separator) || /["\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return rows.map((row) => row.map(cell).join(separator)).join('\n');
-}

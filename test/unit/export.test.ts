@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { logTicks } from '../../src-main/services/export/plots.ts';
-import { comment, csvCell, html, identifier, markdown } from '../../src-main/services/export/text.ts';
+import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from './export-runs.ts';
 
@@ -232,12 +232,6 @@ describe('refusals', () => {
 });
 
 describe('text', () => {
-  it('keeps formulas out of spreadsheets', () => {
-    for (const value of ['=1+1', '+1', '-1', '@x', '\t=1', ' =1', '|cmd'])
-      expect(csvCell(value).replace(/^"/, '')).toMatch(/^'/);
-    expect(csvCell('a,b')).toBe('"a,b"');
-    expect(csvCell(-1.5)).toBe('-1.5');
-  });
   it('escapes markup', () => {
     expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
     expect(markdown('80.7 % of it')).toBe('80.7 % of it');

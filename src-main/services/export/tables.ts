@@ -3,7 +3,8 @@ import type { BestRow, Design, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
-import { csvCell, json } from './text.ts';
+import { json } from './text.ts';
+import { tableText } from '../../../src-workers/domain/csv.ts';
 
 /** A design as the command line and exports print it. */
 export function designFields(design: Design) {
@@ -76,50 +77,57 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
   const rows = bestFidelityRows(view, predicted);
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
-  const head = `rank,device,threads_per_unit,units_per_thread,loop,balancing,block_threads,grid_blocks,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by${simulated || measured ? ',fidelity,predicted_ms' : ''}${simulated ? ',simulated_ms,simulated_low_ms,simulated_high_ms,simulated_median_ms,replications' : ''}${measured ? ',measured_ms,measured_low_ms,measured_high_ms,repeats,measured_on,predicted_kernel_ms' : ''}`;
-  const lines = rows.map((row) =>
-    [
-      row.rank,
-      row.deviceId,
-      row.design.threadsPerUnit,
-      row.design.unitsPerThread,
-      row.design.loop,
-      row.design.balancing,
-      row.design.blockThreads,
-      row.design.gridBlocks,
-      row.design.registerCap,
-      row.timeMs,
-      row.meanLoss,
-      row.aggregateLoss,
-      row.occupancyFraction,
-      row.residentBlocks,
-      row.waves,
-      row.limitedBy.join(' '),
-      ...(simulated || measured ? [row.fidelity, row.predictedMs] : []),
-      ...(simulated
-        ? [
-            row.simulated?.meanMs ?? null,
-            row.simulated?.lowMs ?? null,
-            row.simulated?.highMs ?? null,
-            row.simulated?.medianMs ?? null,
-            row.simulated?.replications ?? null,
-          ]
-        : []),
-      ...(measured
-        ? [
-            row.measured?.medianMs ?? null,
-            row.measured?.lowMs ?? null,
-            row.measured?.highMs ?? null,
-            row.measured?.repeats ?? null,
-            row.measured?.measuredOn ?? null,
-            row.measured && row.predictedMs - row.orderingMs,
-          ]
-        : []),
-    ]
-      .map(csvCell)
-      .join(','),
-  );
-  return `${[head, ...lines].join('\n')}\n`;
+  const head = [
+    ...['rank', 'device', 'threads_per_unit', 'units_per_thread', 'loop', 'balancing', 'block_threads', 'grid_blocks'],
+    ...['register_cap', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves'],
+    'limited_by',
+    ...(simulated || measured ? ['fidelity', 'predicted_ms'] : []),
+    ...(simulated
+      ? ['simulated_ms', 'simulated_low_ms', 'simulated_high_ms', 'simulated_median_ms', 'replications']
+      : []),
+    ...(measured
+      ? ['measured_ms', 'measured_low_ms', 'measured_high_ms', 'repeats', 'measured_on', 'predicted_kernel_ms']
+      : []),
+  ];
+  const lines = rows.map((row) => [
+    row.rank,
+    row.deviceId,
+    row.design.threadsPerUnit,
+    row.design.unitsPerThread,
+    row.design.loop,
+    row.design.balancing,
+    row.design.blockThreads,
+    row.design.gridBlocks,
+    row.design.registerCap,
+    row.timeMs,
+    row.meanLoss,
+    row.aggregateLoss,
+    row.occupancyFraction,
+    row.residentBlocks,
+    row.waves,
+    row.limitedBy.join(' '),
+    ...(simulated || measured ? [row.fidelity, row.predictedMs] : []),
+    ...(simulated
+      ? [
+          row.simulated?.meanMs ?? null,
+          row.simulated?.lowMs ?? null,
+          row.simulated?.highMs ?? null,
+          row.simulated?.medianMs ?? null,
+          row.simulated?.replications ?? null,
+        ]
+      : []),
+    ...(measured
+      ? [
+          row.measured?.medianMs ?? null,
+          row.measured?.lowMs ?? null,
+          row.measured?.highMs ?? null,
+          row.measured?.repeats ?? null,
+          row.measured?.measuredOn ?? null,
+          row.measured && row.predictedMs - row.orderingMs,
+        ]
+      : []),
+  ]);
+  return `${tableText([head, ...lines])}\n`;
 }
 
 /**

@@ -51,14 +51,6 @@ export function json(value: unknown): string {
   return `${text.replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) => Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))}\n`;
 }
 
-/** A CSV cell: quoted where needed, and never read as a formula by a spreadsheet. */
-export function csvCell(value: string | number | null): string {
-  if (typeof value === 'number') return String(value);
-  if (value === null) return '';
-  const safe = /^\s*[=+\-@\t\r|%]/.test(value) ? `'${value}` : value;
-  return /[",;\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }

@@ -44,13 +44,19 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): Extern
   };
 }
 
+/** Numbers stay numbers in a file: as text a negative one would be kept from being a formula. */
+function cell(text: string): string | number {
+  const value = Number(text);
+  return String(value) === text && Number.isFinite(value) ? value : text;
+}
+
 /** The table as a file. */
 export function externalFile({ keys, rows }: ExternalTable): readonly (readonly (string | number)[])[] {
   return [
     ['rank', ...keys, 'median ms', 'low ms', 'high ms', 'repeats', 'failure'],
     ...rows.map(({ rank, values, each }) => [
       rank ?? '',
-      ...values,
+      ...values.map(cell),
       each.measured?.medianMs ?? '',
       each.measured?.lowMs ?? '',
       each.measured?.highMs ?? '',

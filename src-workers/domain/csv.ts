@@ -1,0 +1,16 @@
+/** Tables as text for other programs. Names in them may come from a file that someone else wrote. */
+
+type Cell = string | number | null;
+
+/** A cell: quoted where it would be read as several, and never read as a formula by a spreadsheet. Null is an empty cell. */
+export function csvCell(value: Cell, separator = ','): string {
+  if (typeof value === 'number') return String(value);
+  if (value === null) return '';
+  const safe = /^\s*[=+\-@\t\r|%]/.test(value) ? `'${value}` : value;
+  return /[",;\n\r]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Rows as lines, without a line break at the end. */
+export function tableText(rows: readonly (readonly Cell[])[], separator = ','): string {
+  return rows.map((row) => row.map((cell) => csvCell(cell, separator)).join(separator)).join('\n');
+}
