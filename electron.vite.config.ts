@@ -49,7 +49,13 @@ export default defineConfig({
       outDir: at('out/renderer'),
       emptyOutDir: true,
       target: 'chrome130',
-      rolldownOptions: { input: at('src-renderer/index.html') },
+      minify: 'oxc',
+      cssMinify: true,
+      chunkSizeWarningLimit: 800, // kB; ECharts, which every view with a chart needs
+      rolldownOptions: {
+        input: at('src-renderer/index.html'),
+        output: { codeSplitting: { groups: [{ name: 'echarts', test: /node_modules\/(echarts|zrender|tslib)\// }] } },
+      },
     },
     plugins: [svelte({ configFile: false })],
   },
