@@ -296,20 +296,21 @@ interface StrokeStyle {
   readonly width?: number;
   readonly dash?: readonly number[];
   readonly z?: number;
+  readonly opacity?: number;
 }
 
 /** A line from place to place of the drawing, below the series unless `z` says otherwise. */
 export function stroke(
   points: readonly (readonly [x: number, y: number])[],
   colour: string,
-  { width = 1, dash, z = 1 }: StrokeStyle = {},
+  { width = 1, dash, z = 1, opacity = 1 }: StrokeStyle = {},
 ) {
   return {
     type: 'polyline' as const,
     z,
     silent: true,
     shape: { points: points.map(([x, y]) => [x, y]) },
-    style: { stroke: colour, fill: 'none', lineWidth: width, ...(dash && { lineDash: [...dash] }) },
+    style: { stroke: colour, fill: 'none', lineWidth: width, opacity, ...(dash && { lineDash: [...dash] }) },
   };
 }
 

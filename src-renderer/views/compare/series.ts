@@ -10,6 +10,8 @@ export const SERIES_PATHS = [
 ] as const;
 
 export interface Series {
+  /** Of the theme's series, from 0. */
+  readonly index: number;
   readonly colour: string;
   readonly path: string;
 }
@@ -17,5 +19,9 @@ export interface Series {
 /** Five colours; from the sixth device on, the same colours with other shapes. */
 export function seriesOf(at: number): Series {
   const round = Math.floor(at / SERIES_PATHS.length);
-  return { colour: `var(--series-${(at % 5) + 1})`, path: SERIES_PATHS[(at + round) % SERIES_PATHS.length] };
+  return {
+    index: at % 5,
+    colour: `var(--series-${(at % 5) + 1})`,
+    path: SERIES_PATHS[(at + round) % SERIES_PATHS.length],
+  };
 }

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { curvesChart, curvesTable, type Curve } from '../../../src-renderer/charts/curves.ts';
 import { sliceChart } from '../../../src-renderer/charts/slice.ts';
-import { drawn, countOf, wordsOf } from './chart-drawing.ts';
+import type { Histogram } from '../../../src-main/contract/api.ts';
+import { granularityChart } from '../../../src-renderer/views/compare/granularity-chart.ts';
+import { occupancyAt } from '../../../src-renderer/views/compare/occupancy-chart.ts';
+import { distributionChart, type DistributionInput } from '../../../src-renderer/views/ranking/distribution-chart.ts';
+import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-chart.ts';
+import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
+import { countOf, drawn, wordsOf } from './chart-drawing.ts';
 
 const SIZE = { width: 480, height: 250 };
 
@@ -63,5 +69,81 @@ describe('slices', () => {
     const lines = (svg: string) => svg.match(/stroke="series-1" stroke-width="1.5"/g) ?? [];
     expect(lines(draw())).toHaveLength(1);
     expect(lines(draw({ values: ['none', 'sorted', 'fetch', 'all'] }))).toHaveLength(0);
+  });
+});
+
+describe('the distribution of all designs', () => {
+  const edgesMs = Float64Array.from({ length: 5 }, (_, i) => 2 ** i);
+  const histogram: Histogram = {
+    edgesMs,
+    counts: Int32Array.of(3, 0, 40, 7),
+    best: 1,
+    median: 4.5,
+    beyond: 10,
+  } as never;
+  const draw = (change: Partial<DistributionInput> = {}) =>
+    drawn(
+      (theme, size) =>
+        distributionChart(
+          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, decimals: 2, ...change },
+          theme,
+          size,
+        ),
+      { width: 800, height: 96 },
+    );
+  const bars = (svg: string) =>
+    [...svg.matchAll(/fill="series-1"( fill-opacity="0.45")?/g)].map(([, pale]) => Boolean(pale));
+
+  it('has a bar for each part that holds designs, pale where slower than the baseline', () => {
+    expect(bars(draw())).toEqual([false, true, true]);
+    expect(bars(draw({ baseline: null }))).toEqual([false, false, false]);
+  });
+  it('names the best, the baseline and the median', () => {
+    const words = wordsOf(draw());
+    for (const word of ['best', ' 1.00', 'baseline', ' 3.00, rank 12', 'median', ' 4.50'])
+      expect(words).toContain(word);
+  });
+  it('shows what is selected', () => {
+    expect(countOf(draw(), 'accent')).toBe(1);
+    expect(countOf(draw({ brush: { from: 0, to: 0.5 } }), 'accent')).toBe(3);
+  });
+});
+
+describe('the waterfall', () => {
+  const parts = Object.fromEntries(BREAKDOWN_PARTS.map(({ id }) => [id, 0])) as Record<BreakdownPart, number>;
+  const from: Breakdown = { timeMs: 10, parts: { ...parts, idealWork: 6, imbalance: 4 } };
+  const to: Breakdown = { timeMs: 8, parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 } };
+
+  it('leads from the baseline to the design, faster parts first, each in the colour of its direction', () => {
+    const svg = drawn((theme, size) => waterfallChart({ from, to, decimals: 1 }, theme, size), {
+      width: 260,
+      height: 100,
+    });
+    expect(wordsOf(svg)).toEqual(
+      ['Baseline', '10.0', 'Imbalance', '−3.0', 'Ideal work', '−1.0', 'Latency', '+2.0', 'This design', '8.0'], // prettier-ignore
+    );
+    expect([countOf(svg, 'faster'), countOf(svg, 'slower'), countOf(svg, 'base')]).toEqual([2, 1, 1]);
+  });
+});
+
+describe('occupancy and granularity', () => {
+  const points = [1, 2, 3, 4].map((x) => ({ x: 32 * x, y: 1 - x / 8 }));
+
+  it('reads a curve at a value as the steps are drawn, and nothing beyond its end', () => {
+    expect(occupancyAt(points as never, 64)).toBe(0.75);
+    expect(occupancyAt(points as never, 500)).toBeNaN();
+  });
+  it('rings the fastest point of each device and names each at the end of its line', () => {
+    const curve = (short: string, series: number, times: readonly number[]) => ({
+      name: `${short} long`,
+      short,
+      series,
+      points: times.map((timeMs, i) => ({ threadsPerUnit: 2 ** i, timeMs })),
+    });
+    const curves = [curve('A100', 0, [5, 3, 4]), curve('V100', 1, [9, NaN, 8])];
+    const svg = drawn((theme, size) => granularityChart({ curves, axisTitle: 'threads per unit' }, theme, size), SIZE);
+    expect(countOf(svg, 'text')).toBeGreaterThanOrEqual(4); // two names, two rings
+    expect(svg.match(/stroke="text"/g)).toHaveLength(2);
+    expect(wordsOf(svg)).toEqual(expect.arrayContaining(['A100', 'V100', '1', '2', '4', 'threads per unit']));
   });
 });

@@ -1,0 +1,108 @@
+import { logTicks } from '../../../src-workers/numeric/ticks.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { CHARACTER_PX, fitTexts, spreadLabels } from '../../charts/labels.ts';
+import { axisTitles, plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { NBSP, milliseconds, plain } from '../../format/numbers.ts';
+import { seriesOf } from './series.ts';
+
+export interface GranularityCurve {
+  readonly name: string;
+  readonly short: string;
+  /** Place among the devices. */
+  readonly series: number;
+  readonly points: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
+}
+
+const RIGHT = 96;
+
+/** Best predicted time of each device by threads per unit, each with its shape; a ring marks the fastest. */
+export function granularityChart(
+  { curves, axisTitle }: { readonly curves: readonly GranularityCurve[]; readonly axisTitle: string },
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const drawn = curves.map((curve) => {
+    const points = curve.points.filter(({ timeMs }) => Number.isFinite(timeMs));
+    const { index, path } = seriesOf(curve.series);
+    return {
+      ...curve,
+      points,
+      colour: theme.series[index],
+      path,
+      fastest: points.length ? points.reduce((a, b) => (b.timeMs < a.timeMs ? b : a)) : null,
+    };
+  });
+  const sizes = [...new Set(drawn.flatMap(({ points }) => points.map(({ threadsPerUnit }) => threadsPerUnit)))];
+  sizes.sort((a, b) => a - b);
+  const times = drawn.flatMap(({ points }) => points.map(({ timeMs }) => timeMs));
+  const [low, high] = [Math.min(...times) / 1.05, Math.max(...times) * 1.05];
+  const place = (threadsPerUnit: number) => (sizes.length === 1 ? 1 : sizes.indexOf(threadsPerUnit));
+  const area = plane(
+    size,
+    { left: 40, right: RIGHT, top: 14, bottom: 44 },
+    { low: 0, high: Math.max(1, sizes.length - 1) },
+    { low, high, log: true },
+  );
+  const ends = spreadLabels(
+    drawn.map(({ points }) => (points.length ? area.y(points[points.length - 1].timeMs) : NaN)),
+    13,
+  );
+  const chosen = new Set(drawn.flatMap(({ fastest }) => (fastest ? [place(fastest.threadsPerUnit)] : [])));
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks: sizes.map(place), format: (at) => String(sizes.length === 1 ? sizes[0] : sizes[at]), bold: chosen },
+      y: { ticks: logTicks(low, high, { most: 5 }), format: (ms) => plain(ms, 3) },
+    }),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'axis',
+      axisPointer: { type: 'line', snap: true, lineStyle: { color: theme.colour['line-2'], width: 1, type: [2, 3] } },
+      formatter: (params: unknown) => {
+        const at = (params as readonly { value: readonly [number, number] }[])[0].value[0];
+        const threadsPerUnit = sizes.find((each) => place(each) === at);
+        return tooltipBody(
+          `${threadsPerUnit} ${axisTitle}`,
+          '',
+          drawn.flatMap(({ short, points }) => {
+            const here = points.find((point) => point.threadsPerUnit === threadsPerUnit);
+            return here ? [{ label: short, value: `${milliseconds(here.timeMs)}${NBSP}ms` }] : [];
+          }),
+        );
+      },
+    },
+    series: drawn.flatMap(({ name, points, colour, path, fastest }) => [
+      {
+        type: 'line',
+        name,
+        data: points.map(({ threadsPerUnit, timeMs }) => [place(threadsPerUnit), timeMs]),
+        symbol: `path://${path}`,
+        symbolSize: 6,
+        showAllSymbol: true,
+        itemStyle: { color: colour, opacity: 1 },
+        lineStyle: { color: colour, width: 1.5 },
+        emphasis: { lineStyle: { width: 1.5 } },
+      },
+      ...(fastest
+        ? [
+            {
+              type: 'scatter',
+              silent: true,
+              tooltip: { show: false },
+              data: [[place(fastest.threadsPerUnit), fastest.timeMs]],
+              symbolSize: 14,
+              itemStyle: { color: 'transparent', borderColor: theme.colour.text, borderWidth: 1, opacity: 1 },
+            },
+          ]
+        : []),
+    ]) as never,
+    graphic: [
+      ...axisTitles(theme, area, { x: axisTitle }),
+      ...drawn.flatMap(({ short, points }, i) =>
+        points.length
+          ? [words(theme, area.right + 10, ends[i], fitTexts([short], RIGHT - CHARACTER_PX)[0], { colour: 'text' })]
+          : [],
+      ),
+    ] as never,
+  };
+}

@@ -1,0 +1,103 @@
+import type { OccupancyPoint } from '../../../src-workers/models/occupancy/resident.ts';
+import { multiples } from '../../../src-workers/numeric/ticks.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { axisTitles, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { count, percent } from '../../format/numbers.ts';
+import { seriesOf } from './series.ts';
+
+export interface OccupancyCurve {
+  readonly name: string;
+  /** Place among the devices. */
+  readonly series: number;
+  readonly points: readonly OccupancyPoint[];
+  /** Where the design stands. */
+  readonly at: number;
+  readonly main: boolean;
+}
+
+export interface OccupancyInput {
+  readonly curves: readonly OccupancyCurve[];
+  readonly axisTitle: string;
+  /** Values on the axis are bytes, shown in KiB. */
+  readonly inKib: boolean;
+}
+
+/** A value of the axis as it is written. */
+export function occupancyTick(x: number, inKib: boolean): string {
+  return count(inKib ? x / 1024 : x);
+}
+
+/** Occupancy of a curve at a value; NaN beyond its end. */
+export function occupancyAt(points: readonly OccupancyPoint[], x: number): number {
+  const step = points.length > 1 ? points[1].x - points[0].x : 1;
+  const at = Math.ceil((x - points[0].x) / step - 1e-9);
+  return at < points.length ? points[Math.max(0, at)].y : NaN;
+}
+
+/** Occupancy in steps over one property of the launch, with the design of each device. */
+export function occupancyChart(
+  { curves, axisTitle, inKib }: OccupancyInput,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const xs = curves.flatMap(({ points }) => points.map(({ x }) => x));
+  const [xMin, xMax] = [Math.min(...xs), Math.max(...xs)];
+  const area = plane(size, { left: 44, right: 24, top: 10, bottom: 40 }, { low: 0, high: xMax }, { low: 0, high: 1 });
+  const scale = inKib ? 1024 : 1;
+  const span = xMax / scale;
+  const step = [8, 16, 32, 64, 128, 256].find((each) => span / each <= 5) ?? span / 4;
+  const ticks = multiples(0, xMax, step * scale).filter((tick) => tick >= xMin || tick === 0);
+  const order = [...curves].sort((a, b) => Number(a.main) - Number(b.main));
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks, format: (x) => occupancyTick(x, inKib), marks: true },
+      y: { ticks: [0, 0.25, 0.5, 0.75, 1], format: (level) => String(level * 100) },
+    }),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'axis',
+      axisPointer: { type: 'line', lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
+      formatter: (params: unknown) => {
+        const x = Math.max(xMin, Math.round((params as readonly { axisValue: number }[])[0].axisValue));
+        return tooltipBody(
+          `${occupancyTick(x, inKib)}${inKib ? ' KiB' : ''}`,
+          'occupancy',
+          curves.map(({ name, points }) => ({ label: name, value: percent(occupancyAt(points, x), 0) })),
+        );
+      },
+    },
+    series: order.flatMap(({ name, series, points, at, main }) => {
+      const { index, path } = seriesOf(series);
+      const colour = theme.series[index];
+      const here = occupancyAt(points, at);
+      return [
+        {
+          type: 'line',
+          name,
+          step: 'end',
+          data: points.map(({ x, y }) => [x, y]),
+          showSymbol: false,
+          symbol: 'none',
+          lineStyle: { color: colour, width: main ? 1.75 : 1.25, opacity: main ? 1 : 0.6, join: 'miter' },
+          emphasis: { lineStyle: { width: main ? 1.75 : 1.25 } },
+        },
+        ...(Number.isFinite(here)
+          ? [
+              {
+                type: 'scatter',
+                silent: true,
+                tooltip: { show: false },
+                data: [[at, here]],
+                symbol: `path://${path}`,
+                symbolSize: 8,
+                z: 5,
+                itemStyle: { color: colour, borderColor: theme.colour.bg, borderWidth: 0.75, opacity: 1 },
+              },
+            ]
+          : []),
+      ];
+    }) as never,
+    graphic: axisTitles(theme, area, { x: axisTitle }) as never,
+  };
+}

@@ -1,0 +1,194 @@
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { CHARACTER_PX } from '../../charts/labels.ts';
+import {
+  MINOR_SIZE,
+  plane,
+  planeAxes,
+  stroke,
+  tooltip,
+  tooltipBody,
+  words,
+  type ChartSize,
+  type Plane,
+} from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { NBSP, fixed, milliseconds, plain, signed } from '../../format/numbers.ts';
+import type { MeasuredPoint } from './points.ts';
+import { residualPercent } from './residuals.ts';
+import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
+
+export interface ScatterInput {
+  /** Drawn in this order, so that the last lie on top. */
+  readonly points: readonly MeasuredPoint[];
+  readonly scale: number;
+  /** The model's first so many are marked. */
+  readonly top: number;
+  /** Design that is selected. */
+  readonly selected: number | null;
+  /** What predicts, at the end of the axis. */
+  readonly predictor: string;
+  readonly frame: ScatterFrame;
+  /** How a design is written in the tooltip. */
+  readonly describe: (point: MeasuredPoint) => string;
+}
+
+/** Beyond this many, intervals are drawn for the selected design alone. */
+const MOST_BARS = 400;
+/** Wider than this, the legend stands beside the title of the axis instead of below it. */
+const WIDE_PX = 460;
+
+/** Where the points lie: also for what finds the one nearest to the pointer. */
+export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
+  return plane(
+    size,
+    { left: 52, right: 16, top: size.width > WIDE_PX ? 22 : 38, bottom: 40 },
+    { low: frame.xLowMs, high: frame.xHighMs, log: true },
+    { low: frame.yLowMs, high: frame.yHighMs, log: true },
+  );
+}
+
+/** Predicted against measured time of designs, with the line of the scaled prediction and that of equal times. */
+export function scatterChart(
+  { points, scale, top, selected, predictor, frame, describe }: ScatterInput,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const { colour } = theme;
+  const area = scatterPlane(frame, size);
+  const isDiagonal = Math.abs(Math.log(scale)) < 0.02;
+  const diagonal = lineInFrame(frame, 1);
+  const fitted = lineInFrame(frame, scale);
+  const line = ([a, b]: NonNullable<typeof fitted>) =>
+    [[area.x(a[0]), area.y(a[1])], [area.x(b[0]), area.y(b[1])]] as const; // prettier-ignore
+  const chosen = points.find(({ designIndex }) => designIndex === selected) ?? null;
+  const xTicks = frame.xTicksMs.filter((tick) => area.x(tick) > area.left + 10 && area.x(tick) < area.right - 8);
+  const firsts = points
+    .filter(({ predictedRank }) => predictedRank <= Math.min(top, 5))
+    .sort((a, b) => a.predictedRank - b.predictedRank);
+  const places = labelPlaces(
+    firsts.map((p) => ({ x: area.x(p.predictedMs), y: area.y(p.medianMs) })),
+    10,
+  );
+
+  // Above the plot, where no point can be under it.
+  const legend: unknown[] = [];
+  const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
+  let next = left;
+  const entry = (text: string, hue: string, style: Parameters<typeof stroke>[2]) => {
+    legend.push(
+      stroke([[next, middle], [next + 18, middle]], hue, style), // prettier-ignore
+      words(theme, next + 24, middle, text, { colour: 'text-2' }),
+    );
+    next += 40 + CHARACTER_PX * text.length;
+  };
+  const fitStyle = { width: 1.5 };
+  const equalStyle = { dash: [4, 3] };
+  if (fitted)
+    entry(isDiagonal ? 'measured = predicted' : `${plain(scale, 4)} × ${predictor}`, theme.series[0], fitStyle);
+  if (!isDiagonal && points.length > 0) entry(diagonal ? 'equal' : 'equal: off scale', colour.base, equalStyle);
+
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks: xTicks, format: (ms) => plain(ms, 4), marks: true },
+      y: { ticks: frame.yTicksMs, format: (ms) => plain(ms, 4) },
+    }),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'item',
+      // The point nearest to the pointer shows it, not only the one under it.
+      triggerOn: 'none',
+      formatter: (params: unknown) => {
+        const p = points[(params as { dataIndex: number }).dataIndex];
+        return tooltipBody(describe(p), `rank ${p.predictedRank}`, [
+          { label: 'Predicted', value: `${milliseconds(p.predictedMs)}${NBSP}ms` },
+          { label: 'Measured', value: `${milliseconds(p.medianMs)}${NBSP}ms` },
+          ...(p.lowMs !== null && p.highMs !== null
+            ? [{ label: '95 % interval', value: `±${fixed(((p.highMs - p.lowMs) / 2 / p.medianMs) * 100, 2)}${NBSP}%` }]
+            : []),
+          { label: 'Off the line', value: `${signed(residualPercent(p.residual))}${NBSP}%` },
+        ]);
+      },
+    },
+    series: [
+      {
+        type: 'scatter',
+        clip: false,
+        data: points.map((p) => {
+          const first = p.predictedRank <= top;
+          return {
+            value: [p.predictedMs, p.medianMs],
+            itemStyle: {
+              color: first ? colour.accent : colour.bg,
+              borderColor: first ? colour.accent : colour.base,
+              borderWidth: 1.5,
+              opacity: 1,
+              // Repeats that drift are to be doubted.
+              ...((p.measured.measured?.driftFraction ?? null) !== null && { borderType: [2, 1.5] }),
+            },
+          };
+        }),
+        symbolSize: points.length > 200 ? 5 : 7,
+        emphasis: { scale: 1.7, itemStyle: { borderColor: colour['text-2'] } },
+      },
+      // A ring in a halo, so that it holds on any point.
+      ...[
+        { width: 5, hue: colour.bg },
+        { width: 2, hue: colour.accent },
+      ].flatMap(({ width, hue }) =>
+        chosen
+          ? [
+              {
+                type: 'scatter',
+                silent: true,
+                clip: false,
+                data: [[chosen.predictedMs, chosen.medianMs]],
+                symbolSize: 12,
+                z: 6,
+                itemStyle: { color: 'transparent', borderColor: hue, borderWidth: width, opacity: 1 },
+              },
+            ]
+          : [],
+      ),
+    ] as never,
+    graphic: [
+      words(theme, 16, 6.5, 'measured, ms'),
+      words(theme, area.right, area.bottom + 28, `${predictor}, ms`, { align: 'right' }),
+      ...legend,
+      ...(diagonal && !isDiagonal ? [stroke(line(diagonal), colour.base, equalStyle)] : []),
+      ...(fitted ? [stroke(line(fitted), theme.series[0], fitStyle)] : []),
+      ...(chosen
+        ? [
+            stroke(
+              [
+                [area.left, area.y(chosen.medianMs)],
+                [area.x(chosen.predictedMs), area.y(chosen.medianMs)],
+                [area.x(chosen.predictedMs), area.bottom],
+              ],
+              colour['text-3'],
+              { dash: [1, 3] },
+            ),
+          ]
+        : []),
+      ...(points.length <= MOST_BARS
+        ? points.flatMap((p) => {
+            if (p.lowMs === null || p.highMs === null) return [];
+            const x = area.x(p.predictedMs);
+            const ends = [Math.max(p.lowMs, frame.yLowMs), Math.min(p.highMs, frame.yHighMs)] as const;
+            const hue = p.predictedRank <= top ? colour.accent : colour.base;
+            return [stroke([[x, area.y(ends[0])], [x, area.y(ends[1])]], hue, { width: 1.25, opacity: p.predictedRank <= top ? 1 : 0.7 })]; // prettier-ignore
+          })
+        : []),
+      ...(points.length > top
+        ? firsts.map((p, i) =>
+            words(theme, places[i].x, places[i].y - 4, String(p.predictedRank), {
+              colour: 'text',
+              bold: true,
+              align: 'center',
+              size: MINOR_SIZE,
+              halo: true,
+            }),
+          )
+        : []),
+    ] as never,
+  };
+}

@@ -1,0 +1,160 @@
+import type { Histogram } from '../../../src-main/contract/api.ts';
+import { logTicks } from '../../../src-workers/numeric/ticks.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
+
+export interface DistributionInput {
+  readonly histogram: Histogram;
+  /** Predicted time of the baseline, ms, and its rank, 0 where it has none. */
+  readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
+  /** Part of the axis that is selected, 0…1. */
+  readonly brush: { readonly from: number; readonly to: number } | null;
+  readonly decimals: number;
+}
+
+/** Room at the sides, px: what places the pointer on the axis needs it, too. */
+export const DISTRIBUTION_LEFT = 56;
+export const DISTRIBUTION_RIGHT = 16;
+/** Lines of labels above the bars, px. */
+const LINES = [8, 23, 38] as const;
+/** Labels nearer than this, px, stand on lines of their own. */
+const LABEL_PX = 100;
+
+/** A whole step that gives two gridlines. */
+function countStep(most: number): number {
+  const size = 10 ** Math.floor(Math.log10(most / 2));
+  const whole = [1, 2, 2.5, 5, 10].map((factor) => factor * size).filter(Number.isInteger);
+  return whole.find((step) => step * 2.2 >= most) ?? most;
+}
+
+/** How many designs take how long, on a logarithmic axis; those slower than the baseline are pale. */
+export function distributionChart(
+  { histogram, baseline, brush, decimals }: DistributionInput,
+  theme: ChartTheme,
+  size: ChartSize,
+): EChartsOption {
+  const { colour } = theme;
+  const { edgesMs, counts, best, median } = histogram;
+  const [low, high] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
+  const total = counts.reduce((sum, n) => sum + n, 0) + histogram.beyond;
+  const most = Math.max(1, ...counts);
+  const area = plane(
+    size,
+    { left: DISTRIBUTION_LEFT, right: DISTRIBUTION_RIGHT, top: 22, bottom: 20 },
+    { low, high, log: true },
+    { low: 0, high: most },
+  );
+  const widthPx = area.right - area.left;
+  const step = countStep(most);
+  const isSlower = (i: number) => baseline !== null && Math.sqrt(edgesMs[i] * edgesMs[i + 1]) > baseline.timeMs;
+
+  /** A mark with its words: bold, then plain; to the left of its line where the edge is near. */
+  const mark = (x: number, y: number, bold: string, rest: string, flip: boolean) => ({
+    ...words(theme, x + (flip ? -6 : 6), y, '', { align: flip ? 'right' : 'left' }),
+    style: {
+      ...words(theme, 0, 0, '', { colour: 'text-2', halo: true, align: flip ? 'right' : 'left' }).style,
+      text: `{b|${bold}} ${rest}`,
+      rich: {
+        b: {
+          fill: colour.text,
+          fontFamily: theme.font,
+          fontSize: 11,
+          fontWeight: 600,
+          stroke: colour.bg,
+          lineWidth: 3,
+        },
+      },
+    },
+  });
+  const bestX = area.x(low);
+  const baseX = baseline && baseline.timeMs >= low && baseline.timeMs <= high ? area.x(baseline.timeMs) : null;
+  const baseLine = baseX !== null && baseX - bestX < LABEL_PX ? LINES[1] : LINES[0];
+  const medianX = area.x(median);
+  // On the first line that neither the best's label nor the baseline's takes.
+  const taken = [
+    ...(medianX - bestX < LABEL_PX ? [LINES[0]] : []),
+    ...(baseX !== null && medianX > baseX - 110 && medianX < baseX + 190 ? [baseLine] : []),
+  ];
+  const medianLine = LINES.find((line) => !(taken as number[]).includes(line))!;
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms) },
+      y: { ticks: [0, step, 2 * step].filter((n) => n <= most * 1.02), format: count },
+    }),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: 'item',
+      formatter: (params: unknown) => {
+        const i = (params as { dataIndex: number }).dataIndex;
+        let below = 0;
+        for (let k = 0; k <= i; k += 1) below += counts[k];
+        return tooltipBody(`${plain(edgesMs[i])} – ${plain(edgesMs[i + 1])}${NBSP}ms`, '', [
+          { label: 'Designs', value: count(counts[i]) },
+          { label: 'share of all', value: percent(counts[i] / total) },
+          { label: 'this fast or faster', value: percent(below / total) },
+        ]);
+      },
+    },
+    series: [
+      {
+        type: 'custom',
+        data: Array.from(counts, (n, i) => [edgesMs[i], n]),
+        renderItem: (
+          _: unknown,
+          api: { value(dimension: number): number; coord(point: readonly number[]): number[] },
+        ) => {
+          const i = edgesMs.indexOf(api.value(0));
+          const n = counts[i];
+          const x = area.left + (i * widthPx) / counts.length;
+          const y = Math.min(area.y(n), area.bottom - 0.75);
+          return {
+            type: 'rect',
+            ignore: n === 0,
+            shape: { x, y, width: Math.max(0.5, widthPx / counts.length - 1), height: area.bottom - y },
+            style: { fill: theme.series[0], opacity: isSlower(i) ? 0.45 : 1 },
+          };
+        },
+      },
+    ] as never,
+    graphic: [
+      stroke([[bestX + 0.5, 4], [bestX + 0.5, area.bottom]], colour.accent, { width: 2, z: 5 }), // prettier-ignore
+      mark(bestX, LINES[0], 'best', fixed(best, decimals), false),
+      ...(baseX !== null && baseline
+        ? [
+            stroke([[baseX, 4], [baseX, area.bottom]], colour['text-2'], { z: 5 }), // prettier-ignore
+            mark(
+              baseX,
+              baseLine,
+              'baseline',
+              `${fixed(baseline.timeMs, decimals)}${baseline.rank > 0 ? `, rank ${count(baseline.rank)}` : ''}`,
+              baseX > size.width - 190,
+            ),
+          ]
+        : []),
+      ...(medianX > area.left + 8
+        ? [
+            stroke([[medianX, medianLine - 4], [medianX, area.bottom]], colour['text-2'], { z: 5, dash: [2, 2] }), // prettier-ignore
+            mark(medianX, medianLine, 'median', fixed(median, decimals), medianX > size.width - 120),
+          ]
+        : []),
+      ...(brush
+        ? [
+            {
+              type: 'rect',
+              silent: true,
+              z: 30,
+              shape: {
+                x: area.left + brush.from * widthPx,
+                y: 0,
+                width: Math.max(1, (brush.to - brush.from) * widthPx),
+                height: area.bottom,
+              },
+              style: { fill: colour.accent, fillOpacity: 0.22, stroke: colour.accent, lineWidth: 1 },
+            },
+          ]
+        : []),
+    ] as never,
+  };
+}
