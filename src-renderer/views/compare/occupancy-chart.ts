@@ -98,6 +98,6 @@ export function occupancyChart(
           : []),
       ];
     }) as never,
-    graphic: axisTitles(theme, area, { x: axisTitle }) as never,
+    graphic: axisTitles(theme, area, { x: axisTitle }),
   };
 }
