@@ -9,7 +9,6 @@ import type { ModelPage } from '../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
-import { markdownBlocks } from '../../src-renderer/views/export/markdown.ts';
 import { filterRuns, parseTags, tagsInUse, when } from '../../src-renderer/views/runs/filter.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 
@@ -90,27 +89,6 @@ describe('the previews', () => {
       '4u',
       '-1.5e-3',
     ]);
-  });
-  it('read the Markdown of reports, escapes included', () => {
-    const [heading, paragraph, table, list] = markdownBlocks(
-      '# A \\<b\\>\n\n**x** `y|z` \\*w\\*\n\n| a | b |\n| :--- | ---: |\n| 1 \\| 2 | 3 |\n\n- one\n- two\n',
-    );
-    expect(heading).toEqual({ kind: 'heading', level: 1, spans: [{ kind: 'text', text: 'A <b>' }] });
-    expect(paragraph).toEqual({
-      kind: 'paragraph',
-      spans: [
-        { kind: 'strong', text: 'x' },
-        { kind: 'text', text: ' ' },
-        { kind: 'code', text: 'y|z' },
-        { kind: 'text', text: ' *w*' },
-      ],
-    });
-    expect(table).toMatchObject({
-      kind: 'table',
-      numeric: [false, true],
-      rows: [[[{ text: '1 | 2' }], [{ text: '3' }]]],
-    });
-    expect(list).toMatchObject({ kind: 'list', items: [[{ text: 'one' }], [{ text: 'two' }]] });
   });
 });
 

@@ -1,7 +1,6 @@
-/**
- * Reads the Markdown that our reports are written in: headings, paragraphs, lists, tables, bold, code and escapes. Nothing
- * in it becomes markup by itself: the view draws blocks and spans as text.
- */
+import { lexer, type Token, type Tokens } from 'marked';
+
+/** Markdown as blocks and spans, which the view draws as text: no HTML is made of it, so imported text is never markup. */
 
 export interface Span {
   readonly kind: 'text' | 'strong' | 'code';
@@ -18,62 +17,48 @@ export type Block =
       readonly rows: readonly (readonly (readonly Span[])[])[];
     };
 
+const inner = (token: Token): readonly Token[] | undefined => ('tokens' in token ? token.tokens : undefined);
+
 export function markdownBlocks(text: string): readonly Block[] {
-  return text
-    .split(/\n{2,}/)
-    .map((block) => block.trim())
-    .filter((block) => block !== '')
-    .map((block): Block => {
-      const heading = /^(#{1,6}) (.*)$/.exec(block);
-      if (heading) return { kind: 'heading', level: heading[1].length, spans: spans(heading[2]) };
-      const lines = block.split('\n');
-      if (lines.every((line) => line.startsWith('- ')))
-        return { kind: 'list', items: lines.map((line) => spans(line.slice(2))) };
-      if (lines.length > 1 && lines[0].startsWith('|')) {
-        const [head, rule, ...rows] = lines.map(cells);
-        return {
-          kind: 'table',
-          numeric: rule.map((cell) => cell.endsWith(':')),
-          head: head.map(spans),
-          rows: rows.map((row) => row.map(spans)),
-        };
+  return lexer(text).flatMap((token): readonly Block[] => {
+    switch (token.type) {
+      case 'space':
+        return [];
+      case 'heading':
+        return [{ kind: 'heading', level: (token as Tokens.Heading).depth, spans: spans(inner(token) ?? []) }];
+      case 'list':
+        return [{ kind: 'list', items: (token as Tokens.List).items.map(({ tokens }) => spans(tokens)) }];
+      case 'table': {
+        const { header, rows, align } = token as Tokens.Table;
+        const line = (cells: readonly Tokens.TableCell[]) => cells.map(({ tokens }) => spans(tokens));
+        return [
+          { kind: 'table', numeric: align.map((side) => side === 'right'), head: line(header), rows: rows.map(line) },
+        ];
       }
-      return { kind: 'paragraph', spans: spans(lines.join(' ')) };
-    });
+      default:
+        return [
+          { kind: 'paragraph', spans: spans(inner(token) ?? [{ type: 'html', raw: token.raw.trim() } as Token]) },
+        ];
+    }
+  });
 }
 
-/** Cells of a table line; an escaped bar is part of its cell. */
-function cells(line: string): readonly string[] {
-  return line
-    .replace(/^\|\s*|\s*\|$/g, '')
-    .split(/(?<!\\)\|/)
-    .map((cell) => cell.trim());
-}
-
-function spans(text: string): readonly Span[] {
+/** Neighbours of one kind are one span. What has no kind here, such as HTML or a link, stands as it is written. */
+function spans(tokens: readonly Token[], within: 'text' | 'strong' = 'text'): readonly Span[] {
   const out: Span[] = [];
-  let plain = '';
-  let strong = false;
-  const push = (): void => {
-    if (plain !== '') out.push({ kind: strong ? 'strong' : 'text', text: plain });
-    plain = '';
+  const push = (next: Span) => {
+    const last = out.at(-1);
+    if (last && last.kind === next.kind) out[out.length - 1] = { kind: last.kind, text: last.text + next.text };
+    else out.push(next);
   };
-  for (let i = 0; i < text.length; i += 1) {
-    const mark = text[i];
-    if (mark === '\\' && /[!-/:-@[-`{-~]/.test(text[i + 1] ?? '')) {
-      i += 1;
-      plain += text[i];
-    } else if (mark === '`' && text.indexOf('`', i + 1) > 0) {
-      push();
-      const end = text.indexOf('`', i + 1);
-      out.push({ kind: 'code', text: text.slice(i + 1, end) });
-      i = end;
-    } else if (text.startsWith('**', i)) {
-      push();
-      strong = !strong;
-      i += 1;
-    } else plain += mark;
+  for (const token of tokens) {
+    if (token.type === 'codespan') push({ kind: 'code', text: (token as Tokens.Codespan).text });
+    else if (token.type === 'strong') spans(inner(token) ?? [], 'strong').forEach(push);
+    else if (token.type === 'text' && inner(token)) spans(inner(token)!, within).forEach(push);
+    else if (token.type === 'text' || token.type === 'escape')
+      push({ kind: within, text: (token as Tokens.Text).text.replaceAll('\n', ' ') });
+    else if (token.type === 'checkbox') continue;
+    else push({ kind: within, text: token.raw });
   }
-  push();
   return out;
 }

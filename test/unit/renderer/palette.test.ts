@@ -1,28 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import { boldParts, fuzzyMatch } from '../../../src-renderer/shell/fuzzy.ts';
+import { boldParts, search } from '../../../src-renderer/shell/search.ts';
 
-const score = (query: string, text: string) => fuzzyMatch(query, text)?.score ?? -Infinity;
+const labels = (query: string, ...among: readonly string[]) =>
+  search(
+    among.map((label) => ({ label })),
+    query,
+  ).map(({ item }) => item.label);
 
 describe('finding commands', () => {
   it('puts the start of the label before the start of a word before its middle', () => {
-    expect(score('sim', 'Simulate the selected design')).toBeGreaterThan(score('sim', 'Models: simulator'));
-    expect(score('sim', 'Models: simulator')).toBeGreaterThan(score('sim', 'Dissimilar runs'));
+    const order = ['Simulate the selected design', 'Models: simulator', 'Dissimilar runs'];
+    expect(labels('sim', ...[...order].reverse())).toEqual(order);
   });
 
   it('takes parts in any order, and letters in order', () => {
-    expect(fuzzyMatch('theme dark', 'Use the dark theme')).not.toBeNull();
-    expect(fuzzyMatch('pds', 'Predict the design space')).not.toBeNull();
-    expect(fuzzyMatch('xyz', 'Predict the design space')).toBeNull();
+    expect(labels('theme dark', 'Use the dark theme')).toHaveLength(1);
+    expect(labels('pds', 'Predict the design space')).toHaveLength(1);
+    expect(labels('xyz', 'Predict the design space')).toEqual([]);
+  });
+
+  it('leaves scattered letters out where another label has the query as it is written', () => {
+    expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']);
+  });
+
+  it('finds by hidden words, after labels', () => {
+    const items = [{ label: 'Settings', words: 'dark mode' }, { label: 'Use the dark theme' }];
+    expect(search(items, 'dark').map(({ item }) => item.label)).toEqual(['Use the dark theme', 'Settings']);
+    expect(search(items, 'mode')[0]).toMatchObject({ item: { label: 'Settings' }, at: [] });
   });
 
   it('marks what matched', () => {
     const label = 'Models: simulator';
-    const parts = boldParts(label, fuzzyMatch('sim', label)!.at);
+    const parts = boldParts(label, search([{ label }], 'sim')[0].at);
     expect(parts.filter(({ bold }) => bold).map(({ text }) => text)).toEqual(['sim']);
     expect(parts.map(({ text }) => text).join('')).toBe(label);
   });
 
   it('finds everything with an empty query', () => {
-    expect(fuzzyMatch('', 'Settings')).toEqual({ score: expect.any(Number), at: [] });
+    expect(labels('', 'Settings', 'About')).toEqual(['Settings', 'About']);
   });
 });
