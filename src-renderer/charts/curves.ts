@@ -1,6 +1,12 @@
-import { logTicks, multiples, niceStep, powersOfTwo, stepDecimals } from '../../src-workers/numeric/ticks.ts';
+import {
+  logTicks,
+  multiples,
+  niceStep,
+  powersOfTwo,
+  spreadLabels,
+  stepDecimals,
+} from '../../src-workers/numeric/ticks.ts';
 import { fixed, plain } from '../format/numbers.ts';
-import { spreadLabels } from './labels.ts';
 import type { EChartsOption } from './echarts.ts';
 import { axisTitles, plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';

@@ -69,23 +69,3 @@ export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;
 }
-
-/** Moves labels apart until none is closer than `gap` to the one above; NaN stays. Input order is kept. */
-export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
-  const out = [...at];
-  const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
-  order.sort((a, b) => at[a] - at[b]);
-  let moved = true;
-  // Neighbours push each other apart by equal parts, so that a pair stays centred on its lines.
-  for (let round = 0; moved && round < 50; round += 1) {
-    moved = false;
-    for (let k = 1; k < order.length; k += 1) {
-      const overlap = gap - (out[order[k]] - out[order[k - 1]]);
-      if (overlap <= 1e-6) continue;
-      out[order[k - 1]] -= overlap / 2;
-      out[order[k]] += overlap / 2;
-      moved = true;
-    }
-  }
-  return out;
-}

@@ -1,4 +1,4 @@
-/** Round numbers for the ticks of an axis. */
+/** Round numbers for the ticks of an axis, and labels that keep apart. */
 
 /** A round step that gives about `target` ticks over a span. */
 export function niceStep(span: number, target = 4): number {
@@ -80,4 +80,24 @@ export function powersOfTwo(low: number, high: number, most = 8): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
   return ticks.length > most ? ticks.filter((_, i) => i % 2 === 0) : ticks;
+}
+
+/** Moves labels apart until none is closer than `gap` to the one above; NaN stays. Input order is kept. */
+export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
+  const out = [...at];
+  const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
+  order.sort((a, b) => at[a] - at[b]);
+  let moved = true;
+  // Neighbours push each other apart by equal parts, so that a pair stays centred on its lines.
+  for (let round = 0; moved && round < 50; round += 1) {
+    moved = false;
+    for (let k = 1; k < order.length; k += 1) {
+      const overlap = gap - (out[order[k]] - out[order[k - 1]]);
+      if (overlap <= 1e-6) continue;
+      out[order[k - 1]] -= overlap / 2;
+      out[order[k]] += overlap / 2;
+      moved = true;
+    }
+  }
+  return out;
 }

@@ -88,7 +88,7 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await rows(page).first().click();
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
-  await expect(inspector.getByRole('img', { name: /^7 repeats after 1 warm-ups: median/ })).toBeVisible();
+  await expect(inspector.getByRole('img', { name: /^7 repeats after 1 warm-up: median/ })).toBeVisible();
   await expectAccessible(page, 'comparison');
 
   // A link reopens it; the history opens it.

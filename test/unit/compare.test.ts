@@ -6,7 +6,7 @@ import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
-import { spreadLabels } from '../../src-renderer/charts/labels.ts';
+import { spreadLabels } from '../../src-workers/numeric/ticks.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
 

@@ -1,8 +1,9 @@
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { designText, isCpuDesign } from '../ranking/design-text.ts';
+import type { Histogram } from '../../contract/api.ts';
 import type { ReportFacts } from './facts.ts';
-import { compositionPlot, distributionPlot, granularityPlot } from './plots.ts';
+import { compositionLegend, compositionPlot, distributionPlot, granularityPlot, type DrawChart } from './plots.ts';
 import { html, ms, percent, whole } from './text.ts';
 
 /** Same colours as the application's tokens. */
@@ -23,13 +24,7 @@ p{margin:4px 0 8px;max-width:640px}
 .recommendation{margin:12px 0 8px;font-weight:550}
 code{padding:2px 6px;border-radius:4px;background:var(--sunken);font:11.5px/18px 'JetBrains Mono Variable','JetBrains Mono',ui-monospace,monospace;overflow-wrap:anywhere}
 svg{display:block;width:100%;height:auto;margin:8px 0;font-size:11px}
-svg text{fill:var(--text-3)}
-svg text.strong{fill:var(--text)}
-.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--line-2);fill:none}.dashed{stroke:var(--text-2);stroke-dasharray:3 3;fill:none}
-.mark{stroke:var(--s1);stroke-width:1.75;fill:none}.chosen{stroke:var(--s2);stroke-width:1.75;fill:none}.bar{fill:var(--s1);opacity:.75}
-.curve{fill:none;stroke-width:1.75}.shape{stroke-width:1.5;fill:var(--bg)}.ring{fill:none;stroke:var(--text-2)}
-${[1, 2, 3, 4, 5].map((at) => `.s${at}{stroke:var(--s${at})}`).join('')}
-${BREAKDOWN_PARTS.map(({ id }) => `.part-${id}{fill:var(--${id});background:var(--${id})}`).join('')}
+${BREAKDOWN_PARTS.map(({ id }) => `.part-${id}{background:var(--${id})}`).join('')}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:4px 0 8px;padding:0;list-style:none;color:var(--text-2);font-size:11px}
 .legend i{display:inline-block;width:9px;height:9px;margin-right:6px}
 .wide{overflow-x:auto}
@@ -40,7 +35,7 @@ thead th{border-color:var(--line-2);color:var(--text-2);font-size:11px;font-weig
 tr.tied td{background:var(--tie)}tr.here td{font-weight:600}
 .note{color:var(--text-3);font-size:11px;line-height:16px}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}dt{color:var(--text-3)}dd{margin:0;overflow-wrap:anywhere}
-@media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+@media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 `;
 
 interface Column<Row> {
@@ -69,7 +64,7 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(html).join(' ')}</p>`;
 
 /** A page that needs nothing but itself: no script, no address, nothing loaded. Prints well, follows light and dark. */
-export function htmlReport(facts: ReportFacts): string {
+export function htmlReport(facts: ReportFacts, draw: DrawChart): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
@@ -91,10 +86,12 @@ export function htmlReport(facts: ReportFacts): string {
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
     ),
     `<h2>All designs on ${html(chosen.device)}</h2>`,
-    distributionPlot(facts.histogram, chosen.timeMs),
+    draw(distributionPlot(facts.histogram, chosen.timeMs)),
+    notDrawn(facts.histogram),
     `<h2>${devices.length > 1 ? 'Devices' : 'Where the time goes'}</h2>`,
     paragraph(facts.deviceReasons),
-    compositionPlot(devices),
+    draw(compositionPlot(devices)),
+    compositionLegend(devices),
     devices.length > 1
       ? table(
           [
@@ -110,7 +107,7 @@ export function htmlReport(facts: ReportFacts): string {
           devices,
         )
       : '',
-    granularitySection(facts),
+    granularitySection(facts, draw),
     '<h2>Near-ties</h2>',
     `<p>${html(facts.tieSentence)}</p>`,
     table(
@@ -153,9 +150,14 @@ export function htmlReport(facts: ReportFacts): string {
   ].join('\n');
 }
 
-function granularitySection({ devices }: ReportFacts): string {
+function notDrawn({ beyond, edgesMs }: Histogram): string {
+  const last = edgesMs[edgesMs.length - 1];
+  return beyond > 0 ? `<p class="note">${whole(beyond)} designs slower than ${ms(last)} ms are not drawn.</p>` : '';
+}
+
+function granularitySection({ devices }: ReportFacts, draw: DrawChart): string {
   const plot = granularityPlot(devices);
-  return plot === ''
+  return plot === null
     ? ''
-    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit, ms; ringed: the fastest of a device.</p>${plot}`;
+    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit, ms; ringed: the fastest of a device.</p>${draw(plot)}`;
 }

@@ -1,175 +1,308 @@
+import type { EChartsOption } from 'echarts';
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { logTicks, multiples, niceStep, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { DeviceBest, Histogram } from '../../contract/api.ts';
 import { html, ms, whole } from './text.ts';
 
-/** Inline SVG for the HTML report. Colours are classes, so that the page's style sheet knows light and dark. */
+/**
+ * Charts of the HTML report, as ECharts draws them without a page. Colours are the custom properties of the report's style
+ * sheet, which knows light and dark.
+ */
 
 const WIDTH = 680;
 const LEFT = 44;
 const RIGHT = 12;
+const FONT = { fontFamily: 'inherit', fontSize: 11 } as const;
+const colour = (name: string): string => `var(--${name})`;
 
 /** Marks of series 1–5: square, diamond, triangle, cross, disc. */
-const SHAPES = [
-  'M-3.5-3.5h7v7h-7z',
-  'M0-5 5 0 0 5-5 0z',
-  'M0-4.5 4.5 4h-9z',
-  'M-4-4 4 4M4-4-4 4',
-  'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0',
+const SYMBOLS = [
+  'rect',
+  'diamond',
+  'triangle',
+  'path://M-4-4-3-5 0-2 3-5 4-4 1-1 4 2 3 3 0 0-3 3-4 2-1-1z',
+  'circle',
 ] as const;
 
-const svg = (height: number, label: string, body: string): string =>
-  `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${html(label)}">${body}</svg>`;
-const text = (x: number, y: number, words: string, attributes = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${html(words)}</text>`;
-const rect = (x: number, y: number, width: number, height: number, name: string): string =>
-  `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(0.5, width).toFixed(1)}" height="${height.toFixed(1)}" class="${name}"/>`;
-const line = (x1: number, y1: number, x2: number, y2: number, name: string): string =>
-  `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" class="${name}"/>`;
-
-/** 1, 2 or 5 times a power of ten that gives about `target` steps. */
-function step(span: number, target: number): number {
-  const size = 10 ** Math.floor(Math.log10(span / target));
-  return size * ([1, 2, 5, 10].find((factor) => factor * size * target >= span) ?? 10);
+/** A chart: what it shows in words, its height, and how it is drawn. */
+export interface ReportChart {
+  readonly label: string;
+  readonly height: number;
+  readonly option: EChartsOption;
+  /** What a mark says when it is pointed at: of its series and its place in it. */
+  readonly title?: (series: number, index: number) => string;
 }
 
-/** Numbers that stand well on a logarithmic axis between two values. */
-export function logTicks(low: number, high: number): readonly number[] {
-  const ticks: number[] = [];
-  for (let decade = Math.floor(Math.log10(low)); decade <= Math.log10(high); decade += 1)
-    for (const factor of [1, 1.5, 2, 3, 4, 5, 6, 8]) {
-      const value = factor * 10 ** decade;
-      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(Number(value.toPrecision(3)));
-    }
-  const every = Math.ceil(ticks.length / 7);
-  return ticks.filter((_, at) => at % every === 0);
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
 }
+
+function axes(
+  { left, right, top, bottom }: Box,
+  x: {
+    readonly low: number;
+    readonly high: number;
+    readonly log: boolean;
+    readonly ticks: readonly number[];
+    readonly text: (at: number) => string;
+  },
+  y: {
+    readonly low: number;
+    readonly high: number;
+    readonly log: boolean;
+    readonly ticks: readonly number[];
+    readonly text: (at: number) => string;
+  },
+) {
+  const axis = ({ low, high, log, ticks, text }: typeof x) => ({
+    type: log ? ('log' as const) : ('value' as const),
+    min: low,
+    max: high,
+    axisTick: { show: true, length: 0, customValues: [...ticks] },
+    axisLabel: {
+      ...FONT,
+      color: colour('text-3'),
+      margin: 6,
+      customValues: [...ticks],
+      showMinLabel: true,
+      showMaxLabel: true,
+      hideOverlap: false,
+      // ECharts gives ticks of logarithmic axes back with the rounding of their logarithms.
+      formatter: (value: number) => text(ticks.reduce((a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a))),
+    },
+  });
+  return {
+    grid: { left, top, width: right - left, height: bottom - top, outerBoundsMode: 'none' as const },
+    xAxis: {
+      ...axis(x),
+      axisLine: { show: true, onZero: false, lineStyle: { color: colour('line-2') } },
+      splitLine: { show: false },
+    },
+    yAxis: { ...axis(y), axisLine: { show: false }, splitLine: { show: true, lineStyle: { color: colour('grid') } } },
+  };
+}
+
+const words = (x: number, y: number, text: string, { strong = false, align = 'left' as 'left' | 'right' } = {}) => ({
+  type: 'text' as const,
+  x,
+  y,
+  z: 10,
+  silent: true,
+  style: { ...FONT, text, fill: colour(strong ? 'text' : 'text-3'), align, verticalAlign: 'middle' as const },
+});
+const rule = (x: number, top: number, bottom: number, name: string, style: object) => ({
+  type: 'line' as const,
+  z: 9,
+  silent: true,
+  shape: { x1: x, y1: top, x2: x, y2: bottom },
+  style: { stroke: colour(name), ...style },
+});
 
 /** All designs of the chosen device by predicted time. */
-export function distributionPlot(histogram: Histogram, chosenMs: number): string {
-  const { edgesMs, counts, best, median, beyond } = histogram;
-  const top = 26;
-  const bottom = 160;
-  const first = edgesMs[0];
-  const last = edgesMs[edgesMs.length - 1];
-  const x = (timeMs: number): number =>
-    LEFT + (Math.log(timeMs / first) / Math.log(last / first)) * (WIDTH - LEFT - RIGHT);
+export function distributionPlot({ edgesMs, counts, best, median }: Histogram, chosenMs: number): ReportChart {
+  const [first, last] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
+  const box = { left: LEFT, right: WIDTH - RIGHT, top: 26, bottom: 160 };
   const most = Math.max(1, ...counts);
-  const y = (count: number): number => bottom - (count / most) * (bottom - top);
-  const parts: string[] = [];
-  const gap = step(most, 3);
-  for (let count = 0; count <= most; count += gap) {
-    parts.push(line(LEFT, y(count), WIDTH - RIGHT, y(count), 'grid'));
-    parts.push(text(LEFT - 6, y(count) + 4, whole(count), 'text-anchor="end"'));
-  }
-  counts.forEach((count, at) => {
-    if (count > 0)
-      parts.push(
-        rect(x(edgesMs[at]) + 0.5, y(count), x(edgesMs[at + 1]) - x(edgesMs[at]) - 1, bottom - y(count), 'bar'),
-      );
-  });
-  parts.push(line(LEFT, bottom, WIDTH - RIGHT, bottom, 'axis'));
-  for (const tick of logTicks(first, last))
-    parts.push(text(x(tick), bottom + 15, String(tick), 'text-anchor="middle"'));
-  parts.push(text(WIDTH - RIGHT, bottom + 30, 'predicted time, ms, logarithmic', 'text-anchor="end"'));
-  parts.push(line(x(median), top - 6, x(median), bottom, 'dashed'));
-  parts.push(text(x(median) + 4, top, `median ${ms(median)}`));
-  parts.push(line(x(best), top - 16, x(best), bottom, 'mark'));
-  parts.push(text(x(best) + 4, top - 10, `best ${ms(best)}`, 'class="strong"'));
-  if (chosenMs > best * 1.001 && chosenMs <= last) {
-    parts.push(line(x(chosenMs), top - 16, x(chosenMs), bottom, 'chosen'));
-    parts.push(text(x(chosenMs) + 4, top + 12, `this design ${ms(chosenMs)}`, 'class="strong"'));
-  }
-  const note =
-    beyond > 0 ? `<p class="note">${whole(beyond)} designs slower than ${ms(last)} ms are not drawn.</p>` : '';
-  return (
-    svg(
-      194,
-      `Distribution of the predicted time of all designs; best ${ms(best)} ms, median ${ms(median)} ms`,
-      parts.join(''),
-    ) + note
-  );
+  const at = (timeMs: number): number =>
+    box.left + (Math.log(timeMs / first) / Math.log(last / first)) * (box.right - box.left);
+  const filled = Array.from(counts, (n, i) => [i, n] as const).filter(([, n]) => n > 0);
+  const isApart = chosenMs > best * 1.001 && chosenMs <= last;
+  return {
+    label: `Distribution of the predicted time of all designs; best ${ms(best)} ms, median ${ms(median)} ms`,
+    height: 194,
+    title: (_, index) => {
+      const [i, n] = filled[index];
+      return `${ms(edgesMs[i])} – ${ms(edgesMs[i + 1])} ms: ${whole(n)}`;
+    },
+    option: {
+      ...axes(
+        box,
+        { low: first, high: last, log: true, ticks: logTicks(first, last, { most: 8 }), text: String },
+        { low: 0, high: most, log: false, ticks: multiples(0, most, Math.max(1, niceStep(most, 3))), text: whole },
+      ),
+      series: [
+        {
+          type: 'custom',
+          data: filled.map(([i, n]) => [edgesMs[i], n]),
+          renderItem: (params: { dataIndex: number }) => {
+            const [i, n] = filled[params.dataIndex];
+            const [from, to] = [at(edgesMs[i]) + 0.5, at(edgesMs[i + 1]) - 0.5];
+            const y = box.bottom - (n / most) * (box.bottom - box.top);
+            return {
+              type: 'rect',
+              shape: { x: from, y, width: Math.max(0.5, to - from), height: box.bottom - y },
+              style: { fill: colour('s1'), opacity: 0.75 },
+            };
+          },
+        },
+      ] as never,
+      graphic: [
+        words(box.right, box.bottom + 27, 'predicted time, ms, logarithmic', { align: 'right' }),
+        rule(at(median), box.top - 6, box.bottom, 'text-2', { lineDash: [3, 3] }),
+        words(at(median) + 4, box.top - 4, `median ${ms(median)}`),
+        rule(at(best), box.top - 16, box.bottom, 's1', { lineWidth: 1.75 }),
+        words(at(best) + 4, box.top - 14, `best ${ms(best)}`, { strong: true }),
+        ...(isApart
+          ? [
+              rule(at(chosenMs), box.top - 16, box.bottom, 's2', { lineWidth: 1.75 }),
+              words(at(chosenMs) + 4, box.top + 8, `this design ${ms(chosenMs)}`, { strong: true }),
+            ]
+          : []),
+      ],
+    },
+  };
 }
 
-/** Best time by threads per unit, one line per device. */
-export function granularityPlot(devices: readonly DeviceBest[]): string {
+/** Best time by threads per unit, one line per device; null where there is nothing to compare. */
+export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | null {
   const curves = devices.map(({ device, byThreadsPerUnit }) => ({
     name: device.name,
     points: byThreadsPerUnit.filter(({ timeMs }) => Number.isFinite(timeMs)),
   }));
   const all = curves.flatMap(({ points }) => points);
   const sizes = [...new Set(all.map(({ threadsPerUnit }) => threadsPerUnit))].sort((a, b) => a - b);
-  if (sizes.length < 2) return '';
-  const top = 12;
-  const bottom = 190;
-  const right = WIDTH - 170;
+  if (sizes.length < 2) return null;
+  const box = { left: LEFT, right: WIDTH - 170, top: 12, bottom: 190 };
   const low = Math.min(...all.map(({ timeMs }) => timeMs)) / 1.06;
   const high = Math.max(...all.map(({ timeMs }) => timeMs)) * 1.06;
-  const x = (size: number): number => LEFT + 10 + (sizes.indexOf(size) / (sizes.length - 1)) * (right - LEFT - 20);
-  const y = (timeMs: number): number => bottom - (Math.log(timeMs / low) / Math.log(high / low)) * (bottom - top);
-  const parts: string[] = [];
-  for (const tick of logTicks(low, high)) {
-    parts.push(
-      line(LEFT, y(tick), right, y(tick), 'grid'),
-      text(LEFT - 6, y(tick) + 4, String(tick), 'text-anchor="end"'),
-    );
-  }
-  parts.push(line(LEFT, bottom, right, bottom, 'axis'));
-  for (const size of sizes) parts.push(text(x(size), bottom + 15, String(size), 'text-anchor="middle"'));
-  parts.push(text(right, bottom + 30, 'threads per unit', 'text-anchor="end"'));
-  const ends: { y: number; at: number; name: string; x: number }[] = [];
-  curves.forEach(({ name, points }, at) => {
-    if (points.length === 0) return;
-    const series = `s${(at % 5) + 1}`;
-    const path = points.map(
-      (point, i) => `${i ? 'L' : 'M'}${x(point.threadsPerUnit).toFixed(1)} ${y(point.timeMs).toFixed(1)}`,
-    );
-    parts.push(`<path d="${path.join('')}" class="curve ${series}"/>`);
-    const best = points.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
-    for (const point of points)
-      parts.push(
-        `<path d="${SHAPES[at % 5]}" transform="translate(${x(point.threadsPerUnit).toFixed(1)} ${y(point.timeMs).toFixed(1)})" class="shape ${series}"/>`,
-      );
-    parts.push(
-      `<circle cx="${x(best.threadsPerUnit).toFixed(1)}" cy="${y(best.timeMs).toFixed(1)}" r="8" class="ring"/>`,
-    );
-    const end = points[points.length - 1];
-    ends.push({ y: y(end.timeMs), x: x(end.threadsPerUnit), at, name });
-  });
-  // Labels at the ends of their lines, pushed apart where lines end together.
-  ends.sort((a, b) => a.y - b.y);
-  let free = -Infinity;
-  for (const end of ends) {
-    const at = Math.max(end.y, free);
-    parts.push(text(end.x + 12, at + 4, end.name, 'class="strong"'));
-    free = at + 14;
-  }
-  return svg(Math.max(224, free + 10), 'Best predicted time by threads per unit, one line per device', parts.join(''));
+  const inset = (sizes.length - 1) * 0.02;
+  const y = (timeMs: number): number =>
+    box.bottom - (Math.log(timeMs / low) / Math.log(high / low)) * (box.bottom - box.top);
+  const ends = spreadLabels(
+    curves.map(({ points }) => (points.length ? y(points[points.length - 1].timeMs) : NaN)),
+    14,
+  );
+  const place = ({ threadsPerUnit, timeMs }: { threadsPerUnit: number; timeMs: number }) => [
+    sizes.indexOf(threadsPerUnit),
+    timeMs,
+  ];
+  return {
+    label: 'Best predicted time by threads per unit, one line per device',
+    height: Math.max(224, ...ends.filter((end) => !Number.isNaN(end)).map((end) => end + 14)),
+    option: {
+      ...axes(
+        box,
+        {
+          low: -inset,
+          high: sizes.length - 1 + inset,
+          log: false,
+          ticks: [...sizes.keys()],
+          text: (i) => String(sizes[i]),
+        },
+        { low, high, log: true, ticks: logTicks(low, high, { most: 8 }), text: String },
+      ),
+      series: curves.flatMap(({ points }, i) => {
+        if (points.length === 0) return [];
+        const hue = colour(`s${(i % 5) + 1}`);
+        const best = points.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
+        return [
+          {
+            type: 'line',
+            silent: true,
+            clip: false,
+            data: points.map(place),
+            symbol: SYMBOLS[i % 5],
+            symbolSize: 7,
+            showAllSymbol: true,
+            itemStyle: { color: colour('bg'), borderColor: hue, borderWidth: 1.5 },
+            lineStyle: { color: hue, width: 1.75 },
+          },
+          {
+            type: 'scatter',
+            silent: true,
+            clip: false,
+            data: [place(best)],
+            symbolSize: 16,
+            itemStyle: { color: 'transparent', borderColor: colour('text-2'), borderWidth: 1, opacity: 1 },
+          },
+        ];
+      }) as never,
+      graphic: [
+        words(box.right, box.bottom + 27, 'threads per unit', { align: 'right' }),
+        // Labels at the ends of their lines, pushed apart where lines end together.
+        ...curves.flatMap(({ name, points }, i) =>
+          points.length ? [words(box.right + 2, ends[i], name, { strong: true })] : [],
+        ),
+      ],
+    },
+  };
 }
 
 /** Each device's best time as a bar of its parts. */
-export function compositionPlot(devices: readonly DeviceBest[]): string {
+export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const shown = devices.filter((entry) => entry.best && entry.breakdown);
   const most = Math.max(...shown.map((entry) => entry.best!.timeMs));
   const left = 168;
-  const scale = (WIDTH - left - 70) / most;
   const row = 26;
-  const parts: string[] = [];
-  shown.forEach(({ device, best, breakdown }, at) => {
-    const y = 6 + at * row;
-    parts.push(text(0, y + 11, device.name, 'class="strong"'));
-    let from = left;
-    for (const { id, label } of BREAKDOWN_PARTS) {
-      const width = breakdown!.parts[id] * scale;
-      if (width <= 0) continue;
-      parts.push(
-        `<g><title>${html(`${label}: ${ms(breakdown!.parts[id])} ms`)}</title>${rect(from, y, width > 2 ? width - 1 : width, 13, `part-${id}`)}</g>`,
-      );
-      from += width;
-    }
-    parts.push(text(from + 8, y + 11, ms(best!.timeMs)));
-  });
-  const legend = BREAKDOWN_PARTS.filter(({ id }) => shown.some(({ breakdown }) => breakdown!.parts[id] > 0))
-    .map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`)
-    .join('');
-  return `${svg(shown.length * row + 4, 'Where the time of the best design of each device goes', parts.join(''))}<ul class="legend">${legend}</ul>`;
+  const parts = BREAKDOWN_PARTS.filter(({ id }) => shown.some(({ breakdown }) => breakdown!.parts[id] > 0));
+  const scale = (WIDTH - left - 70) / most;
+  const drawnMs = ({ breakdown }: DeviceBest) =>
+    parts.reduce((sum, { id }) => sum + Math.max(0, breakdown!.parts[id]), 0);
+  return {
+    label: 'Where the time of the best design of each device goes',
+    height: shown.length * row + 4,
+    title: (series, index) => `${parts[series].label}: ${ms(shown[index].breakdown!.parts[parts[series].id])} ms`,
+    option: {
+      grid: { left, top: 0, width: WIDTH - left - 70, height: shown.length * row, outerBoundsMode: 'none' },
+      xAxis: { type: 'value', min: 0, max: most, show: false },
+      yAxis: { type: 'category', inverse: true, show: false, data: shown.map(({ device }) => device.name) },
+      series: parts.map(({ id }) => ({
+        type: 'bar' as const,
+        stack: 'time',
+        clip: false,
+        barWidth: 13,
+        data: shown.map(({ breakdown }) => Math.max(0, breakdown!.parts[id])),
+        itemStyle: { color: colour(id), borderColor: colour('bg'), borderWidth: 0.5 },
+      })),
+      graphic: shown.flatMap((entry, i) => [
+        words(0, (i + 0.5) * row, entry.device.name, { strong: true }),
+        words(left + drawnMs(entry) * scale + 8, (i + 0.5) * row, ms(entry.best!.timeMs)),
+      ]),
+    },
+  };
+}
+
+/** What the colours of the composition are. */
+export function compositionLegend(devices: readonly DeviceBest[]): string {
+  const items = BREAKDOWN_PARTS.filter(({ id }) => devices.some(({ breakdown }) => (breakdown?.parts[id] ?? 0) > 0));
+  return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
+}
+
+/** Draws a chart as the text of an SVG element that stands in a page, without a name or an address of its own. */
+export type DrawChart = (chart: ReportChart) => string;
+
+/** ECharts is loaded when the first report is made: it takes longer than most commands. */
+export async function chartDrawer(): Promise<DrawChart> {
+  const [
+    { init, use },
+    { BarChart, CustomChart, LineChart, ScatterChart },
+    { GraphicComponent, GridComponent },
+    { SVGRenderer },
+  ] = await Promise.all([
+    import('echarts/core'),
+    import('echarts/charts'),
+    import('echarts/components'),
+    import('echarts/renderers'),
+  ]);
+  use([BarChart, CustomChart, GraphicComponent, GridComponent, LineChart, ScatterChart, SVGRenderer]);
+  return ({ label, height, option, title }) => {
+    const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height });
+    chart.setOption({ animation: false, ...option });
+    const text = chart.renderToSVGString();
+    chart.dispose();
+    // Lines are clipped to the plot, which they never leave; what names a clip would be an address in the page.
+    const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
+    const body = plain.replace(/<path([^>]*)><\/path>/g, (_, attributes: string) => {
+      const series = /ecmeta_series_index="(\d+)"/.exec(attributes);
+      const index = /ecmeta_data_index="(\d+)"/.exec(attributes);
+      const rest = attributes.replace(/ ecmeta_\w+="[^"]*"/g, '');
+      return series && index && title
+        ? `<path${rest}><title>${html(title(Number(series[1]), Number(index[1])))}</title></path>`
+        : `<path${rest}></path>`;
+    });
+    return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${html(label)}">${body}`;
+  };
 }

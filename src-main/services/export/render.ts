@@ -9,10 +9,14 @@ import { cudaHeader, wgslConstants } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
+import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json } from './tables.ts';
 
 /** A run as a document to hand over. File names are safe on every system. */
-export function renderExport(view: RunView, input: ProcedureArguments<'export.render'>): Result<ExportDocument> {
+export async function renderExport(
+  view: RunView,
+  input: ProcedureArguments<'export.render'>,
+): Promise<Result<ExportDocument>> {
   const { format, designIndex, deviceId, limit } = input;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
@@ -50,8 +54,10 @@ export function renderExport(view: RunView, input: ProcedureArguments<'export.re
       return table('t4.json', 'application/json', t4Json(view, rows));
     case 'markdown':
       return report('md', 'text/markdown', markdownReport);
-    case 'html':
-      return report('html', 'text/html', htmlReport);
+    case 'html': {
+      const draw = await chartDrawer();
+      return report('html', 'text/html', (facts) => htmlReport(facts, draw));
+    }
     case 'cuda':
     case 'wgsl': {
       const row = onGpu(view, chosen, designIndex !== undefined || deviceId !== undefined);

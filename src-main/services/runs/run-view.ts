@@ -37,7 +37,7 @@ const MAX_OPEN = 3;
 export interface RunViews {
   open(runId: number): Promise<Result<RunView>>;
   /** Opens a run and reads something of it. */
-  read<T>(runId: number, read: (view: RunView) => Result<T>): Promise<Result<T>>;
+  read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
   /** Forgets a run: it changed or was deleted. */
   drop(runId: number): void;
   /** Forgets what was simulated and measured, of all runs; it is read again when it is needed. */

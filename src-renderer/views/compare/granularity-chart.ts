@@ -1,6 +1,6 @@
-import { logTicks } from '../../../src-workers/numeric/ticks.ts';
+import { logTicks, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { CHARACTER_PX, fitTexts, spreadLabels } from '../../charts/labels.ts';
+import { CHARACTER_PX, fitTexts } from '../../charts/labels.ts';
 import { axisTitles, plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, milliseconds, plain } from '../../format/numbers.ts';
