@@ -85,7 +85,11 @@ function axes(
   };
 }
 
-const words = (x: number, y: number, text: string, { strong = false, align = 'left' as 'left' | 'right' } = {}) => ({
+interface WordStyle {
+  readonly strong?: boolean;
+  readonly align?: 'left' | 'right';
+}
+const words = (x: number, y: number, text: string, { strong = false, align = 'left' }: WordStyle = {}) => ({
   type: 'text' as const,
   x,
   y,

@@ -36,9 +36,7 @@ export function markdownBlocks(text: string): readonly Block[] {
         ];
       }
       default:
-        return [
-          { kind: 'paragraph', spans: spans(inner(token) ?? [{ type: 'html', raw: token.raw.trim() } as Token]) },
-        ];
+        return [{ kind: 'paragraph', spans: spans(inner(token) ?? [{ type: 'html', raw: token.raw.trim() }]) }];
     }
   });
 }

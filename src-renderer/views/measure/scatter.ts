@@ -1,4 +1,4 @@
-import { logTicks } from '../compare/scales.ts';
+import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
 /** The ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so that slope 1 is slope 1. */
@@ -82,14 +82,12 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
 
 /** Ticks of a logarithmic axis; of a short one, evenly spaced round numbers, where powers and halves would be too few. */
 export function fineTicks(low: number, high: number): readonly number[] {
-  const ticks = logTicks(low, high, 5);
+  const ticks = logTicks(low, high, { most: 5 });
   if (ticks.length >= 3) return ticks;
   const rough = (high - low) / 4;
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * size).find((each) => each >= rough * 0.8) ?? 10 * size;
-  const out: number[] = [];
-  for (let i = Math.ceil(low / step); i * step <= high; i += 1) out.push(Number((i * step).toPrecision(6)));
-  return out;
+  return multiples(low, high, step);
 }
 
 /** The part of the line measured = scale · predicted that lies in the frame, as two points (ms); null where none does. */
