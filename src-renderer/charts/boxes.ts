@@ -1,3 +1,6 @@
+import { planeAxes, type Plane, type Ticks } from './parts.ts';
+import type { ChartTheme } from './theme.svelte.ts';
+
 /** A box in the values of its axes. */
 export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
 
@@ -57,5 +60,31 @@ export function boxSeries(input: BoxesInput): object {
         ...(hover !== undefined && { emphasis: { style: { fill: hover, opacity: 1 } } }),
       };
     },
+  };
+}
+
+/**
+ * The axes of two plots above each other over one x axis: rows of boxes, counted from the top (the plane's y range goes from the
+ * number of rows to 0), and a plot of values with all the ticks. What belongs to the lower one has the axis index 1.
+ */
+export function rowsOverValues(
+  theme: ChartTheme,
+  rows: Plane,
+  values: Plane,
+  ticks: { readonly x: Ticks; readonly y: Ticks },
+) {
+  const none = { ticks: [], format: String, marks: false };
+  const upper = planeAxes(theme, rows, { x: none, y: none });
+  const lower = planeAxes(theme, values, ticks);
+  return {
+    grid: [upper.grid, lower.grid],
+    xAxis: [
+      { ...upper.xAxis, axisLine: { show: false } },
+      { ...lower.xAxis, gridIndex: 1 },
+    ],
+    yAxis: [
+      { ...upper.yAxis, min: 0, max: rows.yRange.low, inverse: true },
+      { ...lower.yAxis, gridIndex: 1 },
+    ],
   };
 }

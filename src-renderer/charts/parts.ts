@@ -192,7 +192,7 @@ export function plane({ width, height }: ChartSize, margins: Margins, xRange: Ra
   };
 }
 
-interface Ticks {
+export interface Ticks {
   readonly ticks: readonly number[];
   readonly format: (value: number) => string;
   /** Ticks that stand out. */

@@ -1,19 +1,9 @@
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
 import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
-import { boxSeries, type Box } from '../../charts/boxes.ts';
+import { boxSeries, rowsOverValues, type Box } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import {
-  axisTitles,
-  legend,
-  plane,
-  planeAxes,
-  stroke,
-  tooltip,
-  tooltipBody,
-  words,
-  type ChartSize,
-} from '../../charts/parts.ts';
+import { axisTitles, legend, plane, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import type { Zoom } from '../../charts/zoom.ts';
 import { plain } from '../../format/numbers.ts';
@@ -59,8 +49,6 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
   const above = plane(size, { left, right, top: TOP, bottom: GAP + ACTIVITY + BOTTOM }, time, { low: rows, high: 0 });
   const below = plane(size, { left, right, top: size.height - ACTIVITY - BOTTOM, bottom: BOTTOM }, time, { low: 0, high: residentBlocks * groupsPerBlock });
   const ticks = multiples(time.low, time.high, niceStep(time.high - time.low, 5));
-  const upper = planeAxes(theme, above, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } });
-  const lower = planeAxes(theme, below, { x: { ticks, format: (t) => plain(t, 5) }, y: { ticks: [0, residentBlocks * groupsPerBlock], format: String } });
   const kinds = [
     { name: `odd ${term('block', 'many')}`, fill: theme.series[0], opacity: 0.78 },
     { name: 'even', fill: theme.series[0], opacity: 0.58 },
@@ -73,9 +61,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
   });
   const shown = marks.filter(({ cycles }) => cycles / 1e3 >= time.low && cycles / 1e3 <= time.high);
   return {
-    grid: [upper.grid, lower.grid],
-    xAxis: [{ ...upper.xAxis, axisLine: { show: false } }, { ...lower.xAxis, gridIndex: 1 }],
-    yAxis: [{ ...upper.yAxis, min: 0, max: rows, inverse: true }, { ...lower.yAxis, gridIndex: 1 }],
+    ...rowsOverValues(theme, above, below, { x: { ticks, format: (t) => plain(t, 5) }, y: { ticks: [0, residentBlocks * groupsPerBlock], format: String } }),
     legend: legend(theme, kinds.map(({ name, opacity }) => ({ name, itemStyle: { opacity } }))),
     tooltip: {
       ...tooltip(theme),

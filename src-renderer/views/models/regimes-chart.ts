@@ -101,7 +101,7 @@ export function regimesChart(
         const run = regime.own[dataIndex];
         return tooltipBody(regime.label, counted(run.cores, 'core'), [
           { label: 'longest over mean', value: ends(run.imbalances, (value) => plain(value, 3)) },
-          { label: 'not full bandwidth', value: `${ends(run.phase2Fractions, (part) => fixed(100 * part, 0))} % of time` },
+          { label: 'below full bandwidth, % of time', value: ends(run.phase2Fractions, (part) => fixed(100 * part, 0)) },
           { label: regime.text, value: '' },
         ]);
       },

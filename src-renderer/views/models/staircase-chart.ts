@@ -1,17 +1,8 @@
 import type { ContentionStep } from '../../../src-workers/models/contention/time.ts';
 import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
-import { boxSeries } from '../../charts/boxes.ts';
+import { boxSeries, rowsOverValues } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import {
-  axisTitles,
-  plane,
-  planeAxes,
-  stroke,
-  tooltip,
-  tooltipBody,
-  words,
-  type ChartSize,
-} from '../../charts/parts.ts';
+import { axisTitles, plane, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
@@ -41,16 +32,12 @@ export function staircaseChart(
   };
   const rowPx = (above.bottom - above.top) / cores;
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
-  const upper = planeAxes(theme, above, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } });
-  const lower = planeAxes(theme, below, { x: ticks, y: { ticks: [0, fullBandwidthGbS], format: (gbS) => plain(gbS, 3) } });
   /** When all bandwidth stops being in use. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
   const [coreColour, rateColour] = theme.series;
   return {
-    grid: [upper.grid, lower.grid],
-    xAxis: [{ ...upper.xAxis, axisLine: { show: false } }, { ...lower.xAxis, gridIndex: 1 }],
-    yAxis: [{ ...upper.yAxis, min: 0, max: cores, inverse: true }, { ...lower.yAxis, gridIndex: 1 }],
+    ...rowsOverValues(theme, above, below, { x: ticks, y: { ticks: [0, fullBandwidthGbS], format: (gbS) => plain(gbS, 3) } }),
     tooltip: {
       ...tooltip(theme),
       trigger: 'item',

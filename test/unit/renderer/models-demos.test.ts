@@ -172,6 +172,15 @@ describe('figures', () => {
     expect(heads({ work: 'task' })).not.toContain('Measured');
     expect(textOf(figuresOf('contention', { work: 'task', taskPart: 0.5 }))).toMatch(/faster than all 72/);
   });
+  it('draw a bar for every core that ends alone, and one for those that end together', () => {
+    const bars = (chosen: Readonly<Record<string, unknown>>) => countOf(svgOf(figuresOf('contention', chosen), 'staircase'), 'series-1'); // prettier-ignore
+    expect(bars({ cores: 12 })).toBe(12);
+    expect(bars({ work: 'task', cores: 12 })).toBe(2);
+  });
+  it('name the regimes that a CPU has, and mark the chosen launch', () => {
+    const words = wordsOf(svgOf(figuresOf('contention'), 'regimes'));
+    expect(words).toEqual(expect.arrayContaining(['Bandwidth-bound', 'Longest task', 'Contended', 'chosen']));
+  });
   it('are empty while no device is known', () => {
     expect(figuresOf('occupancy', {}, { ...CONTEXT, gpus: [] })).toEqual([]);
     expect(figuresOf('contention', {}, { ...CONTEXT, cpus: [] })).toEqual([]);
