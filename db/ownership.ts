@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
-/** How often a store that has running runs says that it lives, and how long its silence may last, milliseconds. */
+/** Interval of the heartbeat of a store with running runs, and the longest silence after which it counts as dead, milliseconds. */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
 
@@ -18,7 +18,7 @@ interface OwnerRow {
 
 /**
  * Tells a running run from an interrupted one when several processes share a database. The owner of a run is one opening
- * of the store, known by a token. It is gone when its process is, or when it has been silent for long: then the process
+ * of the store, known by a token. It is dead when its process is, or when its heartbeat has stopped for long: then the process
  * id has gone to another process. Taking a run from a live owner by mistake (a machine that slept) harms nothing: each
  * chunk is saved only while its store owns the run.
  */
@@ -26,9 +26,9 @@ export interface Ownership {
   readonly token: string;
   /** Makes the row that runs refer to. */
   claim(): void;
-  /** Says that this store lives, if it has running runs. */
+  /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
-  /** Marks the running runs of owners that are gone, and takes their unfinished imports out. Returns how many were marked. */
+  /** Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns how many were marked. */
   markInterrupted(): number;
   /** The same for one's own: nobody works on them from here on. */
   release(): void;
@@ -39,7 +39,7 @@ export function ownershipOf(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
-  /** Half an import is of no use, since nothing goes on with it and its file is still there: it is taken out. */
+  /** An incomplete import is removed: it cannot be resumed, and its file is still there. */
   function interrupt(owner: string, finishedAt: string): number {
     run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(

@@ -62,7 +62,7 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs it simulates or measures, also where that is gone. */
+  /** The sweep whose designs it simulates or measures, also after it was removed. */
   readonly sourceRunId: number | null;
   readonly enumeratedCount: number;
   readonly validCount: number;
@@ -141,7 +141,7 @@ export interface RunColumns extends PredictionColumns {
 /** Marks, in `RunColumns.invalidReason`, a design of an unfinished run that has no prediction yet. */
 export const NOT_SAVED = 255;
 
-/** Where a simulated or measured design came from, and what it is even after that run is gone. */
+/** Where a simulated or measured design came from, and its description, which outlives that run. */
 export interface DesignReference {
   readonly sourceRunId: number | null;
   readonly designIndex: number | null;

@@ -25,7 +25,7 @@ const PREDICTION_ROW_BYTES = 63;
 /** An open store: what callers ask of it, and what keeps it going, which is its thread's business. */
 export interface OpenStore {
   readonly store: Store;
-  /** Says that this store lives, and marks runs of stores that do not. To be called every `HEARTBEAT_MS`. */
+  /** Writes the heartbeat, and marks runs of dead stores. To be called every `HEARTBEAT_MS`. */
   beat(): Result<null>;
   /** Changes whenever another connection commits. */
   dataVersion(): number;
@@ -268,7 +268,7 @@ export function storeOn(db: Database, file: string): OpenStore {
     }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // A database that cannot be written any more is closed all the same; the next opening finds this owner gone.
+      // A database that cannot be written any more is closed all the same; the next opening finds this owner dead.
       attempt(file, () => ownership.release());
       db.close();
     },

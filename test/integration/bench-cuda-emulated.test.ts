@@ -302,7 +302,7 @@ describe('what goes wrong', () => {
     });
     const [check] = ofType(records, 'check');
     expect(check.correct).toBe(false);
-    expect(check.message).toMatch(/^unit 7 is \d+; expected \d+ \(150 of 150 results compared, 1 wrong\)$/);
+    expect(check.message).toMatch(/^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/);
   });
 
   it('fails one case and goes on with the next', async () => {
@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
       'too-wide: launch: cudaErrorInvalidConfiguration, invalid configuration argument',
       'capped: the compiler could not keep to 12 registers per thread; it used 16',
       'bandwidth: cudaMalloc: cudaErrorMemoryAllocation, out of memory',
-      expect.stringMatching(/^luck: probe luck is not known; expected one of bandwidth, cache-l1, /),
+      expect.stringMatching(/^luck: probe luck is not known. Use one of bandwidth, cache-l1, /),
       'resident-blocks: a block of 2048 threads and 0 bytes of shared memory cannot be launched',
     ]);
     expect(ofType(records, 'check')).toMatchObject([{ case: 'fine', correct: true }]);
@@ -373,7 +373,7 @@ describe('what goes wrong', () => {
         await writeFile(path, words);
       },
     });
-    expect(ofType(records, 'failed')[0].message).toBe('order-0.u32 names 150; expected less than 150');
+    expect(ofType(records, 'failed')[0].message).toBe('order-0.u32 names 150, which is not less than 150');
   });
 });
 

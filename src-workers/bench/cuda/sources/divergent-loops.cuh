@@ -44,7 +44,7 @@ __global__ void divergentLoops(const int* __restrict__ limits, float* __restrict
 inline void runDivergentLoops(Case& run) {
   const Settings& settings = run.settings;
   const std::string& loops = settings.text("loops");
-  if (loops != "single" && loops != "double") throw CaseFailure{"loops is " + loops + "; expected single or double"};
+  if (loops != "single" && loops != "double") throw CaseFailure{"loops is " + loops + ", not single or double"};
   const bool twice = loops == "double";
   const int lanes = static_cast<int>(settings.whole("lanes", 0, GROUP_WIDTH - 1));
   const int iterations = static_cast<int>(settings.whole("iterations", 1, 1 << 20));

@@ -153,7 +153,7 @@ class Settings {
     errno = 0;
     const unsigned long long number = std::strtoull(value.c_str(), &end, 10);
     if (value.empty() || value[0] == '-' || *end != '\0' || errno != 0 || number < least || number > most)
-      throw CaseFailure{key + " is " + value + "; expected a whole number from " + std::to_string(least) + " to " +
+      throw CaseFailure{key + " is " + value + ", not a whole number from " + std::to_string(least) + " to " +
                         std::to_string(most)};
     return number;
   }
@@ -198,7 +198,7 @@ inline Plan readPlan(const std::string& path) {
   if (!file) throw CaseFailure{"cannot open the plan " + path};
   std::string line;
   if (!std::getline(file, line) || line != "lockstep-cuda-plan 1")
-    throw CaseFailure{path + " begins with \"" + line + "\"; expected \"lockstep-cuda-plan 1\""};
+    throw CaseFailure{path + " begins with \"" + line + "\", not with \"lockstep-cuda-plan 1\""};
   Plan plan;
   bool complete = false;
   while (!complete && std::getline(file, line)) {
@@ -214,7 +214,7 @@ inline Plan readPlan(const std::string& path) {
     std::string pair;
     while (words >> pair) {
       const size_t equals = pair.find('=');
-      if (equals == std::string::npos) throw CaseFailure{path + " has \"" + pair + "\"; expected key=value"};
+      if (equals == std::string::npos) throw CaseFailure{path + " has \"" + pair + "\", which is not key=value"};
       settings.set(pair.substr(0, equals), pair.substr(equals + 1));
     }
     if (word == "run") {
@@ -231,10 +231,10 @@ inline Plan readPlan(const std::string& path) {
     } else if (word == "case") {
       plan.cases.push_back(settings);
     } else {
-      throw CaseFailure{path + " has a line that begins with \"" + word + "\"; expected run, units, case or end"};
+      throw CaseFailure{path + " has a line that begins with \"" + word + "\", not with run, units, case or end"};
     }
   }
-  if (!complete) throw CaseFailure{path + " is cut short; expected a last line \"end\""};
+  if (!complete) throw CaseFailure{path + " is cut short: its last line must be \"end\""};
   return plan;
 }
 
@@ -504,7 +504,7 @@ class Comparison {
     ++compared_;
     if (got == expected) return;
     if (different_++ == 0)
-      first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + "; expected " + std::to_string(expected);
+      first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + " instead of " + std::to_string(expected);
   }
   void report(const Case& run, uint64_t all) const {
     const std::string of = std::to_string(compared_) + " of " + std::to_string(all) + " results compared";

@@ -55,7 +55,7 @@ inline void runLaunchGrid(Case& run) {
   const unsigned threads = static_cast<unsigned>(settings.whole("threads", 1, 1u << 16));
   const uint32_t elements = static_cast<uint32_t>(settings.whole("elements", 1, UINT32_MAX));
   const uint64_t all = static_cast<uint64_t>(blocks) * threads;
-  if (all > UINT32_MAX) throw CaseFailure{std::to_string(all) + " threads in all; expected fewer than 2^32"};
+  if (all > UINT32_MAX) throw CaseFailure{std::to_string(all) + " threads in all exceed the limit of 2^32"};
   Buffer<float> sums(all);
   run.compiled(launchGrid, threads, true);
   run.repeat([&] { sums.fill(0xa5); }, [&] { launch(launchGrid, blocks, threads, sums.data(), elements); },

@@ -139,9 +139,9 @@ int program(int count, char** words) {
       const std::string value = next();
       char* end = nullptr;
       device = static_cast<int>(std::strtol(value.c_str(), &end, 10));
-      if (value.empty() || *end != '\0') throw CaseFailure{"device " + value + "; expected a number"};
+      if (value.empty() || *end != '\0') throw CaseFailure{"device " + value + " is not a number"};
     } else {
-      throw CaseFailure{"unknown option " + word + "; expected --list, or --plan FILE [--device N] [--done FILE]"};
+      throw CaseFailure{"unknown option " + word + ". Use --list, or --plan FILE [--device N] [--done FILE]"};
     }
   }
   int devices = 0;

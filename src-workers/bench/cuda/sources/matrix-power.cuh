@@ -154,7 +154,7 @@ inline void runMatrixPower(Case& run) {
   const bool synchronised = settings.whole("synchronised", 0, 1) == 1;
   const std::string& execution = settings.text("execution");
   if (execution != "lockstep" && execution != "independent")
-    throw CaseFailure{"execution is " + execution + "; expected lockstep or independent"};
+    throw CaseFailure{"execution is " + execution + ", not lockstep or independent"};
   const uint64_t units = groups * n;
   const Words lengths = drawLengths(readWords(settings.text("law")), units, run.bench.plan.seed);
 

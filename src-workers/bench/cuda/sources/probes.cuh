@@ -651,7 +651,7 @@ inline void runProbe(Case& run) {
   if (probe == probes.end()) {
     std::string known;
     for (const auto& entry : probes) known += (known.empty() ? "" : ", ") + entry.first;
-    throw CaseFailure{"probe " + run.settings.text("probe") + " is not known; expected one of " + known};
+    throw CaseFailure{"probe " + run.settings.text("probe") + " is not known. Use one of " + known};
   }
   probe->second(run);
 }

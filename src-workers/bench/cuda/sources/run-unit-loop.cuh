@@ -17,17 +17,17 @@ inline Dispatch dispatchOf(const Settings& settings) {
   if (dispatch == "nested") return Dispatch::nested;
   if (dispatch == "flattened") return Dispatch::flattened;
   if (dispatch == "fetching") return Dispatch::fetching;
-  throw CaseFailure{"dispatch is " + dispatch + "; expected nested, flattened or fetching"};
+  throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened or fetching"};
 }
 
 /// Words that are each below `limit`: the kernels use them to find their way in memory.
 inline Words indices(const std::string& path, size_t count, size_t limit) {
   Words words = readWords(path);
   if (words.size() != count)
-    throw CaseFailure{path + " has " + std::to_string(words.size()) + " words; expected " + std::to_string(count)};
+    throw CaseFailure{path + " has " + std::to_string(words.size()) + " words instead of " + std::to_string(count)};
   for (const uint32_t word : words)
     if (word >= limit)
-      throw CaseFailure{path + " names " + std::to_string(word) + "; expected less than " + std::to_string(limit)};
+      throw CaseFailure{path + " names " + std::to_string(word) + ", which is not less than " + std::to_string(limit)};
   return words;
 }
 
@@ -50,7 +50,7 @@ inline void runUnitLoop(Case& run) {
   while (1u << power < threadsPerUnit) ++power;
   if (1u << power != threadsPerUnit || block % threadsPerUnit != 0)
     throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
-                      " per unit; expected a power of two that divides the block"};
+                      " per unit: it must be a power of two that divides the block"};
   const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)][power];
 
   const Words order = indices(settings.text("order"), units, units);
@@ -59,7 +59,7 @@ inline void runUnitLoop(Case& run) {
   const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
   // Every slot fetches once more than there are units; the counter has 32 bits.
   if (dispatch == Dispatch::fetching && slots + units > UINT32_MAX)
-    throw CaseFailure{std::to_string(slots) + " slots fetch; expected fewer than 2^32 less the units"};
+    throw CaseFailure{std::to_string(slots) + " slots fetch; the limit is 2^32 less the units"};
 
   const Buffer<uint32_t> orderOnDevice(order);
   const Buffer<uint32_t> lengths(ordered);
