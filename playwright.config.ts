@@ -5,13 +5,15 @@ import { defineConfig } from '@playwright/test';
 export default defineConfig({
   testDir: 'test/e2e',
   outputDir: 'test-results/e2e',
-  timeout: 60_000,
+  // A busy machine may starve a browser for seconds: the limits only end what hangs.
+  timeout: 240_000,
+  expect: { timeout: 30_000 },
   workers: 1,
-  // A shared machine may starve a browser for seconds; a test that fails twice is a defect.
+  // A test that fails twice is a defect.
   retries: process.env['CI'] ? 1 : 0,
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
-  use: { actionTimeout: 10_000, trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
+  use: { actionTimeout: 30_000, trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },

@@ -5,8 +5,9 @@ export default defineConfig({
   test: {
     include: ['test/{unit,property,golden,db,integration}/**/*.test.ts'],
     setupFiles: ['test/seed.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A busy machine may starve a test for a minute: the limit only ends one that hangs.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     maxWorkers: 2,
     pool: 'forks',
   },

@@ -5,8 +5,6 @@ import { predicted, rankRows } from './fixtures/page.ts';
 
 // Nothing that axe calls serious or critical, in any view, on content, in both themes; and what one hears of it.
 
-test.describe.configure({ timeout: 120_000 });
-
 async function expectAccessible(page: Page, where: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page })
     .options({ resultTypes: ['violations'] })

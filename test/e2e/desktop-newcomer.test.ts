@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from './fixtures/desktop.ts';
 import { offered, predicted, rankRows, statusBar } from './fixtures/page.ts';
 
-test.setTimeout(120_000);
-
 test('the newcomer’s path in the window: example, edit, prediction, ranking, landscape, comparison, report', async ({
   desktop: { app, window: page, complaints, folder },
 }) => {

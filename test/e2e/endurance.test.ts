@@ -4,8 +4,6 @@ import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixt
 
 // What survives: a reload in the middle of a run, a cancelled run, a killed engine, an address passed on.
 
-test.describe.configure({ timeout: 120_000 });
-
 /** A study that takes several seconds on any machine: many depth laws of a long-tailed workload. */
 const LARGE = JSON.stringify({
   lockstep: 1,
@@ -46,7 +44,7 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await page.keyboard.press('6');
   await page.getByRole('row', { name: /^Run 2, Large, cancelled/ }).click();
   await page.getByRole('button', { name: 'Resume', exact: true }).click();
-  await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 120_000 });
   expect(await predicted(page, 2)).toBe(total);
   await page.keyboard.press('3');
   await expect(page.getByText(new RegExp(`^${total.toLocaleString('en-US')} of `))).toBeVisible();
@@ -74,7 +72,7 @@ test('a killed engine: what is on screen stays, and the page goes on when it is 
   await expect(statusBar(page)).toContainText('not saved');
 
   host = await startHost(own.databaseFile, at);
-  await expect(bar).toBeHidden({ timeout: 30_000 });
+  await expect(bar).toBeHidden({ timeout: 120_000 });
   // The edit made meanwhile is saved by itself.
   await expect(statusBar(page)).not.toContainText('not saved');
   await page.reload();

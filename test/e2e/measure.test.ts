@@ -8,8 +8,6 @@ import { ROOT } from './fixtures/program.ts';
 
 // The third fidelity, against the real engine and a real WebGPU device: the software adapter that every Chromium has.
 
-test.setTimeout(240_000);
-
 const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
 const rows = (page: Page) => grid(page).getByRole('row');
 

@@ -7,8 +7,6 @@ import { temporaryFolder } from './fixtures/program.ts';
 
 // What somebody does who starts Lockstep for the first time: twice, by pointer and by keys alone.
 
-test.describe.configure({ timeout: 120_000 });
-
 const figure = (page: Page, name: RegExp) => page.getByRole('figure', { name }).first();
 const lengths = (page: Page) => figure(page, /^Distribution of unit lengths of /);
 const losses = (page: Page) => figure(page, /^Performance loss by units in lockstep/);

@@ -15,7 +15,7 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   // Every one of the twenty has a simulated time, and the one below has none.
   const rows = rankRows(page);
   await expect(rows.nth(20)).toContainText('not run');
-  for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 45_000 });
+  for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 120_000 });
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByRole('row', { name: /^95 % interval 0\.\d+ to 0\.\d+, \d+ seeds$/ })).toBeVisible();
   await order.click();
@@ -30,8 +30,8 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   const before = (await names()).slice(0, 20);
   await page.keyboard.press('s');
   const again = page.getByRole('button', { name: /^Sort again/ });
-  await expect(again).toBeVisible({ timeout: 45_000 });
-  await expect(rows.nth(21)).not.toContainText('not run', { timeout: 45_000 });
+  await expect(again).toBeVisible({ timeout: 120_000 });
+  await expect(rows.nth(21)).not.toContainText('not run', { timeout: 120_000 });
   expect((await names()).slice(0, 20)).toEqual(before);
   await page.keyboard.press('Escape');
   await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
@@ -46,7 +46,7 @@ test('T shows one launch in time, another replication, and Escape goes back', as
   await rankRows(page).nth(2).click();
   await page.keyboard.press('t');
   const sheet = page.getByRole('dialog');
-  await expect(sheet.getByText(/^Replication 1: the kernel takes [\d.,]+/)).toBeVisible({ timeout: 30_000 });
+  await expect(sheet.getByText(/^Replication 1: the kernel takes [\d.,]+/)).toBeVisible({ timeout: 120_000 });
   await page.keyboard.press('Escape');
   await expect(sheet).toBeHidden();
   await expect(page).not.toHaveURL(/timeline/);

@@ -4,8 +4,6 @@ import { predicted, statusBar } from './fixtures/page.ts';
 
 // Two windows on one store agree without a reload: on one host, and on two processes with one database file.
 
-test.describe.configure({ timeout: 90_000 });
-
 const rail = (page: Page) => page.getByRole('navigation', { name: 'Views' });
 
 async function rename(page: Page, name: string): Promise<void> {

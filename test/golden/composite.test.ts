@@ -45,7 +45,7 @@ describe('the composite prediction against the event simulation', () => {
     expect(differences[Math.floor(differences.length / 2)]).toBeLessThanOrEqual(0.015);
     expect(differences[Math.floor(differences.length * 0.95)]).toBeLessThanOrEqual(0.06);
     expect(spearman(Float64Array.from(predicted), Float64Array.from(simulated))).toBeGreaterThanOrEqual(0.998);
-  }, 60_000);
+  });
 
   it('knows blocks whose groups are all alike', () => {
     const depth = groupDepth(unwrap(geometricLaw(0.05)), 32, { kind: 'full-sort' }, 'nested', 1, {

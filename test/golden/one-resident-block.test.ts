@@ -55,7 +55,7 @@ it('is predicted as the event simulation plays it, whatever the groups of the bl
     designs += 1;
   }
   expect(designs).toBeGreaterThanOrEqual(40);
-}, 120_000);
+});
 
 /*
  * Blocks that all but surely hold one of the long units: each lives 9 iterations, but has more or fewer groups active in them.

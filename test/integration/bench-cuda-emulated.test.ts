@@ -166,7 +166,7 @@ describe('measuring with the emulation', () => {
     expect(all.ended.stderr).toBe('');
     expect(all.ended.code).toBe(0);
     records = all.records;
-  }, 120_000);
+  });
 
   const ofCase = (id: string): readonly BenchRecord[] =>
     records.filter((record) => 'case' in record && record.case === id);
@@ -615,7 +615,7 @@ describe('a bundle on a machine without Lockstep', () => {
       ['grid', true],
     ]);
     expect(records.at(-1)!.type).toBe('done');
-  }, 60_000);
+  });
 
   it('goes on where it was interrupted, and measures nothing twice', async () => {
     // As if stopped in the middle of a line of case b.
@@ -633,7 +633,7 @@ describe('a bundle on a machine without Lockstep', () => {
     const again = await script();
     expect(again.stdout).toContain('measuring; 4 of 4 cases are done already');
     expect(ofType(await recordsAfterPlan(), 'sample').length).toBe(9);
-  }, 60_000);
+  });
 
   it('says what is missing', async () => {
     const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
@@ -664,7 +664,7 @@ esac
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');
-  }, 60_000);
+  });
 });
 
 describe('the emulation itself', () => {

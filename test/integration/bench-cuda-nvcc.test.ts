@@ -59,7 +59,7 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
         }
       }),
     );
-  }, 180_000);
+  });
 
   it('compile without a warning for every architecture', () => {
     expect(said).toEqual([]);

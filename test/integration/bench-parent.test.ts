@@ -42,9 +42,9 @@ it.each([true, false])('ends when whoever started it was killed, if it was told:
   let ended = false;
   starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
   const close = once(starter.stdout, 'close').then(() => (ended = true));
-  await expect.poll(() => output, { timeout: 20_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
+  await expect.poll(() => output, { timeout: 120_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
   starter.kill('SIGKILL');
-  if (told) await expect.poll(() => ended, { timeout: 10_000 }).toBe(true);
+  if (told) await expect.poll(() => ended, { timeout: 120_000 }).toBe(true);
   else {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(ended).toBe(false);
@@ -57,18 +57,18 @@ const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cuda
 /** Runs a compiler as the engine does: one that starts another program, whose id it writes down, and waits for it. */
 const COMPILING = `
   const [tool, file] = process.argv.slice(1);
-  const args = ['-c', 'sleep 60 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];
+  const args = ['-c', 'sleep 600 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];
   import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 60_000 }));
 `;
 
 it('takes a compiler that works along, with what that started', async () => {
   const file = join(folder, 'compiler');
   const engine = spawn(process.execPath, ['-e', COMPILING, TOOL, file], { stdio: 'inherit' });
-  await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
   const behind = Number(readFileSync(file, 'utf8'));
   expect(processLives(behind)).toBe(true);
   engine.kill('SIGKILL');
-  await expect.poll(() => processLives(behind), { timeout: 5_000 }).toBe(false);
+  await expect.poll(() => processLives(behind), { timeout: 120_000 }).toBe(false);
 });
 
 it('takes away the folders that a killed process left, and no other', async () => {

@@ -82,7 +82,7 @@ beforeAll(async () => {
   const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
   writeFileSync(study, JSON.stringify(smallStudy({ axes })));
   expect((await run('sweep', study)).status).toBe(0);
-}, 60_000);
+});
 
 it('measures, compares, calibrates, and hands the calibration to a study', async () => {
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
@@ -139,7 +139,7 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
   expect(plain.out).not.toMatch(/Kept/);
   const other = json<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
   expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
-}, 240_000);
+});
 
 it('says what failed, and shows such a run like any other', async () => {
   const id = String(
@@ -174,7 +174,7 @@ it('says what failed, and shows such a run like any other', async () => {
   const none = await bench('1', { target: 'webgpu', device: DEVICE, design: [40] });
   expect(none.status).toBe(1);
   expect(none.out).toMatch(/1 failed/);
-}, 60_000);
+});
 
 it('refuses what makes no sense in one line', async () => {
   for (const [args, status, words] of [
@@ -199,53 +199,49 @@ it('refuses what makes no sense in one line', async () => {
     expect(outcome.err).toMatch(words);
     expect(outcome.err.trimEnd()).not.toMatch(/\n/);
   }
-}, 60_000);
+});
 
-it.skipIf(lacks('g++'))(
-  'stops at Ctrl-C, keeps what is measured, leaves no process, and goes on',
-  async () => {
-    const own = join(folder, 'stopped.db');
-    const env = {
-      ...process.env,
-      NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
-      XDG_CACHE_HOME: join(folder, 'cache'),
-    };
-    const lockstep = (...args: readonly string[]) =>
-      spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
-        env,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-    const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
-      let [out, err] = ['', ''];
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-      const [status] = (await once(child, 'close')) as [number];
-      return { status, out, err };
-    };
-    const file = join(folder, 'slow.json');
-    const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
-    const workload = { lengths: 'geometric(0.05)', units: 4000 };
-    writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
-    expect((await finished(lockstep('sweep', file))).status).toBe(0);
+it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no process, and goes on', async () => {
+  const own = join(folder, 'stopped.db');
+  const env = {
+    ...process.env,
+    NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+  };
+  const lockstep = (...args: readonly string[]) =>
+    spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
+    let [out, err] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    const [status] = (await once(child, 'close')) as [number];
+    return { status, out, err };
+  };
+  const file = join(folder, 'slow.json');
+  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
+  const workload = { lengths: 'geometric(0.05)', units: 4000 };
+  writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
+  expect((await finished(lockstep('sweep', file))).status).toBe(0);
 
-    const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
-    const reader = new Database(own, { readonly: true });
-    const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
-    while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
-    measuring.kill('SIGINT');
-    const stopped = await finished(measuring);
-    expect(stopped).toMatchObject({ status: 1, out: '' });
-    expect(stopped.err).toMatch(/Run 2 stopped after \d of 8 cases\. .*lockstep runs resume 2 /);
-    const kept = saved.get()!.n;
-    expect(kept).toBeGreaterThanOrEqual(1);
-    expect(kept).toBeLessThan(8);
-    reader.close();
+  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
+  const reader = new Database(own, { readonly: true });
+  const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
+  while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
+  measuring.kill('SIGINT');
+  const stopped = await finished(measuring);
+  expect(stopped).toMatchObject({ status: 1, out: '' });
+  expect(stopped.err).toMatch(/Run 2 stopped after \d of 8 cases\. .*lockstep runs resume 2 /);
+  const kept = saved.get()!.n;
+  expect(kept).toBeGreaterThanOrEqual(1);
+  expect(kept).toBeLessThan(8);
+  reader.close();
 
-    const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
-    expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
-  },
-  240_000,
-);
+  const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
+  expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
+});
 
 it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {
   const into = join(folder, 'bundle');
@@ -267,7 +263,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   );
   expect(statSync(archive).size % 512).toBe(0);
   expect(statSync(archive).size).toBeGreaterThan(packed.bytes);
-}, 60_000);
+});
 
 it('says in one line which designs the target cannot run, and measures the others', async () => {
   const where = { target: 'webgpu', device: DEVICE, top: 1000, repeats: 1, warmUps: 0 } as const;
@@ -283,7 +279,7 @@ it('says in one line which designs the target cannot run, and measures the other
   const line = `lockstep: of ${total} designs ${total - able} need more than 4 threads per unit: left out\n`;
   expect(narrow).toMatchObject({ status: 0, err: line });
   expect(await bench('1', { ...where, top: 2 })).toMatchObject({ status: 0, err: line });
-}, 60_000);
+});
 
 it('says why there is no rank correlation where all designs take the same time', async () => {
   fake({ timeMs: 3 });
@@ -293,7 +289,7 @@ it('says why there is no rank correlation where all designs take the same time',
   expect(out).toContain('Rank correlation: undefined, since all measured times are equal.');
   expect(out).not.toContain('NaN');
   expect(json<object>(await bench(String(runId), { compare: true, json: true }))).toMatchObject({ spearman: null });
-}, 60_000);
+});
 
 it('documents its JSON where one looks for it', async () => {
   const help = await run('bench', '--help');

@@ -55,9 +55,9 @@ beforeAll(async () => {
   writeFileSync(file, JSON.stringify(smallStudy()));
   expect((await run('sweep', file)).status).toBe(0);
   // Many units: slow enough to be killed under way.
-  writeFileSync(file, JSON.stringify(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 200_000 } })));
+  writeFileSync(file, JSON.stringify(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 60_000 } })));
   expect((await run('sweep', file)).status).toBe(0);
-}, 60_000);
+});
 
 it('prints what was simulated beside what was predicted, and rank and export show it from then on', async () => {
   const device = 'nvidia-rtx-4090';
@@ -106,7 +106,7 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   ).not.toContain('simulated_ms');
   const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Ranked;
   expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
-}, 60_000);
+});
 
 it('says in words which predictions the simulation contradicts', () => {
   const row = (predictedMs: number, meanMs: number | null, halfWidth = 0) => ({
@@ -172,4 +172,4 @@ it('keeps every design that was saved when it is killed, and goes on from there'
   expect(rows.all(id).slice(0, saved)).toEqual(kept);
   expect(new Set(rows.all(id).map((row) => row.design_index)).size).toBe(12);
   reader.close();
-}, 120_000);
+});

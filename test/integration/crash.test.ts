@@ -83,11 +83,11 @@ it('keeps everything reported as saved when it is killed at any moment, and resu
 
 it.runIf(process.platform === 'linux')('takes a process that nobody has asked for its end for a dead one', async () => {
   // The shell has a child and turns into a program that never asks for its end; only then may the child end.
-  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 60'], {
+  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
   });
   const exited = once(parent, 'exit');
-  const soon = { timeout: 10_000 };
+  const soon = { timeout: 120_000 };
   try {
     const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
     await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');

@@ -44,37 +44,33 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA header under nvcc', () => {
   it.each([
     { what: 'a plain study', name: 'Small', kernelName: 'walk', identifier: 'walk' },
     { what: 'hostile names', name: HOSTILE.slice(0, 200), kernelName: '*/ 3<evil>\n', identifier: 'k3_evil' },
-  ])(
-    'compiles without a warning for $what, as C++14 and C++17',
-    async ({ name, kernelName, identifier }) => {
-      const run = await bench.run(
-        smallStudy({
-          name,
-          devices: ['nvidia-a100-sxm4-40gb'],
-          kernel: { name: kernelName, registersPerThread: 40, instructionsPerIteration: 60 },
-        }),
-      );
-      const header = await bench.render(run, 'cuda');
-      writeFileSync(join(folder, header.fileName), header.text);
-      const source = join(folder, `${identifier}.cu`);
-      writeFileSync(source, kernel(header.fileName, identifier));
-      for (const standard of ['c++14', 'c++17']) {
-        const flags = [
-          '-c',
-          '-arch=sm_80',
-          `-std=${standard}`,
-          '-Werror',
-          'all-warnings',
-          '-Xcompiler',
-          '-Wall,-Wextra,-Werror',
-        ];
-        expect(() =>
-          execFileSync('nvcc', [...flags, source, '-o', join(folder, 'out.o')], { encoding: 'utf8', stdio: 'pipe' }),
-        ).not.toThrow();
-      }
-    },
-    120_000,
-  );
+  ])('compiles without a warning for $what, as C++14 and C++17', async ({ name, kernelName, identifier }) => {
+    const run = await bench.run(
+      smallStudy({
+        name,
+        devices: ['nvidia-a100-sxm4-40gb'],
+        kernel: { name: kernelName, registersPerThread: 40, instructionsPerIteration: 60 },
+      }),
+    );
+    const header = await bench.render(run, 'cuda');
+    writeFileSync(join(folder, header.fileName), header.text);
+    const source = join(folder, `${identifier}.cu`);
+    writeFileSync(source, kernel(header.fileName, identifier));
+    for (const standard of ['c++14', 'c++17']) {
+      const flags = [
+        '-c',
+        '-arch=sm_80',
+        `-std=${standard}`,
+        '-Werror',
+        'all-warnings',
+        '-Xcompiler',
+        '-Wall,-Wextra,-Werror',
+      ];
+      expect(() =>
+        execFileSync('nvcc', [...flags, source, '-o', join(folder, 'out.o')], { encoding: 'utf8', stdio: 'pipe' }),
+      ).not.toThrow();
+    }
+  });
 
   describe('with a register cap', () => {
     const CAP = 32;
@@ -113,13 +109,13 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
     it('holds the kernel to the cap, whatever -maxrregcount says', () => {
       expect(compile('', []).registersPerThread).toBe(CAP);
       expect(compile('', ['-maxrregcount=64']).registersPerThread).toBe(CAP);
-    }, 120_000);
+    });
 
     it('leaves the cap to -maxrregcount before CUDA 12.4', () => {
       const older =
         '#undef __CUDACC_VER_MAJOR__\n#undef __CUDACC_VER_MINOR__\n#define __CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ 3';
       expect(compile(older, []).registersPerThread).toBeGreaterThan(CAP);
       expect(compile(older, [`-maxrregcount=${CAP}`]).registersPerThread).toBe(CAP);
-    }, 120_000);
+    });
   });
 });

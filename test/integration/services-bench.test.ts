@@ -494,7 +494,7 @@ describe('predictions beside measurements', () => {
     expect(without.study.pipeline).toEqual({});
     await call(engine, 'calibration.delete', { id: saved.id });
     expect(await failure(engine, 'calibration.delete', { id: saved.id })).toMatch(/no calibration/);
-  }, 240_000);
+  });
 });
 
 describe('a measurement that is stopped', () => {

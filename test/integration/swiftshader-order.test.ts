@@ -26,5 +26,4 @@ it.skipIf(lacks('swiftshader')).each(['geometric(0.05)', 'geometric(0.3)'])(
     }
     expect(wrong).toEqual([]);
   },
-  300_000,
 );

@@ -179,7 +179,7 @@ describe('calibration from measured designs', () => {
         axes: { threadsPerUnit: [1], blockThreads: [32, 64], unitsPerThread: { from: 1, to: 12 } },
       }),
     );
-    const measured = measure(sparse, { ...TRUTH, serialFraction: 0.1, cooperationCost: 0.02 }, 20, 0.01, 'predictor');
+    const measured = measure(sparse, { ...TRUTH, serialFraction: 0.1, cooperationCost: 0.02 }, 14, 0.01, 'predictor');
     const { parameters, identified } = unwrap(calibrateFromDesigns(sparse, 0, measured, options()));
     const sheet = 40 * (32 / 64);
     expect(identified.issueCycles.held).toBe(true);
@@ -213,8 +213,8 @@ describe('calibration from measured designs', () => {
   });
 
   it('refuses times that have nothing to do with the designs', () => {
-    const measured = measure(plan, TRUTH, 30, 0.02, 'predictor');
-    const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 11) % 30], designIndex }));
+    const measured = measure(plan, TRUTH, 16, 0.02, 'predictor');
+    const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 5) % 16], designIndex }));
     const result = calibrateFromDesigns(plan, 0, shifted, options());
     expect(result).toMatchObject({ ok: false, error: { code: 'conflict' } });
     expect(!result.ok && result.error.message).toMatch(/is off by \d+ %, where one time for all designs is off by/);

@@ -168,7 +168,7 @@ describe('simulating the best of a sweep', () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
     const widths: number[] = [];
-    for (const halfWidth of [0.1, 0.02, 0.01]) {
+    for (const halfWidth of [0.1, 0.02]) {
       await simulate(engine, { runId, top: 3, halfWidth, maxReplications: 1000 });
       for (const { simulated } of await list(engine, runId)) {
         expect(simulated.precise).toBe(true);
@@ -177,7 +177,7 @@ describe('simulating the best of a sweep', () => {
       }
     }
     // More precision takes more replications: 1/√n.
-    expect(Math.max(...widths.slice(6))).toBeGreaterThan(Math.min(...widths.slice(0, 3)));
+    expect(Math.max(...widths.slice(3))).toBeGreaterThan(Math.min(...widths.slice(0, 3)));
     await simulate(engine, { runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
     const coarse = (await list(engine, runId)).find(({ simulated }) => simulated.replications === 6);
     expect(coarse?.simulated.precise).toBe(false);
@@ -220,7 +220,7 @@ describe('simulating the best of a sweep', () => {
 
   it('that is cancelled keeps what was saved, and resumes with the designs that are missing', async () => {
     const engine = await engineOn(temporaryFile(), 1);
-    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 200_000 } }));
+    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
     const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', {
       runId,
       top: 12,
@@ -247,7 +247,7 @@ describe('simulating the best of a sweep', () => {
     for (const { designIndex, simulated } of kept)
       expect(rows.find((row) => row.designIndex === designIndex)?.simulated).toEqual(simulated);
     expect(unwrap(await engine.context.store.listSimulations(id))).toHaveLength(12);
-  }, 60_000);
+  });
 
   it('refuses what cannot be simulated, in words', async () => {
     const engine = await engineOn(temporaryFile());
