@@ -47,39 +47,45 @@ interface GlobalOptions {
   readonly db?: string;
 }
 
-/** The command line. Resolves to the exit status: 0, 1 (failed) or 2 (bad usage). */
-export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
-  let status = EXIT_OK;
-  const places = programPlaces();
+const wholeFrom = (least: number, text: string): number => {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < least)
+    throw new InvalidArgumentError(`It must be a whole number ≥ ${least}.`);
+  return Number(text);
+};
+const whole = (text: string): number => wholeFrom(0, text);
+const positive = (text: string): number => wholeFrom(1, text);
+const portNumber = (text: string): number => {
+  const value = whole(text);
+  if (value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+  return value;
+};
+const sizes = (text: string): readonly number[] => {
+  const list = numberList(text);
+  if (!list) throw new InvalidArgumentError('It must be whole numbers ≥ 1 such as 2,4,8.');
+  return list;
+};
 
-  const wholeFrom = (least: number, text: string): number => {
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < least)
-      throw new InvalidArgumentError(`It must be a whole number ≥ ${least}.`);
-    return Number(text);
-  };
-  const whole = (text: string): number => wholeFrom(0, text);
-  const positive = (text: string): number => wholeFrom(1, text);
-  const portNumber = (text: string): number => {
-    const value = whole(text);
-    if (value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
-    return value;
-  };
-  const sizes = (text: string): readonly number[] => {
-    const list = numberList(text);
-    if (!list) throw new InvalidArgumentError('It must be whole numbers ≥ 1 such as 2,4,8.');
-    return list;
-  };
+const command = (parent: Command, signature: string, summary: string): Command =>
+  parent
+    .command(signature)
+    .description(summary)
+    .option('--json', 'print one JSON document on standard output, nothing else there')
+    .option('--db <file>', 'database to use instead of the one in your data folder');
 
-  const command = (parent: Command, signature: string, summary: string): Command =>
-    parent
-      .command(signature)
-      .description(summary)
-      .option('--json', 'print one JSON document on standard output, nothing else there')
-      .option('--db <file>', 'database to use instead of the one in your data folder');
-
+/** What every command has: where it writes, its exit status, and an engine while it needs one. */
+interface CommandLine {
+  readonly terminal: Terminal;
+  readonly places: ReturnType<typeof programPlaces>;
+  status: number;
   /** Shows a result: JSON or text, or the failure. */
+  readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
+  readonly withEngine: (options: GlobalOptions, body: (engine: Engine) => Promise<number>) => Promise<void>;
+}
+
+function openCommandLine(terminal: Terminal): CommandLine {
+  const places = programPlaces();
   const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
-    if (!result.ok) status = reportFailure(terminal, result.error);
+    if (!result.ok) cli.status = reportFailure(terminal, result.error);
     else if (options.json) printJson(terminal, result.value);
     else print(result.value);
   };
@@ -94,27 +100,22 @@ export async function main(args: readonly string[], terminal: Terminal = process
       programs: places.programs,
     });
     if (!engine.ok) {
-      status = reportFailure(terminal, engine.error);
+      cli.status = reportFailure(terminal, engine.error);
       return;
     }
     try {
-      status = await body(engine.value);
+      cli.status = await body(engine.value);
     } finally {
       await engine.value.close();
     }
   };
+  const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine };
+  return cli;
+}
 
-  const program = new Command('lockstep')
-    .description('Predict, rank and compare mappings of irregular work onto SIMT devices.')
-    .version(APP_VERSION)
-    .showHelpAfterError(false)
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => terminal.out(text),
-      writeErr: (text) => terminal.err(text),
-      outputError: (text, write) => write(`lockstep: ${usageText(text)}\n`),
-    });
-
+/** Losses of a workload, without an engine. */
+function lossCommand(program: Command, cli: CommandLine): void {
+  const { terminal, show } = cli;
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')
     .requiredOption(
       '--workload <W>',
@@ -127,7 +128,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
       if (truncation !== undefined && !(truncation >= LEAST_TRUNCATION && truncation <= MOST_TRUNCATION)) {
-        status = reportFailure(
+        cli.status = reportFailure(
           terminal,
           badUsage(
             `--truncation must be a number from ${LEAST_TRUNCATION} to ${MOST_TRUNCATION}, not "${options.truncation}".`,
@@ -158,7 +159,11 @@ export async function main(args: readonly string[], terminal: Terminal = process
         );
       });
     });
+}
 
+/** Occupancy of one launch, or of a table of them. */
+function occupancyCommand(program: Command, cli: CommandLine): void {
+  const { terminal, show, withEngine } = cli;
   command(program, 'occupancy', 'resident blocks of a launch, and what limits them')
     .option('--cc <version>', 'NVIDIA compute capability, as in 9.0')
     .option('--device <id>', 'device of the catalogue instead of a compute capability')
@@ -200,7 +205,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
           return;
         }
         if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
-          status = reportFailure(
+          cli.status = reportFailure(
             terminal,
             badUsage('Specify --block and one of --cc or --device, or --batch FILE.csv.'),
             true,
@@ -226,11 +231,15 @@ export async function main(args: readonly string[], terminal: Terminal = process
           await withEngine(options, async (engine) => {
             const found = await engine.call('devices.get', { ids: [options.device!] });
             print(found.ok ? deviceOccupancy(found.value[0], usage) : found);
-            return status;
+            return cli.status;
           });
       },
     );
+}
 
+/** From a study to a ranking: predict, rank, simulate. */
+function sweepCommands(program: Command, cli: CommandLine): void {
+  const { terminal, places, withEngine } = cli;
   command(program, 'sweep <study>', 'predict every design of a study and save the run')
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((study: string, options: GlobalOptions & { top: number }) =>
@@ -257,7 +266,11 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
       withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)),
     );
+}
 
+/** Measuring and calibrating. */
+function measuringCommands(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine } = cli;
   command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine')
     .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
     .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
@@ -310,7 +323,11 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     .action((run: string, options: GlobalOptions & { name?: string; into?: string }) =>
       withEngine(options, (engine) => calibrateCommand(engine, terminal, run, options)),
     );
+}
 
+/** Saved runs. */
+function runCommands(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine } = cli;
   const runs = program.command('runs').description('saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
     withEngine(options, (engine) => runsList(engine, terminal, options)),
@@ -339,7 +356,11 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     .action((run: string, options: GlobalOptions & { top: number }) =>
       withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)),
     );
+}
 
+/** The device catalogue. */
+function deviceCommands(program: Command, cli: CommandLine): void {
+  const { terminal, places, show, withEngine } = cli;
   const devices = program.command('devices').description('the device catalogue');
   command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
@@ -366,7 +387,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
         show(saved.ok ? { ok: true, value: saved.value.device } : saved, options, ({ id }) =>
           say(terminal, saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
         );
-        return status;
+        return cli.status;
       }),
     )
     .addHelpText(
@@ -382,10 +403,14 @@ multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and 
       const removed = await engine.call('devices.delete', { id });
       const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
       show(deleted, options, () => say(terminal, `Deleted ${id}.`));
-      return status;
+      return cli.status;
     }),
   );
+}
 
+/** Files in and out. */
+function fileCommands(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine } = cli;
   command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
     .option('--device <name>', 'device that measured, where the file does not say')
     .option(
@@ -430,13 +455,17 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
         },
       ) => withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
+}
 
+/** Lockstep itself: the papers it reproduces, this machine, the browser host. */
+function programCommands(program: Command, cli: CommandLine): void {
+  const { terminal, places } = cli;
   command(
     program,
     'reproduce [paper]',
     "the papers' tables against ours; fails where one is outside its tolerance",
   ).action(async (paper: string | undefined, options: GlobalOptions) => {
-    status = await reproduceCommand(terminal, paper, options);
+    cli.status = await reproduceCommand(terminal, paper, options);
   });
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
@@ -451,7 +480,7 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
         );
         if (check.advice) say(terminal, `${' '.repeat(24)} ${check.advice}`);
       }
-    status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
+    cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
   });
 
   command(program, 'serve', 'the same program in a browser, over loopback')
@@ -464,7 +493,10 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
       const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : say(terminal, line));
       const { failed, stopped } = await ensureBuilt(places.root, process.execPath, print);
       if (failed !== null || stopped) {
-        status = reportFailure(terminal, { code: 'not-found', message: failed ?? 'stopped before the build was done' });
+        cli.status = reportFailure(terminal, {
+          code: 'not-found',
+          message: failed ?? 'stopped before the build was done',
+        });
         return;
       }
       const done = await runBrowserHost({
@@ -473,9 +505,34 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
         ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
         ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
       });
-      if (!done.ok) status = reportFailure(terminal, done.error);
+      if (!done.ok) cli.status = reportFailure(terminal, done.error);
     });
+}
 
+/** The command line. Resolves to the exit status: 0, 1 (failed) or 2 (bad usage). */
+export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
+  const cli = openCommandLine(terminal);
+  const program = new Command('lockstep')
+    .description('Predict, rank and compare mappings of irregular work onto SIMT devices.')
+    .version(APP_VERSION)
+    .showHelpAfterError(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      outputError: (text, write) => write(`lockstep: ${usageText(text)}\n`),
+    });
+  for (const add of [
+    lossCommand,
+    occupancyCommand,
+    sweepCommands,
+    measuringCommands,
+    runCommands,
+    deviceCommands,
+    fileCommands,
+    programCommands,
+  ])
+    add(program, cli);
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
@@ -485,7 +542,7 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
       message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     });
   }
-  return status;
+  return cli.status;
 }
 
 /** What the parser of the options says, in one line; it does not always say what to do. */

@@ -1,5 +1,6 @@
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/sweep/designs.ts';
 import { axisPosition, rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
@@ -81,16 +82,12 @@ function ranker(view: RunView, byTime: Uint32Array): (design: number) => number 
   return (design) => {
     const time = timeMs[design];
     if (Number.isNaN(time)) return 0;
-    let low = 0;
-    let high = byTime.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      // Equal times are in the order of the designs.
-      const other = byTime[middle];
-      if (timeMs[other] < time || (timeMs[other] === time && other < design)) low = middle + 1;
-      else high = middle;
-    }
-    return byTime[low] === design ? low + 1 : 0;
+    // Equal times are in the order of the designs.
+    const place = firstIndex(0, byTime.length, (at) => {
+      const other = byTime[at];
+      return timeMs[other] > time || (timeMs[other] === time && other >= design);
+    });
+    return byTime[place] === design ? place + 1 : 0;
   };
 }
 
@@ -170,17 +167,8 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   const span = Math.log(Math.max(last / best, 1 + 1e-9));
   for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
   // The list ascends in time, so each edge is found by bisection. The last edge belongs to the last bin.
-  const below = (edge: number, inclusive: boolean): number => {
-    let low = 0;
-    let high = list.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const time = timeMs[list[middle]];
-      if (time < edge || (inclusive && time === edge)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+  const below = (edge: number, inclusive: boolean): number =>
+    firstIndex(0, list.length, (at) => timeMs[list[at]] > edge || (!inclusive && timeMs[list[at]] === edge));
   edgesMs[input.bins] = last;
   let before = 0;
   for (let bin = 0; bin < input.bins; bin += 1) {
