@@ -71,7 +71,7 @@ export class Engine implements Api {
   }
 
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>> {
-    if (!this.#client) return Promise.resolve(fail('cancelled', 'the engine cannot be reached; reconnecting'));
+    if (!this.#client) return Promise.resolve(fail('cancelled', 'The engine cannot be reached; reconnecting'));
     return this.#client.call(name, input);
   }
 

@@ -55,7 +55,7 @@ test('a wrong CSV is refused with its line and column, and nothing is lost', asy
   await open(page, own);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
-  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.csv was not taken in' });
+  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.csv could not be imported' });
   await expect(refusal).toContainText(/line 3.*column 2/i);
   await expect(refusal).toContainText('many');
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);

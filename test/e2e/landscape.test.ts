@@ -20,7 +20,7 @@ test('a map has the launches of its device, a CPU is at its own best, and two la
   await open(page, own);
   await landscapeOf(page, 'on CPUs and a GPU', 2);
   const map = page.getByRole('application', { name: /^Predicted time over/ });
-  await expect(map).toHaveAccessibleName(/over block size, threads and units in a row/);
+  await expect(map).toHaveAccessibleName(/over block size, threads and units per slot/);
   await page.getByRole('combobox', { name: /^Device: / }).click();
   await page.getByRole('option', { name: 'Grace GH200' }).click();
   await expect(map).toHaveAccessibleName(/over block size, threads and cores; best 0\.\d+\sms/);

@@ -99,9 +99,9 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await page.goto(link);
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
-  // What it says of the device.
+  // What it shows about the device.
   await page.keyboard.press('c');
-  await expect(page.getByRole('heading', { name: 'What this run says of the device' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'What this run shows about the device' })).toBeVisible();
   expect(complaints).toEqual([]);
 });
 

@@ -365,7 +365,7 @@ describe('set-up', () => {
     expect(durationText({ ...SETUP, target: 'cpu' }, 2, { run, detail })).toMatch(
       /^Not measured here yet; at most 2\s?min/,
     );
-    expect(durationText({ ...SETUP, suite: 'probes' }, null, null)).toMatch(/given up after 60\s?s/);
+    expect(durationText({ ...SETUP, suite: 'probes' }, null, null)).toMatch(/stopped after 60\s?s/);
   });
 
   it('knows a device of the catalogue by its model', () => {
@@ -409,9 +409,9 @@ describe('calibration', () => {
     expect(rows.find(({ parameter }) => parameter === 'cooperationCost')!.error).toBe('');
   }); // prettier-ignore
 
-  it('judges by designs it had not seen, and says so where there are none', () => {
-    expect(verdict(sampleProfile())).toMatch(/not seen.*falls from 5\.2.* to 1\.4.*cooperation step: kept/);
-    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/too few to hold any out/);
+  it('judges by designs left out of the fit, and says so where there are none', () => {
+    expect(verdict(sampleProfile())).toMatch(/left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step: kept/);
+    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/too few to leave any out/);
     const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
     expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);

@@ -177,7 +177,7 @@ export function compareRows(
           row('ties', 'result', 'Tied designs', {
             unit: `within ${percent(tieFraction)}`,
             text: (_, { ties }) => count(ties),
-            hint: `Designs too close to the best for the model to tell apart. ${ACCURACY_TEXT}`,
+            hint: `Designs closer to the best than the model’s error. ${ACCURACY_TEXT}`,
           }),
         ]),
     row('resident', 'why', `Resident ${groups}`, {
@@ -186,11 +186,11 @@ export function compareRows(
           best,
           ({ limits }) => `${count(best.residentThreadGroups)} of ${count(limits.maxThreadGroupsPerMultiprocessor)}`,
         ),
-      hint: `${sentenceCase(groups)} that live on one ${term('multiprocessor')} at a time, of its slots`,
+      hint: `${sentenceCase(groups)} resident on one ${term('multiprocessor')} at a time, of its slots`,
     }),
     row('limited', 'why', 'Limited by', {
       text: (best) => onGpu(best, () => limitWords(best.limitedBy, term) || 'the launch'),
-      hint: `What keeps more ${term('block', 'many')} from being resident`,
+      hint: `What limits the number of resident ${term('block', 'many')}`,
     }),
     row('knee', 'why', sentenceCase(`${groups} to the knee`), {
       value: (best, { device }: { readonly device: Device }) =>
@@ -211,7 +211,7 @@ export function compareRows(
       format: (value) => fixed(value, 1),
       hint: 'Share of the time that an ideal device without lockstep would need too',
     }),
-    row('gain', 'why', `Gain over 1 ${term('thread')} a unit`, {
+    row('gain', 'why', `Gain over 1 ${term('thread')} per unit`, {
       unit: '×',
       better: 'higher',
       value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),

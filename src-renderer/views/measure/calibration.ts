@@ -91,10 +91,10 @@ export function verdict(profile: CalibrationProfile): string {
       ? ''
       : ` The data cannot identify ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}: kept as before.`;
   if (heldOut === null)
-    return `Fitted on all ${count(fit.designs)} designs: too few to hold any out, so nothing says how it predicts others.${kept}`;
+    return `Fitted on all ${count(fit.designs)} designs: too few to leave any out, so its error on other designs is unknown.${kept}`;
   if (heldOut.medianError >= before.medianError)
-    return `No gain on designs it had not seen: ${percent(heldOut.medianError)} held out against ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
-  return `On designs it had not seen the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
+    return `No gain on designs left out of the fit: ${percent(heldOut.medianError)} held out against ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
+  return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
 /** The profile to show beside a run: the one asked for, else the newest made from it. */

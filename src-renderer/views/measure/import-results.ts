@@ -28,7 +28,10 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
 /** Takes a file of measured results in and shows the run it became. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile>> {
   if (file.size > MAX_IMPORT_BYTES)
-    return fail('bad-input', `${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} are read`);
+    return fail(
+      'bad-input',
+      `${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`,
+    );
   const { run: open } = app;
   const result = await app.engine.call('import.file', {
     fileName: file.name,

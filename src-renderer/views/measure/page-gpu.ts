@@ -76,14 +76,14 @@ export async function openPageDevice(
   gpu: GPU | undefined,
 ): Promise<Result<{ readonly adapter: GPUAdapter; readonly device: GPUDevice }>> {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
-  if (!adapter) return fail('unsupported', 'this window has no WebGPU adapter any more; expected the one it offered');
+  if (!adapter) return fail('unsupported', 'this window lost its WebGPU adapter');
   try {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
     return ok({ adapter, device });
   } catch (error) {
     return fail(
       'unsupported',
-      `the adapter gives no device: ${String(error instanceof Error ? error.message : error)}`,
+      `the adapter provides no device: ${String(error instanceof Error ? error.message : error)}`,
     );
   }
 }

@@ -90,7 +90,7 @@ export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonl
   failed: { short: 'failed', text: 'no time: see why in the inspector' },
   wrong: { short: 'wrong', text: 'the result differs from the CPU’s: the time does not count' },
   drift: { short: 'drift', text: 'later repeats take longer or less than the first: clock or heat changed' },
-  outliers: { short: 'outliers', text: 'single repeats lie far from the others' },
+  outliers: { short: 'outliers', text: 'some repeats lie far from the others' },
   few: { short: 'no interval', text: 'too few repeats for a 95 % interval of the median' },
 };
 

@@ -54,7 +54,7 @@ export const SUITES: Readonly<
   },
   probes: {
     label: 'Device probes',
-    what: 'Properties of the device found by experiment, beside what the catalogue says.',
+    what: 'Properties of the device found by experiment, beside the values of the catalogue.',
     action: 'Probe the device',
     backends: ['cuda', 'webgpu'],
   },
@@ -137,7 +137,7 @@ export function refusal(
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
   if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
-  if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still being read.';
+  if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still loading.';
   if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'
       ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
@@ -212,8 +212,8 @@ export function durationText(
   }
   const bound = `${setup.limitS}${NBSP}s`;
   return designs === null
-    ? `Not measured here yet; a case is given up after ${bound}.`
-    : `Not measured here yet; at most ${duration(designs * setup.limitS * 1000)}, since a design is given up after ${bound}.`;
+    ? `Not measured here yet; a case is stopped after ${bound}.`
+    : `Not measured here yet; at most ${duration(designs * setup.limitS * 1000)}, since a design is stopped after ${bound}.`;
 }
 
 /** Words that name hardware, without what vendors add around them. */

@@ -60,7 +60,7 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
       label: k === 1 ? 'first choice' : `best of ${k}`,
       hint:
         k === 1
-          ? 'Measured time of the design the model puts first, against the best measured'
+          ? 'Measured time of the model’s first choice, against the best measured'
           : `The best of the model’s first ${k}, measured, against the best of all that were measured`,
     });
   }
@@ -84,7 +84,7 @@ function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)
-    return `${count(designs.length)} compared: at least three designs are needed to say anything of their order.`;
+    return `${count(designs.length)} compared: at least three designs are needed to compare their order.`;
   const random = searchEquivalent(comparison);
   const found = random && regret.find(({ k }) => k === random.k);
   if (!random || !found) return '';

@@ -20,7 +20,7 @@ export function fieldHead(field: DesignField, term: Term): { readonly head: stri
     case 'threadsPerUnit':
       return { head: 'u', full: sentenceCase(`${term('thread', 'many')} per unit`) };
     case 'unitsPerThread':
-      return { head: 'm', full: 'Units in a row, one after another' };
+      return { head: 'm', full: 'Units per slot, one after another' };
     case 'blockThreads':
       return {
         head: sentenceCase(term('block')),
@@ -29,7 +29,7 @@ export function fieldHead(field: DesignField, term: Term): { readonly head: stri
     case 'gridBlocks':
       return { head: sentenceCase(term('grid')), full: sentenceCase(`${term('block', 'many')} of the launch`) };
     case 'registerCap':
-      return { head: 'Cap', full: `Most ${term('register', 'many')} per ${term('thread')}` };
+      return { head: 'Cap', full: `Max. ${term('register', 'many')} per ${term('thread')}` };
     case 'loop':
       return { head: 'Loop', full: 'Form of the loop over units' };
     case 'balancing':
@@ -49,7 +49,7 @@ export function axisName(axis: string, term: Term): string {
     case 'threadsPerUnit':
       return sentenceCase(`${term('thread', 'many')} per unit`);
     case 'unitsPerThread':
-      return 'Units in a row';
+      return 'Units per slot';
     case 'blockThreads':
       return sentenceCase(`${term('block')} size`);
     case 'gridBlocks':

@@ -7,7 +7,7 @@ import { count } from '../../format/numbers.ts';
  * `32-1024/32`), or powers `1 … 32 ×2`.
  */
 
-const EXPECTED = 'expected such as 64 128 256 or 32 … 1,024, step 32';
+const EXPECTED = 'Write values such as 64 128 256, or a range such as 32 … 1,024, step 32';
 const LARGEST = 2 ** 31 - 1;
 /** A number may hold commas but not end in one: `1,024, step 32`. */
 const RANGE =
@@ -45,18 +45,18 @@ export function parseAxis(text: string): Result<CountAxis> {
   const range = RANGE.exec(tidy);
   if (range) {
     const [from, to] = [whole(range[1]), whole(range[2])];
-    if (from === null || to === null) return fail('bad-input', `“${text}”; ${EXPECTED}`);
+    if (from === null || to === null) return fail('bad-input', `“${text}” is not a range. ${EXPECTED}`);
     if (to < from)
-      return fail('bad-input', `${count(from)} … ${count(to)} runs backwards; expected the smaller end first`);
+      return fail('bad-input', `${count(from)} … ${count(to)} runs backwards; write the smaller number first`);
     if (range[4] !== undefined) {
       const factor = whole(range[4]);
-      if (factor === null || factor < 2) return fail('bad-input', `a factor of ${range[4]}; expected 2 or more`);
+      if (factor === null || factor < 2) return fail('bad-input', `The factor must be 2 or more, not ${range[4]}`);
       const powers = [];
       for (let value = from; value <= to; value *= factor) powers.push(value);
       return ok(powers);
     }
     const step = range[3] === undefined ? 1 : whole(range[3]);
-    if (step === null) return fail('bad-input', `a step of ${range[3]}; expected 1 or more`);
+    if (step === null) return fail('bad-input', `The step must be 1 or more, not ${range[3]}`);
     const axis = step === 1 ? { from, to } : { from, to, step };
     if (axisCount(axis) > MAX_AXIS_VALUES)
       return fail('bad-input', `${count(axisCount(axis))} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
@@ -66,7 +66,7 @@ export function parseAxis(text: string): Result<CountAxis> {
   for (const word of listWords(tidy)) {
     const value = whole(word);
     if (value === null)
-      return fail('bad-input', word ? `“${word}” is not a whole number from 1; ${EXPECTED}` : EXPECTED);
+      return fail('bad-input', word ? `“${word}” is not a whole number from 1. ${EXPECTED}` : EXPECTED);
     values.push(value);
   }
   if (values.length === 0) return fail('bad-input', EXPECTED);
@@ -84,9 +84,9 @@ export function parseCaps(text: string): Result<(number | null)[]> {
   if (!axis.ok) return axis;
   const values = axisValues(axis.value);
   if (values.some((value) => value > 1024))
-    return fail('bad-input', `a cap of ${count(Math.max(...values))}; expected at most 1,024`);
+    return fail('bad-input', `A cap of ${count(Math.max(...values))} exceeds the limit of 1,024`);
   return values.length > 64
-    ? fail('bad-input', `${values.length} caps; expected at most 64`)
+    ? fail('bad-input', `${values.length} caps exceed the limit of 64`)
     : ok(none ? [null, ...values] : values);
 }
 

@@ -50,7 +50,7 @@ export function kernelFields(speak: Term): KernelField[] {
       'registersPerThread',
       `${sentenceCase(speak('register', 'many'))} per ${speak('thread')}`,
       '',
-      `What the compiler wants when nothing caps it. nvcc prints it with -Xptxas -v, clang with -Rpass-analysis=kernel-resource-usage.`,
+      `What the compiler uses without a cap. nvcc prints it with -Xptxas -v, clang with -Rpass-analysis=kernel-resource-usage.`,
       { min: 1, max: 1024, integer: true },
     ),
     field(

@@ -12,11 +12,11 @@ export function isMatrixFile(fileName: string): boolean {
 /** Takes a file in as the workload of the open study: CSV of lengths, Matrix Market, or a study file, which is opened. */
 export async function takeFile(app: App, file: File): Promise<void> {
   if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
-  const refuse = (failure: Failure) => app.refuse({ title: `${file.name} was not taken in`, failure });
+  const refuse = (failure: Failure) => app.refuse({ title: `${file.name} could not be imported`, failure });
   if (file.size > MAX_UPLOAD_BYTES)
     return refuse({
       code: 'bad-input',
-      message: `It has ${bytes(file.size)}; at most ${bytes(MAX_UPLOAD_BYTES)} can be taken in.`,
+      message: `It has ${bytes(file.size)}; at most ${bytes(MAX_UPLOAD_BYTES)} can be imported.`,
     });
   const result = await app.engine.call('workload.upload', {
     fileName: file.name,
@@ -26,11 +26,11 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.refuse(null);
   const { lengths, units } = result.value;
   const matrix = isMatrixFile(file.name);
-  app.editor.edit('workload', `take in ${file.name}`, (study) =>
+  app.editor.edit('workload', `import ${file.name}`, (study) =>
     // The rows of a matrix are the units; a histogram of lengths says nothing of how many there are.
     withWorkload(study, matrix ? { lengths, units } : { lengths }),
   );
-  app.notices.show(`${file.name} taken in`, () => app.editor.undo());
+  app.notices.show(`${file.name} imported`, () => app.editor.undo());
 }
 
 /** Lets the person choose a file for `takeFile`. */

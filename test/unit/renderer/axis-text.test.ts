@@ -34,12 +34,12 @@ describe('axis text', () => {
     expect(unwrap(parseAxis('512 1,024'))).toEqual([512, 1024]);
   });
 
-  it('says what was typed and what it expects', () => {
+  it('says what was typed and what to write', () => {
     expect(message('64 abc')).toContain('“abc”');
     expect(message('1024 … 32')).toContain('runs backwards');
     expect(message('1 … 100000')).toContain('100,000 values');
     expect(message('0 1')).toContain('“0”');
-    expect(message('')).toContain('expected');
+    expect(message('')).toContain('Write values such as');
   });
 
   it('shows long even lists as a range', () => {
