@@ -1,15 +1,11 @@
 /** The parts of ECharts the charts use; anything not registered here is not in the bundle. */
-import { BarChart, CustomChart, HeatmapChart, LineChart, ParallelChart, ScatterChart } from 'echarts/charts';
+import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from 'echarts/charts';
 import {
   AxisPointerComponent,
-  BrushComponent,
   GraphicComponent,
   GridComponent,
   LegendPlainComponent,
-  MarkAreaComponent,
-  MarkLineComponent,
   MarkPointComponent,
-  ParallelComponent,
   TooltipComponent,
   VisualMapComponent,
 } from 'echarts/components';
@@ -19,7 +15,6 @@ import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 use([
   AxisPointerComponent,
   BarChart,
-  BrushComponent,
   CanvasRenderer,
   CustomChart,
   GraphicComponent,
@@ -27,11 +22,7 @@ use([
   HeatmapChart,
   LegendPlainComponent,
   LineChart,
-  MarkAreaComponent,
-  MarkLineComponent,
   MarkPointComponent,
-  ParallelChart,
-  ParallelComponent,
   ScatterChart,
   SVGRenderer,
   TooltipComponent,

@@ -4,6 +4,11 @@ import { sliceChart } from '../../../src-renderer/charts/slice.ts';
 import type { Histogram } from '../../../src-main/contract/api.ts';
 import { granularityChart } from '../../../src-renderer/views/compare/granularity-chart.ts';
 import { occupancyAt } from '../../../src-renderer/views/compare/occupancy-chart.ts';
+import {
+  residualRowPx,
+  residualsChart,
+  residualsHeightPx,
+} from '../../../src-renderer/views/measure/residuals-chart.ts';
 import { distributionChart, type DistributionInput } from '../../../src-renderer/views/ranking/distribution-chart.ts';
 import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-chart.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
@@ -145,5 +150,32 @@ describe('occupancy and granularity', () => {
     expect(countOf(svg, 'text')).toBeGreaterThanOrEqual(4); // two names, two rings
     expect(svg.match(/stroke="text"/g)).toHaveLength(2);
     expect(wordsOf(svg)).toEqual(expect.arrayContaining(['A100', 'V100', '1', '2', '4', 'threads per unit']));
+  });
+});
+
+describe('residuals by axis', () => {
+  const row = (value: string, residuals: readonly number[]) => ({
+    value,
+    median: residuals[1],
+    low: residuals[0],
+    high: residuals[2],
+    count: residuals.length,
+    dots: residuals.map((residual, i) => ({ designIndex: 10 * value.length + i, residual })),
+  });
+  const axes = [
+    { axis: 'loop', explained: 0.31, rows: [row('none', [-0.2, 0, 0.1]), row('flattened', [0, 0.1, 0.3])] },
+  ];
+
+  it('have a dot for each design, the selected one on top, and say what each axis explains', () => {
+    const rowPx = residualRowPx(axes, 400);
+    const size = { width: 500, height: residualsHeightPx(axes, rowPx) };
+    const svg = drawn(
+      (theme, at) => residualsChart({ axes, name: (axis) => `Axis ${axis}`, selected: 41, rowPx }, theme, at),
+      size,
+    );
+    expect(svg.match(/<path[^>]*fill="base"[^>]*fill-opacity="0.75"/g)).toHaveLength(5);
+    expect(svg.match(/<path[^>]*fill="accent"/g)).toHaveLength(1);
+    expect(svg.lastIndexOf('fill="accent"')).toBeGreaterThan(svg.lastIndexOf('fill="base"'));
+    expect(wordsOf(svg)).toEqual(expect.arrayContaining(['Axis loop', 'explains 31\u00a0%', 'none', 'flattened', '3']));
   });
 });
