@@ -131,6 +131,7 @@ it('measures contention on the CPU, from where an earlier attempt stopped', asyn
   for (const { models } of found.workloads) expect(models.map(({ model }) => model)).toContain('staircase');
   if (found.device) await call('devices.save', { device: found.device });
 
-  const refused = await engine.call('bench.contention', { id: 1 });
-  expect(refused.ok).toBe(false);
+  // Run 1 is the sweep of the test before, where that is not skipped.
+  const other = lacks('swiftshader') ? 99 : 1;
+  expect((await engine.call('bench.contention', { id: other })).ok).toBe(false);
 });
