@@ -18,6 +18,9 @@ module.exports = {
     only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
     only('models import domain and numeric', '^src-workers/models', ['^src-workers/(domain|numeric)']),
     only('space imports domain', '^src-workers/space', ['^src-workers/domain']),
+    only('the prediction imports domain, numeric, models and space', '^src-workers/predict', [
+      '^src-workers/(domain|numeric|models|space)',
+    ]),
     only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),
@@ -33,13 +36,13 @@ module.exports = {
     ]),
     only('renderer imports contract, domain and models, and measures with its own GPU', '^src-renderer', [
       '^src-main/contract',
-      '^src-workers/(domain|models|numeric)',
+      '^src-workers/(domain|models|numeric|predict/(depth|dealing|time|constants))',
       '^src-workers/bench/(webgpu/measure|unit-loop)\\.ts$',
     ]),
     {
       name: 'what a page runs needs no Node',
       severity: 'error',
-      from: { path: '^src-(renderer|workers/(domain|models|numeric|bench/webgpu/measure|bench/unit-loop))' },
+      from: { path: '^src-(renderer|workers/(domain|models|numeric|predict|bench/webgpu/measure|bench/unit-loop))' },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -18,17 +18,18 @@ import { agreement, type Agreement, type MeasuredDesigns } from './models/calibr
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproductions.ts';
 import { playLaunch, type PlayRequest } from './simulate/play.ts';
-import { classifyDesigns, explainDesign } from './sweep/designs.ts';
-import { predictRanges } from './sweep/predict.ts';
-import { createPredictor } from './sweep/predictor.ts';
-import type { Predictor } from './sweep/tables.ts';
-import type { SweepPlan } from './sweep/plan.ts';
+import { classifyDesigns } from './predict/designs.ts';
+import { explainDesign } from './predict/explain.ts';
+import { predictRanges } from './predict/ranges.ts';
+import { createPredictor } from './predict/predictor.ts';
+import type { Predictor } from './predict/predictor.ts';
+import type { SweepPlan } from './predict/plan.ts';
 import {
   simulateDesign,
   simulateTimeline,
   type SimulatedDistribution,
   type SimulationOptions,
-} from './sweep/simulation.ts';
+} from './simulate/simulate-design.ts';
 
 /** The tasks of the pool: the only file that knows Piscina's worker side. */
 

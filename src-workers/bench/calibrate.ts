@@ -27,11 +27,12 @@ import { moments } from '../models/workload/laws.ts';
 import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
-import type { SweepPlan } from '../sweep/plan.ts';
-import { describeDesign, explainDesign, playableDesign } from '../sweep/designs.ts';
-import { predictChunk } from '../sweep/predict.ts';
-import { createPredictor } from '../sweep/predictor.ts';
-import type { Predictor } from '../sweep/tables.ts';
+import type { SweepPlan } from '../predict/plan.ts';
+import { describeDesign, playableDesign } from '../predict/designs.ts';
+import { explainDesign } from '../predict/explain.ts';
+import { predictChunk } from '../predict/ranges.ts';
+import { createPredictor } from '../predict/predictor.ts';
+import type { Predictor } from '../predict/predictor.ts';
 
 /** A design's measured time. Units are put in order before the launch, so it holds none of that. */
 export interface MeasuredDesign {
@@ -293,7 +294,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     });
     const known = lawsBySetup.get(kernel.setupIterationsPerUnit);
     if (known) {
-      predictor.laws = known.laws;
+      predictor.caches = known.caches;
       lawsBySetup.delete(kernel.setupIterationsPerUnit);
     }
     lawsBySetup.set(kernel.setupIterationsPerUnit, predictor);

@@ -2,7 +2,7 @@ import type { BenchBackend, UnitLoopProfile, UnitLoopWorkload } from '../domain/
 import type { Design, LockstepBalancing } from '../domain/design.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { bucketRanges } from '../models/balancing/depth.ts';
+import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import type { UniformSource } from '../numeric/random.ts';
 

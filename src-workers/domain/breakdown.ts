@@ -1,3 +1,5 @@
+import type { RegimeInfo } from './regime.ts';
+
 /** Where the predicted time of a design goes, ms; the parts add up to `timeMs`. Fixed order, as drawn. */
 export const BREAKDOWN_PARTS = [
   { id: 'idealWork', label: 'Ideal work', hint: 'issue time of all iterations, perfectly spread, no lockstep' },
@@ -13,6 +15,8 @@ export const BREAKDOWN_PARTS = [
 export type BreakdownPart = (typeof BREAKDOWN_PARTS)[number]['id'];
 export interface Breakdown {
   readonly timeMs: number;
+  /** How the time was computed, and how well that agrees with the event simulation. */
+  readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
   /** The longest unit, where it takes a large part of the time even alone on a multiprocessor; left out elsewhere. */
   readonly longestUnit?: LongestUnit;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { BENCH_BACKENDS, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { parseBalancing } from '../models/balancing/parse.ts';
+import { parseBalancing } from '../domain/balancing.ts';
 
 // Every message below completes "must be …". Fields that are not known are left out, since a newer program may
 // write more of them than this one reads.

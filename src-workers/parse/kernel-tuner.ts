@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { FailureError, ok, type Result } from '../domain/result.ts';
-import { parseBalancing } from '../models/balancing/parse.ts';
+import { parseBalancing } from '../domain/balancing.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
 import { caught, refuse, shown } from './source.ts';
 

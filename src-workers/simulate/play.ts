@@ -2,7 +2,7 @@ import type { PipelineParameters } from '../domain/kernel.ts';
 import { ok, type Result } from '../domain/result.ts';
 import type { PlayedLaunch } from '../domain/timeline.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { groupDepth } from '../models/balancing/depth.ts';
+import { groupDepthLaw } from '../predict/depth/group-depth.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
 import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
@@ -25,7 +25,7 @@ export const PLAY_REPLICATIONS = 30;
 /** Plays a launch of unbalanced work (see the README of this folder). Fails with `bad-input` on a launch that means nothing. */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
-  const depth = groupDepth(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const depth = groupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
   const launch = {
     multiprocessors,
     residentBlocks,

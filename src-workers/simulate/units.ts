@@ -1,29 +1,16 @@
 import type { LockstepBalancing } from '../domain/design.ts';
-import type { LoopForm } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { bucketRanges } from '../models/balancing/depth.ts';
+import { dealingScratch, groupDepth, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
+import { bucketRanges } from '../predict/depth/group-depth.ts';
 import type { Random } from './random.ts';
 import { aliasSampler, type BlockSource } from './samplers.ts';
 
-/** How the units of a workload are dealt out to the slots of a launch. */
-export interface UnitDealing {
+/** A launch of a workload, whose units a balancing puts in order. */
+export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
-  /** Number of work units, ≥ 1. Slots beyond the last unit are empty. */
-  readonly units: number;
-  /** n: units side by side in a work group, integer ≥ 1. */
-  readonly unitsPerGroup: number;
-  /** m: rounds, integer ≥ 1. */
-  readonly unitsPerThread: number;
-  readonly loop: LoopForm;
-  /** Any but `dynamic-fetch`, which is not dealt out: see `prepareFetchingDevice`. */
+  /** Any but `dynamic-fetch`, whose units are not dealt out: see `prepareFetchingDevice`. */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
-  readonly groupsPerBlock: number;
-  /** Slots of a block where its last group is not full; n·groupsPerBlock if left out. */
-  readonly slotsPerBlock?: number;
-  readonly gridBlocks: number;
-  /** Iterations before the first of each unit, ≥ 0; run by the whole group whenever a lane of it starts one. */
-  readonly setupIterations: number;
 }
 
 /** Most units that are put in order at once: 160 MB. */
@@ -33,78 +20,65 @@ const MAX_ORDERED_UNITS = 20_000_000;
 const SAME_SHARE = 1e-9;
 
 /**
- * Blocks whose groups get real units, dealt out round by round: in round j every slot takes the unit that stands j·slots
- * further on in the order that the balancing made. Blocks of sorted units are launched in random order, as the predictions
- * assume; windows keep theirs.
+ * Blocks whose groups get real units (`predict/dealing/deal.ts`). Blocks of sorted or bucketed units are launched in random
+ * order, as the predictions assume; windows keep theirs.
  * Fails with `unsupported` where too many units would have to be put in order.
  */
-export function dealtUnits(dealing: UnitDealing): Result<BlockSource> {
-  const {
-    law,
-    units,
-    unitsPerGroup: n,
-    unitsPerThread: m,
-    loop,
-    balancing,
-    groupsPerBlock: W,
-    setupIterations,
-  } = dealing;
+export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
+  const { law, units, balancing, groupsPerBlock: W, gridBlocks } = launch;
   if (balancing.kind !== 'none' && units > MAX_ORDERED_UNITS) {
-    return fail('unsupported', `${balancing.kind} of ${units} units; at most ${MAX_ORDERED_UNITS} can be simulated`);
+    return fail(
+      'unsupported',
+      `${balancing.kind} of ${units} units cannot be simulated: at most ${MAX_ORDERED_UNITS} can be put in order. Simulate fewer units.`,
+    );
   }
   const draw = aliasSampler(law.probability);
-  const slotsPerBlock = dealing.slotsPerBlock ?? n * W;
-  const slots = slotsPerBlock * dealing.gridBlocks;
-  const lanes = new Float64Array(n);
-  const starts = new Set<number>();
-
-  // In a flattened loop the group runs the setup whenever any of its lanes starts a unit; the others wait.
-  const countStarts = loop === 'flattened' && setupIterations > 0;
-
+  const scratch = dealingScratch(launch);
   return ok((random) => {
-    const ordered = balancing.kind === 'none' ? null : orderedUnits(dealing, balancing, () => draw(random), random);
+    // Independent draws need not be kept: a launch asks for every unit once.
+    const ordered = balancing.kind === 'none' ? null : orderedUnits(launch, balancing, () => draw(random), random);
+    const order = plainOrder(ordered ? (position) => ordered[position] : () => law.support[draw(random)], units);
     const blockOrder =
-      balancing.kind === 'none' || balancing.kind === 'window-sort' ? null : shuffledBlocks(dealing.gridBlocks, random);
+      balancing.kind === 'none' || balancing.kind === 'window-sort' ? null : shuffledBlocks(gridBlocks, random);
     let block = 0;
     return (out) => {
-      const firstSlot = (blockOrder ? blockOrder[block] : block) * slotsPerBlock;
+      const at = blockOrder ? blockOrder[block] : block;
       block++;
-      for (let g = 0; g < W; g++) {
-        let depth = 0;
-        const filled = Math.min(n, slotsPerBlock - g * n);
-        lanes.fill(0);
-        starts.clear();
-        for (let j = 0; j < m; j++) {
-          const firstUnit = j * slots + firstSlot + g * n;
-          let longest = 0;
-          for (let lane = 0; lane < filled && firstUnit + lane < units; lane++) {
-            const length = ordered ? ordered[firstUnit + lane] : law.support[draw(random)];
-            if (countStarts) starts.add(lanes[lane]);
-            lanes[lane] += length;
-            if (length > longest) longest = length;
-          }
-          depth += longest;
-          if (firstUnit < units) depth += setupIterations;
-        }
-        if (loop === 'flattened') {
-          depth = setupIterations * starts.size;
-          let longest = 0;
-          for (let lane = 0; lane < n; lane++) if (lanes[lane] > longest) longest = lanes[lane];
-          depth += longest;
-        }
-        out[g] = depth;
-      }
+      for (let g = 0; g < W; g++) out[g] = groupDepth(order, launch, at, g, scratch);
     };
   });
 }
 
+/** Units in any order. */
+function plainOrder(lengthAt: (position: number) => number, units: number): UnitOrder {
+  const longestOf = (position: number, count: number): number => {
+    let longest = 0;
+    for (let i = 0; i < count; i++) {
+      const length = lengthAt(position + i);
+      if (length > longest) longest = length;
+    }
+    return longest;
+  };
+  return {
+    sameLaneLongest: false,
+    lengthAt,
+    longestOf,
+    longestSum(first, count, stride) {
+      let sum = 0;
+      for (let position = first; position < units; position += stride)
+        sum += longestOf(position, Math.min(count, units - position));
+      return sum;
+    },
+  };
+}
+
 function orderedUnits(
-  dealing: UnitDealing,
-  balancing: Exclude<UnitDealing['balancing'], { kind: 'none' }>,
+  launch: WorkloadLaunch,
+  balancing: Exclude<WorkloadLaunch['balancing'], { kind: 'none' }>,
   draw: () => number,
   random: Random,
 ): Float64Array {
-  const { law, units } = dealing;
+  const { law, units, unitsPerGroup } = launch;
   const lengths = new Float64Array(units);
   if (balancing.kind === 'window-sort') {
     for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
@@ -126,7 +100,7 @@ function orderedUnits(
     let i = 0;
     let below = 0;
     let unitsBelow = 0;
-    for (const { share } of bucketRanges(law, dealing.unitsPerGroup, balancing)) {
+    for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
       passed += share;
       for (; i < counts.length && below + law.probability[i] <= passed + SAME_SHARE; i++) {
         below += law.probability[i];

@@ -7,12 +7,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { formatLaunch } from '../../src-workers/sweep/launch.ts';
-import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { playableDesign } from '../../src-workers/sweep/designs.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { formatLaunch } from '../../src-workers/predict/design/launch.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { playableDesign } from '../../src-workers/predict/designs.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 

@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
-import { describeDesign } from '../../src-workers/sweep/designs.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { describeDesign } from '../../src-workers/predict/designs.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 // Prediction against simulation on the best designs of the example studies:

@@ -9,8 +9,8 @@ import { openEngine, type OpenEngine as Engine } from '../../src-main/services/e
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { predictRanges } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
+import { predictRanges } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

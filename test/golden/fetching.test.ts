@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 describe.each([

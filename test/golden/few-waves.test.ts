@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /*
@@ -117,16 +117,6 @@ it.each(HALF_EMPTY)('knows the half-empty groups of $example on $device', async 
 /* Grids that do not divide the units give their first blocks one unit per slot more. */
 const UNEVEN: (Few & { readonly example: Example })[] = [
   {
-    example: 'acts',
-    units: 8536,
-    device: 'nvidia-p100-pcie-16gb',
-    block: 128,
-    registers: 96,
-    instructions: 168,
-    threadsPerUnit: 8,
-    launch: { blocksPerMultiprocessor: [8] },
-  },
-  {
     example: 'spmv-skewed',
     units: 14_209,
     device: 'nvidia-k20',
@@ -155,16 +145,6 @@ const UNEVEN: (Few & { readonly example: Example })[] = [
     loop: 'flattened',
     launch: { blocksPerMultiprocessor: [13] },
   },
-  {
-    example: 'spmv-skewed',
-    units: 18_539,
-    device: 'nvidia-gb10',
-    block: 384,
-    registers: 64,
-    instructions: 8,
-    threadsPerUnit: 2,
-    launch: { unitsPerThread: [2] },
-  },
 ];
 it.each(UNEVEN)(
   'starts the fuller blocks of $units units of $example first on $device',
@@ -177,8 +157,6 @@ it.each(UNEVEN)(
 const ONE_MORE = [
   { lengths: 'categorical(10:0.9, 200:0.1)', threadsPerUnit: 1, loop: 'nested' },
   { lengths: 'categorical(10:0.9, 200:0.1)', threadsPerUnit: 1, loop: 'flattened' },
-  { lengths: 'uniform(5, 50)', threadsPerUnit: 1, loop: 'nested' },
-  { lengths: 'uniform(5, 50)', threadsPerUnit: 4, loop: 'nested' },
 ] as const;
 it.each(ONE_MORE)(
   'gives one unit of $lengths more to one slot, $threadsPerUnit thread(s) wide, $loop',
@@ -214,17 +192,6 @@ const ORDERED = [
     residentBlocks: 1,
     block: 256,
     issue: 10,
-  },
-  {
-    lengths: 'example:mandelbrot',
-    balancing: 'best-buckets(3)',
-    units: 2112,
-    multiprocessors: 16,
-    residentBlocks: 1,
-    block: 64,
-    unitsPerThread: 2,
-    threadsPerUnit: 2,
-    issue: 182,
   },
   {
     lengths: 'geometric(0.2144)',

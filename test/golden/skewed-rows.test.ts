@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /*

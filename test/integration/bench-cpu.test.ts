@@ -18,7 +18,7 @@ import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { createCpuLoads, type CpuLoads } from '../../src-workers/sweep/cpu.ts';
+import { createCpuLoads, type CpuLoads } from '../../src-workers/predict/cpu.ts';
 
 const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);

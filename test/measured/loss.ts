@@ -3,8 +3,8 @@ import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { Design, LockstepBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
-import { formatBalancing } from '../../src-workers/models/balancing/parse.ts';
+import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { formatBalancing } from '../../src-workers/domain/balancing.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
@@ -45,7 +45,7 @@ export interface LossRow {
 function modelLoss(law: LengthLaw, n: number, balancing: LockstepBalancing): number {
   return balancing.kind === 'none'
     ? lossMoments(law, [n])[0].aggregateLoss
-    : groupDepth(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
+    : groupDepthLaw(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
 }
 
 /**

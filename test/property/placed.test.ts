@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { createArena } from '../../src-workers/models/composite/arena.ts';
-import { prepareBlockLaw, sampledBlockLaw } from '../../src-workers/models/composite/block-law.ts';
-import { drainCycles } from '../../src-workers/models/composite/drain.ts';
-import { placedBlocks, placedCycles } from '../../src-workers/models/composite/placed.ts';
-import { predictCycles, prepareResidency } from '../../src-workers/models/composite/predict.ts';
-import { smoothRate } from '../../src-workers/models/composite/rate.ts';
-import { blockSequence, sequenceCycles } from '../../src-workers/models/composite/sequence.ts';
+import { createArena } from '../../src-workers/predict/time/arena.ts';
+import { prepareBlockLaw, sampledBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import { placedBlocks, placedCycles } from '../../src-workers/predict/time/placed.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
@@ -59,7 +55,7 @@ describe('launches of known blocks', () => {
           },
         );
         const simulated = unwrap(device).run(seededRandom(1));
-        const cycles = placedCycles(placedBlocks(depths, groupsPerBlock, order), multiprocessors, smoothRate(rate));
+        const cycles = placedCycles(placedBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
         // Exact, but only of the multiprocessors that an estimate says are slowest.
         expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
         expect(cycles).toBeGreaterThan(0.97 * simulated);
@@ -81,7 +77,7 @@ describe('launches of known blocks', () => {
           }
           slowest = Math.max(slowest, time);
         }
-        const cycles = placedCycles(placedBlocks(depths, W, null), gridBlocks, smoothRate(rate));
+        const cycles = placedCycles(placedBlocks(depths, W, null), gridBlocks, rate);
         // Only the likeliest few are computed in full.
         expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
         expect(cycles).toBeGreaterThan(0.97 * slowest);
@@ -102,91 +98,15 @@ describe('launches of known blocks', () => {
         return depth.values[survival.findIndex((above) => above <= u)];
       });
       for (let b = 0; b < blocks; b++) depths.subarray(b * W, (b + 1) * W).sort();
-      const counts = new Int32Array(W).fill(1);
-      const sampled = sampledBlockLaw({ depths, counts, weights: null }, W, createArena(4096));
+      const sampled = sampledBlockLaw({ groupsPerBlock: W, depths, weights: null }, createArena(4096));
       // The sampling error of 20 000 groups.
       for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const) {
         if (W === 1 && moment === 'meanPair') continue;
         expect(Math.abs(sampled[moment] / exact[moment] - 1)).toBeLessThan(0.03);
       }
-      expect(Math.abs(sampled.clumping - exact.clumping)).toBeLessThan(0.03);
       const weights = new Float64Array(blocks).fill(7);
-      const same = sampledBlockLaw({ depths, counts, weights }, W, createArena(4096));
+      const same = sampledBlockLaw({ groupsPerBlock: W, depths, weights }, createArena(4096));
       expect(same.meanBlock).toBeCloseTo(sampled.meanBlock, 9);
     }
-  });
-
-  it('of more than one wave start one after another: at a constant rate they end when the last block does', () => {
-    fc.assert(
-      fc.property(
-        launches,
-        fc.double({ min: 1.1, max: 8, noNaN: true }),
-        ({ seed, groupsPerBlock: W, ...device }, waves) => {
-          const { residentBlocks: R, multiprocessors: M } = device;
-          const slots = R * M;
-          const gridBlocks = Math.ceil(waves * slots) + 1;
-          const depths = depthsOf(seed, gridBlocks, W);
-          const free = new Array<number>(slots).fill(0);
-          let end = 0;
-          for (let b = 0; b < gridBlocks; b++) {
-            free[0] += depths[(b + 1) * W - 1];
-            end = Math.max(end, free[0]);
-            free.sort((x, y) => x - y);
-          }
-          const rate = smoothRate(new Float64Array(R * W + 1).fill(2));
-          const sequence = blockSequence(depths, W, slots, createArena(4096));
-          // What is left is tabulated.
-          expect(Math.abs(sequenceCycles(sequence, R, M, rate) / (2 * end) - 1)).toBeLessThan(0.01);
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
-
-  it('of more than one wave take no other time by more than the rate is changed', () => {
-    fc.assert(
-      fc.property(
-        launches,
-        fc.double({ min: 1.1, max: 8, noNaN: true }),
-        ({ seed, groupsPerBlock: W, ...device }, waves) => {
-          const { residentBlocks: R, multiprocessors: M, issue } = device;
-          const gridBlocks = Math.ceil(waves * R * M) + 1;
-          const depths = depthsOf(seed, gridBlocks, W);
-          const sequence = blockSequence(depths, W, R * M, createArena(4096));
-          const law = sampledBlockLaw(
-            { depths, counts: new Int32Array(W).fill(1), weights: null },
-            W,
-            createArena(4096),
-          );
-          const rates = [1, 1.001].map((factor) => smoothRate(kneeRate(300, factor * issue, 3, 4, R * W)));
-          const [before, after] = rates.map((rate) => sequenceCycles(sequence, R, M, rate));
-          const [lawBefore, lawAfter] = rates.map((rate) =>
-            predictCycles(prepareResidency(law, R, rate), gridBlocks, M),
-          );
-          for (const change of [after / before, lawAfter / lawBefore]) {
-            expect(change).toBeGreaterThan(0.999);
-            expect(change).toBeLessThan(1.002);
-          }
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
-
-  it('hold one block that is the longest, for certain', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 200 }), fc.integer({ min: 1, max: 8 }), (gridBlocks, W) => {
-        const depths = new Float64Array(gridBlocks * W).fill(10);
-        depths.fill(1000, (gridBlocks - 1) * W);
-        const law = sampledBlockLaw({ depths, counts: new Int32Array(W).fill(1), weights: null }, W, createArena(4096));
-        const rate = smoothRate(new Float64Array(W + 1).fill(1));
-        // All at once: were blocks draws, it would be missing in 37 of 100 launches.
-        expect(drainCycles(law.fresh, 1, gridBlocks, rate, W)).toBeCloseTo(1000, 6);
-        // On a quarter of the multiprocessors it is as often.
-        const quarter = Math.ceil(gridBlocks / 4);
-        const there = quarter / gridBlocks;
-        expect(Math.abs(drainCycles(law.fresh, 1, quarter, rate, W) - (10 + 990 * there))).toBeLessThan(10);
-      }),
-    );
   });
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 import type { PartitionBalancing } from '../../src-workers/domain/design.ts';
-import { coreLoads, createCpuLoads, predictCpu } from '../../src-workers/sweep/cpu.ts';
-import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
+import { coreLoads, createCpuLoads, predictCpu } from '../../src-workers/predict/cpu.ts';
+import { orderedLengths } from '../../src-workers/predict/ordered.ts';
 
 const machine = fc
   .record({

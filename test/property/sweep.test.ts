@@ -6,9 +6,9 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
-import { explainDesign } from '../../src-workers/sweep/designs.ts';
-import { predictChunk, predictRanges } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const counts = fc.tuple(
@@ -228,7 +228,7 @@ describe('laws of a prediction', () => {
     const size = spaceSize(plan.axes);
     const { timeMs } = predictChunk(predictor, 0, size);
     // There is one but for a chance of e to minus 20.
-    const least = (4000 * predictor.rates[0][0].cycles[1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
+    const least = (4000 * predictor.rates[0][0][1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));
     expect(valid.length).toBeGreaterThan(size / 2);
     for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));

@@ -12,10 +12,10 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { calibrationFigures } from '../../src-workers/models/calibration/fit.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { explainDesign } from '../../src-workers/sweep/designs.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { cpu, gpu, oneDesign, planOf } from './sweep-plans.ts';
 
 const A100 = 'nvidia-a100-sxm4-40gb';

@@ -11,7 +11,7 @@ import {
 } from '../../src-workers/bench/unit-loop.ts';
 import type { LockstepBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { bucketRanges } from '../../src-workers/models/balancing/depth.ts';
+import { bucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 

@@ -86,7 +86,11 @@ describe('a comparison', () => {
     const at = (timeMs: number, parts: Partial<NonNullable<DeviceBest['breakdown']>['parts']>): DeviceBest => ({
       ...bests[0],
       best: { ...best!, timeMs },
-      breakdown: { timeMs, parts: { ...none, ...parts } as NonNullable<DeviceBest['breakdown']>['parts'] },
+      breakdown: {
+        ...breakdown!,
+        timeMs,
+        parts: { ...none, ...parts } as NonNullable<DeviceBest['breakdown']>['parts'],
+      },
     });
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
     expect(reasons[1]).toMatch(/^It spends 7.00 ms less on .*: 7.0 times the difference\.$/);

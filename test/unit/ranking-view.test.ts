@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
+import { regimeInfo } from '../../src-workers/domain/regime.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
@@ -202,6 +203,7 @@ describe('waterfall', () => {
   const breakdowns = fc
     .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
     .map((values): Breakdown => ({
+      regime: regimeInfo('one-wave'),
       timeMs: 0.1 + values.reduce((sum, value) => sum + value, 0),
       parts: Object.fromEntries(
         BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i] + (i === 0 ? 0.1 : 0)]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { groupDepth } from '../../src-workers/models/balancing/depth.ts';
+import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { categoricalLaw, constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
 import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
@@ -103,7 +103,9 @@ describe('a launch by hand', () => {
     const law = unwrap(uniformLaw(1, 9));
     let iterations = 0;
     const source: BlockSource = (random) => {
-      const next = independentGroups(groupDepth(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(random);
+      const next = independentGroups(groupDepthLaw(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(
+        random,
+      );
       return (out) => {
         next(out);
         for (const depth of out) iterations += depth;
@@ -137,7 +139,7 @@ describe('a launch by hand', () => {
 });
 
 describe('replications', () => {
-  const depth = groupDepth(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const depth = groupDepthLaw(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
   const device = () =>
     unwrap(
       prepareDevice(
@@ -232,7 +234,7 @@ describe('fetched work', () => {
         law,
         units: 4 * 4 * 8 * 6,
         unitsPerGroup: 8,
-        unitsPerThread: 6,
+        slotsPerBlock: 32,
         loop: 'nested',
         balancing: { kind: 'none' },
         groupsPerBlock: 4,
@@ -253,7 +255,7 @@ describe('dealt units', () => {
   const dealing = {
     law,
     unitsPerGroup: 16,
-    unitsPerThread: 3,
+    slotsPerBlock: 64,
     loop: 'nested',
     groupsPerBlock: 4,
     gridBlocks: 200,
@@ -274,21 +276,19 @@ describe('dealt units', () => {
     return sum / (replications * dealing.gridBlocks * 4);
   }
 
-  it.each([
-    { kind: 'none' },
-    { kind: 'quantile-buckets', k: 4 },
-    { kind: 'best-buckets', k: 3 },
-    { kind: 'full-sort' },
-  ] as const)('have the mean depth of the law: $kind', (balancing) => {
-    for (const loop of ['nested', 'flattened'] as const) {
-      // With setup, the depth law of a flattened loop is an approximation of its own.
-      const setupIterations = loop === 'nested' ? 2 : 0;
-      const expected = groupDepth(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
-      const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
-      // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
-      expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
-    }
-  });
+  it.each([{ kind: 'none' }, { kind: 'quantile-buckets', k: 4 }, { kind: 'best-buckets', k: 3 }] as const)(
+    'have the mean depth of the law: $kind',
+    (balancing) => {
+      for (const loop of ['nested', 'flattened'] as const) {
+        // With setup, the depth law of a flattened loop is an approximation of its own.
+        const setupIterations = loop === 'nested' ? 2 : 0;
+        const expected = groupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
+        const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
+        // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
+        expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
+      }
+    },
+  );
 
   it.each([
     { kind: 'quantile-buckets', k: 4 },
@@ -300,9 +300,7 @@ describe('dealt units', () => {
         { length: 100, probability: 0.5 },
       ]),
     );
-    const source = unwrap(
-      dealtUnits({ ...dealing, law: twoLengths, balancing, unitsPerThread: 1, units: 16 * 4 * 200 }),
-    );
+    const source = unwrap(dealtUnits({ ...dealing, law: twoLengths, balancing, units: 16 * 4 * 200 }));
     const out = new Float64Array(4);
     for (let seed = 1; seed <= 20; seed++) {
       const next = source(seededRandom(seed));
@@ -317,9 +315,7 @@ describe('dealt units', () => {
   });
 
   it('leave slots beyond the last unit empty', () => {
-    const source = unwrap(
-      dealtUnits({ ...dealing, balancing: { kind: 'none' }, unitsPerThread: 1, gridBlocks: 2, units: 20 }),
-    );
+    const source = unwrap(dealtUnits({ ...dealing, balancing: { kind: 'none' }, gridBlocks: 2, units: 20 }));
     const next = source(seededRandom(1));
     const out = new Float64Array(4);
     next(out);

@@ -11,14 +11,15 @@ import { amdahlLoads, triangularLoads } from '../../src-workers/models/contentio
 import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/langguth-figures.ts';
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { coreLoads, createCpuLoads } from '../../src-workers/sweep/cpu.ts';
-import { drawnLengths, MAX_ENTRIES, orderedLengths } from '../../src-workers/sweep/ordered.ts';
-import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
-import { describeDesign, explainDesign } from '../../src-workers/sweep/designs.ts';
-import { predictChunk } from '../../src-workers/sweep/predict.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
+import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
+import { drawnLengths, MAX_ENTRIES, orderedLengths } from '../../src-workers/predict/ordered.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { describeDesign } from '../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { createRanking } from '../../src-workers/sweep/ranking.ts';
-import { simulateDesign } from '../../src-workers/sweep/simulation.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { cpu, CPUS, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 const SPMV: StudyFile['kernel'] = {

@@ -7,8 +7,8 @@ import { fileOpener, planLengths } from '../../src-main/services/studies/workloa
 import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
-import { orderedLengths } from '../../src-workers/sweep/ordered.ts';
-import type { SweepPlan } from '../../src-workers/sweep/plan.ts';
+import { orderedLengths } from '../../src-workers/predict/ordered.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Files of workloads are those of the examples. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { playableDesign } from '../../src-workers/sweep/designs.ts';
-import { createPredictor } from '../../src-workers/sweep/predictor.ts';
-import { simulateDesign, simulateTimeline } from '../../src-workers/sweep/simulation.ts';
+import { playableDesign } from '../../src-workers/predict/designs.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { simulateDesign, simulateTimeline } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };

@@ -5,7 +5,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import { explainDesign } from '../../../src-workers/sweep/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';

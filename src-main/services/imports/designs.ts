@@ -7,7 +7,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/parse/design-names.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { axisCounts, encode } from '../../../src-workers/space/axes.ts';
-import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';

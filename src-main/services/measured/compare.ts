@@ -1,7 +1,7 @@
 import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/calibrate.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
-import { describeDesign } from '../../../src-workers/sweep/designs.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { MeasuringComparison, SavedProfile } from '../../contract/measuring.ts';
 import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';

@@ -1,7 +1,7 @@
 import type { Ability } from '../../../src-workers/domain/ability.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, type AxisName } from '../../../src-workers/domain/space.ts';
-import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { RunnableDesigns, TargetLimit } from '../../contract/runnable.ts';
 import { deviceFilter } from '../ranking/rows.ts';

@@ -3,7 +3,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
-import { explainDesign } from '../../../src-workers/sweep/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';

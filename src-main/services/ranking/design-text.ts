@@ -1,6 +1,6 @@
 import { isPartition, type Design } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 
 /** Whether a design is a partition over the cores of a CPU. */
 export function isCpuDesign({ balancing }: Design): boolean {

@@ -1,5 +1,5 @@
 import { fail, ok } from '../../../src-workers/domain/result.ts';
-import { explainDesign } from '../../../src-workers/sweep/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { bestDesigns } from './best.ts';
 import { compareDevices } from './compare.ts';

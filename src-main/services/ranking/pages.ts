@@ -1,7 +1,7 @@
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
-import { explainDesign } from '../../../src-workers/sweep/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { axisPosition, rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';

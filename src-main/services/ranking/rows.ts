@@ -2,7 +2,7 @@ import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/de
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { describeDesign, playableDesign } from '../../../src-workers/sweep/designs.ts';
+import { describeDesign, playableDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';

@@ -2,9 +2,9 @@ import type { RunRecord } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
-import { createPredictor } from '../../../src-workers/sweep/predictor.ts';
-import type { Predictor } from '../../../src-workers/sweep/tables.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import type { Predictor } from '../../../src-workers/predict/predictor.ts';
 import { createRanking, type Ranking } from '../../../src-workers/sweep/ranking.ts';
 import {
   createFoundOrders,

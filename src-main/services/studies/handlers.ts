@@ -3,7 +3,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { parseLengthsCsv } from '../../../src-workers/parse/csv.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
-import { orderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import { orderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary } from '../../contract/api.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';

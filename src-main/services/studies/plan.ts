@@ -3,11 +3,11 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { formatBalancing, parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
-import { formatLaunch } from '../../../src-workers/sweep/launch.ts';
+import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
-import type { OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
-import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
+import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { MAX_AXIS_VALUES, MAX_DESIGNS, type CountAxis, type Study } from '../../contract/study.ts';
 import type { RunAxes } from '../../../db/records.ts';
 

@@ -6,13 +6,13 @@ import { fail, ok, type Failure, type Result } from '../../../src-workers/domain
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
-import type { SweepPlan } from '../../../src-workers/sweep/plan.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 import type { Context } from '../context.ts';
 import { thisMachine } from '../app/machine.ts';
-import { describeDesign } from '../../../src-workers/sweep/designs.ts';
-import { createPredictor } from '../../../src-workers/sweep/predictor.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { designText } from '../ranking/design-text.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { openExecution } from '../runs/execution.ts';
@@ -21,7 +21,7 @@ import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { packLengths, planLengths, resolveLengths, sha256, sharedLaw } from '../studies/workloads.ts';
-import type { OrderedLengths } from '../../../src-workers/sweep/ordered.ts';
+import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
  * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.

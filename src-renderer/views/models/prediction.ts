@@ -2,17 +2,21 @@
 import type { LockstepBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { groupDepth } from '../../../src-workers/models/balancing/depth.ts';
-import { prepareBlockLaw } from '../../../src-workers/models/composite/block-law.ts';
-import { predictCycles, prepareResidency } from '../../../src-workers/models/composite/predict.ts';
-import { smoothRate } from '../../../src-workers/models/composite/rate.ts';
+import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { isSorted } from '../../../src-workers/predict/dealing/sorted-launch.ts';
+import { prepareBlockLaw } from '../../../src-workers/predict/time/block-law.ts';
+import { launchCycles, plainLaunch } from '../../../src-workers/predict/time/regimes.ts';
+import { residencyOf } from '../../../src-workers/predict/time/residency.ts';
 import { cyclesPerIteration, rateTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
 
-export { loadImbalance } from '../../../src-workers/models/balancing/partition.ts';
+export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
+/** Sorted units lose the same in every round, so one round stands for all. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number) =>
-  groupDepth(law, unitsPerGroup, balancing, 'nested', unitsPerThread, { setupIterations: 0 });
+  groupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
+    setupIterations: 0,
+  });
 
 /** Aggregate loss (≥ 1) of groups whose units were ordered. */
 export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number): number {
@@ -38,12 +42,12 @@ export interface LaunchShape {
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
-  const rate = smoothRate(rateTable(ASSUMED_PIPELINE, Math.max(64, residentGroups)));
-  const prepared = prepareResidency(block, residentBlocks, rate);
+  const rate = rateTable(ASSUMED_PIPELINE, Math.max(64, residentGroups));
+  const prepared = residencyOf(block, residentBlocks, rate);
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
     /** By the composite prediction. */
-    cycles: (gridBlocks: number) => predictCycles(prepared, gridBlocks, multiprocessors),
+    cycles: (gridBlocks: number) => launchCycles(plainLaunch(prepared, gridBlocks, multiprocessors)),
     /** What is often done: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };

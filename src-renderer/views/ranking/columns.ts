@@ -2,7 +2,7 @@ import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
 import { isPartition } from '../../../src-workers/domain/design.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
-import { parseBalancing } from '../../../src-workers/models/balancing/parse.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { shortDeviceName } from '../../format/devices.ts';
 import { change, count, counted, fixed, signed } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';

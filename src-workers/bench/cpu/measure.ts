@@ -1,7 +1,7 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
-import { createCpuLoads, type CpuLoads } from '../../sweep/cpu.ts';
+import { createCpuLoads, type CpuLoads } from '../../predict/cpu.ts';
 import { BARRIER_WORDS } from './barrier.ts';
 import { kernelBytes } from './kernels.ts';
 import { caseShares, designShares, type CaseShares, type DesignMachine, type DesignShares } from './shares.ts';

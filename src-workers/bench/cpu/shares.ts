@@ -1,10 +1,10 @@
 import type { BenchParameters } from '../../domain/benchmark.ts';
 import { isPartition, type Design } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
-import { parseBalancing } from '../../models/balancing/parse.ts';
-import { evenRows } from '../../models/balancing/partition.ts';
+import { parseBalancing } from '../../domain/balancing.ts';
+import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
-import { coreLoads, type CpuLoads } from '../../sweep/cpu.ts';
+import { coreLoads, type CpuLoads } from '../../predict/cpu.ts';
 
 /** Contiguous shares of one case, one per core, and where its arrays lie in the shared memory. */
 export type CaseShares =

@@ -3,7 +3,7 @@ import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
 import { isPartition, type LockstepBalancing } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import { parseBalancing } from '../../models/balancing/parse.ts';
+import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';

@@ -1,7 +1,7 @@
 import type { BenchPlan, BenchRecord, CaseOf, UnitLoopWorkload } from '../../domain/benchmark.ts';
 import { isPartition } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
-import { parseBalancing } from '../../models/balancing/parse.ts';
+import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { blockOrder, referenceResults, slotLayout, tableWord, unitOrder } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';

@@ -1,5 +1,5 @@
 import type { CpuDevice } from '../../domain/device.ts';
-import { evenNonZeros, evenRows, loadImbalance, mergePath, type Partition } from '../balancing/partition.ts';
+import { evenNonZeros, evenRows, loadImbalance, mergePath, type Partition } from '../partition/partition.ts';
 import { maxRateCurve, type BandwidthCurve } from './bandwidth.ts';
 import { staircaseMs } from './time.ts';
 

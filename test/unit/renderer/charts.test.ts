@@ -12,6 +12,7 @@ import {
 import { distributionChart, type DistributionInput } from '../../../src-renderer/views/ranking/distribution-chart.ts';
 import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-chart.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
+import { regimeInfo } from '../../../src-workers/domain/regime.ts';
 import { countOf, drawn, wordsOf } from './chart-drawing.ts';
 
 const SIZE = { width: 480, height: 250 };
@@ -116,8 +117,16 @@ describe('the distribution of all designs', () => {
 
 describe('the waterfall', () => {
   const parts = Object.fromEntries(BREAKDOWN_PARTS.map(({ id }) => [id, 0])) as Record<BreakdownPart, number>;
-  const from: Breakdown = { timeMs: 10, parts: { ...parts, idealWork: 6, imbalance: 4 } };
-  const to: Breakdown = { timeMs: 8, parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 } };
+  const from: Breakdown = {
+    regime: regimeInfo('one-wave'),
+    timeMs: 10,
+    parts: { ...parts, idealWork: 6, imbalance: 4 },
+  };
+  const to: Breakdown = {
+    regime: regimeInfo('one-wave'),
+    timeMs: 8,
+    parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 },
+  };
 
   it('leads from the baseline to the design, faster parts first, each in the colour of its direction', () => {
     const svg = drawn((theme, size) => waterfallChart({ from, to, decimals: 1 }, theme, size), {

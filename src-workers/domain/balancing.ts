@@ -1,0 +1,77 @@
+import type { Balancing } from './design.ts';
+import { fail, ok, type Result } from './result.ts';
+
+const EXPECTED =
+  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort or dynamic-fetch, with K 1 to 64; on a CPU ' +
+  'row-split, nonzero-split or merge-path';
+
+/** More buckets than this pay more passes than they can ever save. */
+const MAX_BUCKETS = 64;
+
+/** Largest window, units: one that no device sorts in one pass. */
+const MAX_WINDOW_UNITS = 2 ** 31;
+
+/**
+ * Reads a balancing from its text form, as in `none` or `window-sort(4096)`; spaces around names and numbers are allowed.
+ *
+ * @returns the balancing, or `bad-input` with a message that says what was got and what is expected
+ */
+export function parseBalancing(text: string): Result<Balancing> {
+  const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
+  if (!match) return fail('bad-input', `balancing "${text}"; expected ${EXPECTED}`);
+  const [, kind, argument] = match as unknown as [string, string, string | undefined];
+  switch (kind) {
+    case 'none':
+    case 'full-sort':
+    case 'dynamic-fetch':
+    case 'row-split':
+    case 'nonzero-split':
+    case 'merge-path':
+      if (argument !== undefined) return fail('bad-input', `balancing "${text}"; ${kind} takes no argument`);
+      return ok({ kind });
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const k = wholeNumber(argument, 1, MAX_BUCKETS);
+      if (k === null) {
+        return fail('bad-input', `balancing "${text}"; expected ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`);
+      }
+      return ok({ kind, k });
+    }
+    case 'window-sort': {
+      const units = wholeNumber(argument, 1, MAX_WINDOW_UNITS);
+      if (units === null) {
+        return fail(
+          'bad-input',
+          `balancing "${text}"; expected window-sort(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
+        );
+      }
+      return ok({ kind, units });
+    }
+    default:
+      return fail('bad-input', `balancing "${text}"; expected ${EXPECTED}`);
+  }
+}
+
+/** The text form that `parseBalancing` reads. */
+export function formatBalancing(balancing: Balancing): string {
+  switch (balancing.kind) {
+    case 'none':
+    case 'full-sort':
+    case 'dynamic-fetch':
+    case 'row-split':
+    case 'nonzero-split':
+    case 'merge-path':
+      return balancing.kind;
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return `${balancing.kind}(${balancing.k})`;
+    case 'window-sort':
+      return `${balancing.kind}(${balancing.units})`;
+  }
+}
+
+function wholeNumber(text: string | undefined, smallest: number, largest: number): number | null {
+  if (text === undefined || !/^\d{1,10}$/.test(text)) return null;
+  const value = Number(text);
+  return value >= smallest && value <= largest ? value : null;
+}

@@ -1,0 +1,116 @@
+/**
+ * Every number of the prediction that is not derived. Three kinds:
+ *
+ * - **fitted** on simulated launches: says on what, within which range, and what it changes;
+ * - **resolution** of a table or a sample: finer costs time and changes less than the model's own error;
+ * - **limit** of what is kept or computed, so that a large space cannot fill the memory.
+ */
+
+// -- Time: fitted ------------------------------------------------------------------------------------------------------
+
+/**
+ * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): below 2,
+ * launches of even blocks lose the step of their last wave (up to 20 % of the time); above 3 nothing changes.
+ */
+export const SMEARED = 3;
+/** Mean residual lives after which the ages of blocks are stationary. Fitted on 500 random designs (3 to 24 tried). */
+export const RESIDUAL_LIVES = 12;
+/**
+ * Fewest and most waves followed one by one. With at most 3 instead of 48, the 95th percentile of the difference from the
+ * simulation is 5.3 % instead of 3.5 %.
+ */
+export const SHORTEST_PHASE_MEMORY = 3;
+export const LONGEST_PHASE_MEMORY = 48;
+/** Share of groups below the longest life, and probability of a tie, below which multiprocessors never end in step. */
+export const RARELY_LONGEST = 0.5;
+export const NEVER_TIED = 1e-3;
+
+// -- Time: resolution --------------------------------------------------------------------------------------------------
+
+/** Cells spent on the bulk of each law, and per factor of e of the upper tail of a block's life. */
+export const BULK_CELLS = 3;
+export const TAIL_CELLS = 0.5;
+/** Widest cells: this fraction of E[B], or of the time since the last dispatch. */
+export const WIDEST_CELL_OF_BLOCK = 0.2;
+export const WIDEST_CELL_OF_TIME = 0.5;
+/** Probability of a life that no longer matters, even as the longest of a million blocks. */
+export const NEGLIGIBLE_LIFE = 1e-9;
+/** Ages are one record while their shares of active groups differ by less than this. */
+export const AGE_STEP = 0.1;
+/** Edges of a sampled law, for its groups and its blocks, and group depths that the former are picked from. */
+export const GROUP_EDGES = 24;
+export const BLOCK_EDGES = 48;
+export const SAMPLE_QUANTILES = 128;
+/** Points of the renewal grid per E[B]; in between, one per standard deviation of B. */
+export const POINTS_PER_BLOCK = 8;
+export const MOST_POINTS_PER_BLOCK = 20;
+/** Looks at the activity of the slots per E[B]. */
+export const SAMPLES_PER_BLOCK = 4;
+/** Share of a slot's activity that ages are taken together up to, and widest relative span of such ages. */
+export const LUMP_ACTIVITY = 0.25;
+export const LUMP_SPAN = 0.4;
+/** e to minus this is nothing. */
+export const IMPOSSIBLE_LOG = 25;
+/** Odds, as a logarithm, from which on something is certain. */
+export const ALL_BUT_CERTAIN = 20.7;
+/** Probability that any block of the device is active below which no two are. */
+export const AT_MOST_ONE_ACTIVE = 1e-2;
+/** Multiprocessors of a wave of known blocks that are computed in full. */
+export const SLOWEST_CANDIDATES = 6;
+
+// -- Depth: resolution -------------------------------------------------------------------------------------------------
+
+/** A depth law of no more rows than this is kept as it is. */
+export const DEPTH_ROWS = 48;
+/** Groups of the largest block whose law steers where the rows are fine. */
+export const LARGE_BLOCK = 32;
+/** Tail beyond which a depth no longer matters, even as the longest of a million. */
+export const NEGLIGIBLE_DEPTH = 1e-10;
+
+// -- Dealing: resolution -----------------------------------------------------------------------------------------------
+
+/** Units per slot up to which slots with one unit more than others are computed apart. */
+export const COUNTED_UNITS = 12;
+/**
+ * Laws per factor of two of the units per slot beyond that, for rounds of buckets, and for fetched units: a law stands for
+ * means at most 6, 1.6 and 3 % away.
+ */
+export const DEALT_STEPS_PER_OCTAVE = 6;
+export const BUCKET_STEPS_PER_OCTAVE = 32;
+export const FETCHED_STEPS_PER_OCTAVE = 12;
+/** Share of the blocks, the last ones, whose missing unit is not worth a law. */
+export const HARDLY_ANY_BLOCKS = 1 / 64;
+/** Groups of a device that fetch from one counter: beyond some hundreds their number no longer matters. */
+export const FETCHING_GROUPS = 1024;
+/** Lengths kept of a sorted order: all of them, or evenly spaced ranks of as many windows as fit. */
+export const ORDER_LENGTHS = 2 ** 18;
+/** Groups of a launch up to which every one is computed; of larger launches a sample is. */
+export const KNOWN_GROUPS = 10_240;
+/** Lengths looked up for that. */
+export const KNOWN_LOOKUPS = 2 ** 16;
+/** Lengths looked up for a sample, which decide its groups; those at least and at most, and its blocks. */
+export const SAMPLED_LOOKUPS = 4096;
+export const FEWEST_SAMPLED_GROUPS = 160;
+export const MOST_SAMPLED_GROUPS = 480;
+export const FEWEST_SAMPLED_BLOCKS = 48;
+export const MOST_SAMPLED_BLOCKS = 256;
+/** Blocks that a sample is chosen from, and the longest of them, which are kept one by one. */
+export const SAMPLE_CANDIDATES = 256;
+export const LONGEST_SAMPLED_BLOCKS = 16;
+/** Groups of a block that are computed where depths rise steadily. */
+export const STEADY_GROUPS = 4;
+/** Units looked at to count setups of lanes out of step, and depths that groups are told apart by for that. */
+export const SETUP_LOOKUPS = 2 ** 15;
+export const SETUP_BINS = 12;
+/** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
+export const BLOCK_ORDERS = 2;
+
+// -- Limits ------------------------------------------------------------------------------------------------------------
+
+/** Depth laws kept by a worker: some ten kilobytes each. */
+export const KEPT_DEPTH_LAWS = 384;
+/** Numbers of a piece of memory for block laws, and pieces: about what stays in a core's cache. */
+export const SLAB_LENGTH = 1 << 15;
+export const KEPT_SLABS = 8;
+/** Numbers kept of sorted launches. */
+export const KEPT_LAUNCH_NUMBERS = 2 ** 20;

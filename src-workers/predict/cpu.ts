@@ -1,0 +1,94 @@
+import type { Breakdown } from '../domain/breakdown.ts';
+import type { PartitionBalancing } from '../domain/design.ts';
+import type { CpuDevice } from '../domain/device.ts';
+import type { KernelProfile } from '../domain/kernel.ts';
+import { regimeInfo } from '../domain/regime.ts';
+import { loadImbalance } from '../models/partition/partition.ts';
+import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
+import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
+import { totalLoad } from '../models/contention/loads.ts';
+import { staircaseMs } from '../models/contention/time.ts';
+import type { OrderedLengths } from './ordered.ts';
+
+/**
+ * Designs of a CPU: a partition of the units over some of its cores. The time is that of the memory traffic of the cores,
+ * by the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions cost nothing here.
+ */
+
+const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
+  'row-split': 'even-rows',
+  'nonzero-split': 'even-non-zeros',
+  'merge-path': 'merge-path',
+};
+
+/** Loads of the partitions of one workload, filled as designs ask for them; all CPUs share them. */
+export interface CpuLoads {
+  readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
+  readonly units: number;
+  readonly ordered: OrderedLengths;
+  readonly bytes: Map<string, Float64Array>;
+}
+
+export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordered: OrderedLengths): CpuLoads {
+  return { kernel, units, ordered, bytes: new Map() };
+}
+
+/** Bytes that each of `cores` cores moves. The order of the ordered lengths is stretched over all units. */
+export function coreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
+  const key = `${partition.kind} ${cores}`;
+  const known = loads.bytes.get(key);
+  if (known) return known;
+  const { kernel, units, ordered } = loads;
+  const { split } = CPU_PARTITIONS.find(({ id }) => id === PARTITION_OF[partition.kind])!;
+  const made = partitionLoads(split(ordered.iterations, cores), {
+    bytesPerNonZero: (kernel.bytesPerIteration * units) / ordered.units,
+    bytesPerRow: (kernel.bytesPerUnit * units) / ordered.iterations.length,
+  });
+  loads.bytes.set(key, made);
+  return made;
+}
+
+export interface CpuPrediction {
+  readonly timeMs: number;
+  /** Largest over mean load of the cores, ≥ 1. */
+  readonly loss: number;
+}
+
+/** @param cores 1 … the cores of the device */
+export function predictCpu(
+  loads: CpuLoads,
+  device: CpuDevice,
+  partition: PartitionBalancing,
+  cores: number,
+): CpuPrediction {
+  const bytes = coreLoads(loads, partition, cores);
+  return { timeMs: staircaseMs(maxRateCurve(device, cores), bytes), loss: loadImbalance(bytes) };
+}
+
+/**
+ * Where the time goes, each step closer to the design: all bytes at the full bandwidth → + at the bandwidth of the cores in
+ * use (latency: too few of them to keep the memory busy) → + uneven loads (imbalance).
+ */
+export function explainCpu(
+  loads: CpuLoads,
+  device: CpuDevice,
+  partition: PartitionBalancing,
+  cores: number,
+): Breakdown {
+  const { timeMs } = predictCpu(loads, device, partition, cores);
+  const total = totalLoad(coreLoads(loads, partition, cores));
+  const idealWork = transferMs(total, device.fullBandwidthGbS);
+  const evenMs = transferMs(total, maxRateCurve(device, cores)[cores]);
+  const parts = {
+    idealWork,
+    cooperation: 0,
+    imbalance: timeMs - evenMs,
+    registerCap: 0,
+    latency: evenMs - idealWork,
+    blockTail: 0,
+    lastWave: 0,
+    divergence: 0,
+    balancing: 0,
+  };
+  return { timeMs, parts, regime: regimeInfo('memory-contention') };
+}

@@ -1,0 +1,112 @@
+import type { LoopForm } from '../../domain/kernel.ts';
+
+/**
+ * How a launch deals its units to its slots, for the prediction and the simulator alike. A slot is u threads that share a
+ * unit; in round j slot s takes the unit at position j·slots + s of the order (a grid-stride loop).
+ */
+export interface Dealing {
+  /** Number of units, ≥ 1. Slots beyond the last unit are empty. */
+  readonly units: number;
+  /** n: slots of a work group, which run in lockstep. */
+  readonly unitsPerGroup: number;
+  /** W_b: work groups of a block. */
+  readonly groupsPerBlock: number;
+  /** Slots of a block; fewer than n·W_b where its last group is not full. */
+  readonly slotsPerBlock: number;
+  readonly gridBlocks: number;
+  readonly loop: LoopForm;
+  /** Iterations before the first of each unit, ≥ 0; the whole group runs them whenever a lane of it starts a unit. */
+  readonly setupIterations: number;
+}
+
+/** The lengths of the units in the order in which a launch takes them. */
+export interface UnitOrder {
+  /** Length of the unit at a position, iterations. A launch asks for each position once. */
+  lengthAt(position: number): number;
+  /** The longest of `count` consecutive units, iterations. */
+  longestOf(position: number, count: number): number;
+  /** The sum of that over the positions first, first + stride, … of the order; the last ones may have fewer units. */
+  longestSum(first: number, count: number, stride: number): number;
+  /**
+   * Whether the same lane of a group has the longest unit in every round. Then a flattened loop takes as long as a nested
+   * one, apart from setup.
+   */
+  readonly sameLaneLongest: boolean;
+}
+
+/** Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit. */
+export interface DealingScratch {
+  readonly lanes: Float64Array;
+  readonly starts: Float64Array;
+  /** Which group an entry of `starts` is of. */
+  readonly startsOf: Int32Array;
+  group: number;
+}
+
+export function dealingScratch(dealing: Dealing): DealingScratch {
+  const { units, unitsPerGroup, slotsPerBlock, gridBlocks } = dealing;
+  const most = hasDivergentSetup(dealing) ? unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks)) : 0;
+  const size = 2 ** Math.ceil(Math.log2(2 * most + 1));
+  return {
+    lanes: new Float64Array(unitsPerGroup),
+    starts: new Float64Array(size),
+    startsOf: new Int32Array(size),
+    group: 0,
+  };
+}
+
+/** Adds an iteration to the set of the present group; 1 if it is new there, else 0. */
+function addStart({ starts, startsOf, group }: DealingScratch, iteration: number): number {
+  const mask = starts.length - 1;
+  // Fibonacci hashing; lengths that are not whole may share a bucket.
+  let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
+  for (; startsOf[at] === group; at = (at + 1) & mask) if (starts[at] === iteration) return 0;
+  startsOf[at] = group;
+  starts[at] = iteration;
+  return 1;
+}
+
+/** Whether lanes of a group start units at different iterations, so that the group runs the setup more than once a round. */
+export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
+  return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
+}
+
+/**
+ * Depth of one work group, iterations, setup included.
+ *
+ * Nested loops: the sum over the rounds of the longest unit of each. A flattened loop: the lane with the most work; the
+ * group runs the setup at every iteration at which some lane starts a unit.
+ * @param block 0 … gridBlocks − 1
+ * @param group 0 … groupsPerBlock − 1 of the block
+ */
+export function groupDepth(
+  order: UnitOrder,
+  dealing: Dealing,
+  block: number,
+  group: number,
+  scratch: DealingScratch,
+): number {
+  const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks, loop, setupIterations } = dealing;
+  const slots = slotsPerBlock * gridBlocks;
+  const first = block * slotsPerBlock + group * n;
+  const filled = Math.min(n, slotsPerBlock - group * n);
+  const countStarts = hasDivergentSetup(dealing);
+  if (loop === 'nested' || (order.sameLaneLongest && !countStarts)) {
+    const rounds = Math.max(0, Math.ceil((units - first) / slots));
+    return order.longestSum(first, filled, slots) + setupIterations * rounds;
+  }
+  const { lanes } = scratch;
+  lanes.fill(0);
+  scratch.group += 1;
+  let rounds = 0;
+  let starts = 0;
+  for (let position = first; position < units; position += slots, rounds++) {
+    for (let lane = 0; lane < filled && position + lane < units; lane++) {
+      if (countStarts) starts += addStart(scratch, lanes[lane]);
+      lanes[lane] += order.lengthAt(position + lane);
+    }
+  }
+  let depth = 0;
+  for (let lane = 0; lane < filled; lane++) if (lanes[lane] > depth) depth = lanes[lane];
+  return depth + setupIterations * (countStarts ? starts : rounds);
+}

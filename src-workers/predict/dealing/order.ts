@@ -1,0 +1,173 @@
+import type { LengthLaw } from '../../domain/workload.ts';
+import { arbitraryOrder } from '../../numeric/random.ts';
+import { ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
+import { dealingScratch, groupDepth, type Dealing, type UnitOrder } from './deal.ts';
+
+/**
+ * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of the
+ * law: the k-th of N is its (k + ½)/N quantile. Of more units than are kept, as many windows as fit stand for all, one after
+ * another; of a window with more units, evenly spaced ranks stand for all.
+ */
+export interface SortedOrder {
+  /** M */
+  readonly window: number;
+  readonly units: number;
+  /** Ranks kept of a window: M, or fewer. */
+  readonly ranks: number;
+  /** Length of rank r of window w at w·ranks + r. */
+  readonly lengths: Float64Array;
+  /** `setups` of the dealings seen so far, and `meanLongest` by units per group. */
+  readonly setupCurves: Map<number, SetupCurve>;
+  readonly longestMeans: Map<number, number>;
+}
+
+/** Iterations of setup that a work group runs, by its depth without setup. */
+export type SetupCurve = (depth: number) => number;
+
+/** A sorted order as a launch with a certain dealing reads it. */
+export interface SortedReader extends UnitOrder {
+  /** M */
+  readonly window: number;
+  /**
+   * Mean depth of the groups of the launch, iterations, setup once a round included; NaN where groups cross the ends of
+   * windows, and it is not known.
+   */
+  meanDepth(dealing: Dealing): number;
+  /** Whether all units are in one window: then depths rise steadily from slot to slot. */
+  readonly steady: boolean;
+  /** Setup of flattened loops, whose lanes start units out of step: the mean over groups of about the same depth. */
+  setups(): SetupCurve;
+}
+
+/** @param window M, from 1 to all units */
+export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
+  const ranks = Math.min(window, ORDER_LENGTHS);
+  const windows = Math.min(Math.ceil(units / window), Math.max(1, Math.floor(ORDER_LENGTHS / ranks)));
+  const kept = Math.min(ranks * windows, units);
+  const sample = evenSample(law, kept);
+  const order = {
+    window,
+    units,
+    ranks,
+    setupCurves: new Map<number, SetupCurve>(),
+    longestMeans: new Map<number, number>(),
+  };
+  if (windows === 1) return { ...order, lengths: sample };
+  // Which unit is in which window is arbitrary.
+  const lengths = new Float64Array(kept);
+  arbitraryOrder(kept, 1).forEach((from, to) => (lengths[to] = sample[from]));
+  for (let from = 0; from < kept; from += ranks) lengths.subarray(from, Math.min(kept, from + ranks)).sort();
+  return { ...order, lengths };
+}
+
+/** The (k + ½)/count quantiles of a law, ascending. */
+function evenSample({ support, probability }: LengthLaw, count: number): Float64Array {
+  const sample = new Float64Array(count);
+  let below = 0;
+  let from = 0;
+  for (let i = 0; i < support.length; i++) {
+    below += probability[i];
+    const to = i === support.length - 1 ? count : Math.min(count, Math.max(from, Math.ceil(below * count - 0.5)));
+    sample.fill(support[i], from, to);
+    from = to;
+  }
+  return sample;
+}
+
+/** Whether the same lane of a group has the longest unit in every round: no group crosses the end of a window. */
+export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
+  return window === units || (window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0);
+}
+
+/** Reads a sorted order as a launch with this dealing does. */
+export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
+  const { window: M, units, ranks, lengths } = order;
+  const period = lengths.length;
+  const perRank = ranks / M;
+  const lengthAt = (position: number): number =>
+    lengths[ranks === M ? position % period : Math.floor((position % M) * perRank)];
+  const longestOf = (position: number, count: number): number => {
+    // Within a window the last unit is the longest; a group may go on into the next windows.
+    const last = position + count - 1;
+    let longest = lengthAt(last);
+    for (let end = position - (position % M) + M - 1; end < last; end += M) longest = Math.max(longest, lengthAt(end));
+    return longest;
+  };
+  const sameLaneLongest = keepsLanes(M, dealing);
+  return {
+    window: M,
+    meanDepth({ slotsPerBlock, unitsPerGroup, gridBlocks, setupIterations }) {
+      if (!sameLaneLongest || slotsPerBlock % unitsPerGroup !== 0) return NaN;
+      return (units / (slotsPerBlock * gridBlocks)) * (meanLongest(order, unitsPerGroup) + setupIterations);
+    },
+    steady: M === units,
+    sameLaneLongest,
+    setups() {
+      const rounds = Math.ceil(units / (dealing.slotsPerBlock * dealing.gridBlocks));
+      const key = (dealing.unitsPerGroup * 2 ** 20 + rounds) * 2 + Number(sameLaneLongest);
+      let curve = order.setupCurves.get(key);
+      if (!curve) order.setupCurves.set(key, (curve = setupCurve(this, dealing, rounds)));
+      return curve;
+    },
+    lengthAt,
+    longestOf,
+    longestSum(first, count, stride) {
+      let sum = 0;
+      let position = first;
+      if (sameLaneLongest && ranks === M) {
+        // No group crosses the end of a window.
+        let at = (first + count - 1) % period;
+        const step = stride % period;
+        for (; position + count <= units; position += stride) {
+          sum += lengths[at];
+          at += step;
+          if (at >= period) at -= period;
+        }
+      }
+      for (; position < units; position += stride) sum += longestOf(position, Math.min(count, units - position));
+      return sum;
+    },
+  };
+}
+
+/** Mean over all groups of n consecutive units of their longest, iterations. */
+function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
+  let mean = longestMeans.get(n);
+  if (mean === undefined) {
+    let sum = 0;
+    let count = 0;
+    for (let last = n - 1; last < lengths.length; last += n, count++) sum += lengths[last];
+    mean = count > 0 ? sum / count : lengths[lengths.length - 1];
+    longestMeans.set(n, mean);
+  }
+  return mean;
+}
+
+/** Counts the setups of some groups exactly. */
+function setupCurve(order: UnitOrder, dealing: Dealing, rounds: number): SetupCurve {
+  const { gridBlocks: G, groupsPerBlock: W, unitsPerGroup } = dealing;
+  const plain = { ...dealing, setupIterations: 0 };
+  const scratch = dealingScratch(dealing);
+  const count = Math.max(2 * SETUP_BINS, Math.ceil(SETUP_LOOKUPS / (unitsPerGroup * rounds)));
+  const counted = Array.from({ length: count }, (_, i) => {
+    const block = Math.floor(((i + 0.5) * G) / count);
+    // Not the same group of every block.
+    const group = (i * 7) % W;
+    const depth = groupDepth(order, plain, block, group, scratch);
+    return { depth, setup: groupDepth(order, dealing, block, group, scratch) - depth };
+  }).sort((a, b) => a.depth - b.depth);
+  const bins = Array.from({ length: SETUP_BINS }, (_, b) => {
+    const inBin = counted.slice(Math.floor((b * count) / SETUP_BINS), Math.floor(((b + 1) * count) / SETUP_BINS));
+    const mean = (of: (one: { depth: number; setup: number }) => number): number =>
+      inBin.reduce((sum, one) => sum + of(one), 0) / inBin.length;
+    return { depth: mean((one) => one.depth), setup: mean((one) => one.setup) };
+  });
+  return (depth) => {
+    let b = 1;
+    while (b < SETUP_BINS - 1 && bins[b].depth < depth) b++;
+    const { depth: from, setup } = bins[b - 1];
+    const width = bins[b].depth - from;
+    const part = width > 0 ? Math.min(1, Math.max(0, (depth - from) / width)) : 0.5;
+    return setup + part * (bins[b].setup - setup);
+  };
+}

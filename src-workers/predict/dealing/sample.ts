@@ -1,0 +1,164 @@
+import {
+  FEWEST_SAMPLED_BLOCKS,
+  FEWEST_SAMPLED_GROUPS,
+  KNOWN_GROUPS,
+  KNOWN_LOOKUPS,
+  LONGEST_SAMPLED_BLOCKS,
+  MOST_SAMPLED_BLOCKS,
+  MOST_SAMPLED_GROUPS,
+  SAMPLE_CANDIDATES,
+  SAMPLED_LOOKUPS,
+  STEADY_GROUPS,
+} from '../constants.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
+import type { SortedReader } from './order.ts';
+
+/** Depths of the groups of blocks of a launch, iterations. */
+export interface SampledBlocks {
+  readonly groupsPerBlock: number;
+  /** A row of W_b depths for each block, shortest first. */
+  readonly depths: Float64Array;
+  /** Blocks of the launch that each row stands for; `null` where these are all blocks, in their order. */
+  readonly weights: Float64Array | null;
+}
+
+/** Whether a launch is small enough for every group to be computed. */
+export function canKnowBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
+  return gridBlocks * groupsPerBlock <= KNOWN_GROUPS && units <= KNOWN_LOOKUPS * unitsPerGroup;
+}
+
+/** Every block of a launch, in its order. */
+export function allBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
+  const blocks = Int32Array.from({ length: dealing.gridBlocks }, (_, block) => block);
+  return readBlocks(order, dealing, blocks, null);
+}
+
+/**
+ * A sample of the blocks of a launch. The longest units of a block bound its life, and are quick to look up: by that bound
+ * the longest blocks are kept one by one, and of the others one of each even step.
+ */
+export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
+  const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
+  const slots = slotsPerBlock * G;
+  const rounds = Math.ceil(units / slots);
+  // Blocks of many rounds are more alike.
+  const groups = Math.max(FEWEST_SAMPLED_GROUPS, Math.min(MOST_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
+  const wanted = Math.min(MOST_SAMPLED_BLOCKS, Math.max(FEWEST_SAMPLED_BLOCKS, Math.ceil(groups / W)));
+  if (wanted >= G) return allBlocks(order, dealing);
+  const candidates = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
+  const count = candidates.length;
+  // Sorted by bound, and the number of the candidate in the digits after it.
+  const keys = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    const bound = order.longestSum(candidates[i] * slotsPerBlock, slotsPerBlock, slots);
+    keys[i] = Math.round(bound * BOUND_DIGITS) * count + i;
+  }
+  keys.sort();
+  const longest = Math.min(LONGEST_SAMPLED_BLOCKS, count);
+  const rest = count - longest;
+  const steps = Math.min(wanted - longest, rest);
+  const blocks = new Int32Array(steps + longest);
+  const weights = new Float64Array(steps + longest);
+  for (let i = 0; i < blocks.length; i++) {
+    const from = i < steps ? Math.floor((i * rest) / steps) : rest + i - steps;
+    const to = i < steps ? Math.floor(((i + 1) * rest) / steps) : from + 1;
+    blocks[i] = candidates[keys[(from + to) >> 1] % count];
+    weights[i] = ((to - from) * G) / count;
+  }
+  return readBlocks(order, dealing, blocks, weights);
+}
+
+/** Steps per iteration of a life's bound. */
+const BOUND_DIGITS = 16;
+
+/**
+ * Blocks whose first slots are at evenly spread places of their windows, since the place decides what a block gets in every
+ * round, and in windows spread over the launch. Where there are fewer blocks than places, blocks spread over the launch.
+ */
+function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
+  const blocks = new Int32Array(count);
+  const common = greatestCommonDivisor(window, slotsPerBlock);
+  const places = window / common;
+  // The block whose place is `common` after that of block 0.
+  const next = places <= G ? modularInverse(slotsPerBlock / common, places) : 0;
+  let state = 1;
+  for (let i = 0; i < count; i++) {
+    // The multiplier of Numerical Recipes' quick generator.
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const random = state / 2 ** 32;
+    if (count === G) blocks[i] = i;
+    else if (places > G) blocks[i] = Math.floor(((i + random) * G) / count);
+    else {
+      const first = (Math.floor(((i + 0.5) * places) / count) * next) % places;
+      blocks[i] = first + places * Math.floor(random * Math.ceil((G - first) / places));
+    }
+  }
+  return blocks;
+}
+
+/** x with a·x ≡ 1 (mod m), for a and m without a common divisor. Source: Euclid's algorithm. */
+function modularInverse(a: number, m: number): number {
+  let [before, now] = [0, 1];
+  for (let [high, low] = [m, a % m]; low > 1;) {
+    const quotient = Math.floor(high / low);
+    [high, low] = [low, high - quotient * low];
+    [before, now] = [now, before - quotient * now];
+  }
+  return ((now % m) + m) % m;
+}
+
+function readBlocks(
+  order: SortedReader,
+  dealing: Dealing,
+  blocks: Int32Array,
+  weights: Float64Array | null,
+): SampledBlocks {
+  const { groupsPerBlock: W } = dealing;
+  const depths = new Float64Array(blocks.length * W);
+  const isSetupApart = hasDivergentSetup(dealing);
+  const dealt = isSetupApart ? { ...dealing, setupIterations: 0 } : dealing;
+  const scratch = dealingScratch(dealing);
+  // Groups that are computed; of a steady order the others lie on a line between them.
+  const stride = order.steady ? Math.max(1, Math.ceil((W - 1) / STEADY_GROUPS)) : 1;
+  let sum = 0;
+  let total = 0;
+  for (let i = 0, at = 0; i < blocks.length; i++, at += W) {
+    for (let g = 0; g < W - 1; g += stride) depths[at + g] = groupDepth(order, dealt, blocks[i], g, scratch);
+    depths[at + W - 1] = groupDepth(order, dealt, blocks[i], W - 1, scratch);
+    if (stride > 1) fillBetween(depths, at, W, stride);
+    const weight = weights ? weights[i] : 1;
+    total += weight * W;
+    for (let g = 0; g < W; g++) sum += weight * depths[at + g];
+  }
+  // The mean over all groups of the launch is known; the error of the sample is not to favour a design.
+  const known = weights ? order.meanDepth(dealt) : NaN;
+  const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
+  // Counting the setups of lanes out of step takes a look at every unit: the mean of groups of like depth stands for them.
+  const setupOf = isSetupApart ? order.setups() : null;
+  for (let at = 0; at < depths.length; at++) {
+    const depth = scale * depths[at];
+    depths[at] = setupOf ? depth + setupOf(depth) : depth;
+  }
+  for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
+  return { groupsPerBlock: W, depths, weights };
+}
+
+/** Fills a row between every `stride`-th value and the last one by straight lines. */
+function fillBetween(values: Float64Array, from: number, count: number, stride: number): void {
+  for (let g = 0; g < count - 1; g += stride) {
+    const to = Math.min(g + stride, count - 1);
+    const slope = (values[from + to] - values[from + g]) / (to - g);
+    for (let k = g + 1; k < to; k++) values[from + k] = values[from + g] + slope * (k - g);
+  }
+}
+
+/** By insertion: rows of sorted units are nearly sorted. */
+function sortRow(values: Float64Array, from: number, count: number): void {
+  for (let i = from + 1; i < from + count; i++) {
+    const value = values[i];
+    let j = i;
+    for (; j > from && values[j - 1] > value; j--) values[j] = values[j - 1];
+    values[j] = value;
+  }
+}

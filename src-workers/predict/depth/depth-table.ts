@@ -1,0 +1,136 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import { notAll } from '../../numeric/exponential.ts';
+import { DEPTH_ROWS, LARGE_BLOCK, NEGLIGIBLE_DEPTH } from '../constants.ts';
+
+/**
+ * A depth law on few enough steps that every block size can be tabulated in a microsecond.
+ * Row i covers virtual times `edges[i]` to `edges[i+1]`; survival is 1 before `edges[0]` and 0 after the last edge.
+ */
+export interface DepthTable {
+  readonly edges: Float64Array;
+  /** Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times; beyond `LARGE_BLOCK` on demand. */
+  readonly doublings: Float64Array[];
+  /** ln(−ln(1 − P)) of the same, on demand. */
+  readonly logs: (Float64Array | undefined)[];
+  /** Index into the source's values of every edge. */
+  readonly valueAt: Int32Array;
+  /** Every edge is a whole number of iterations. */
+  readonly lattice: boolean;
+  readonly source: TableSource;
+}
+
+/** A law of groups on as many steps as it has. */
+type TableSource = Pick<GroupDepth, 'values' | 'survivalInto'>;
+
+const tables = new WeakMap<GroupDepth, DepthTable>();
+
+/** The table of a depth law; made once. */
+export function depthTable(depth: GroupDepth): DepthTable {
+  let table = tables.get(depth);
+  if (!table) tables.set(depth, (table = makeTable(depth)));
+  return table;
+}
+
+/** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
+const survivals: Float64Array[] = [];
+
+function makeTable(source: TableSource): DepthTable {
+  const { values } = source;
+  const n = values.length;
+  for (let j = 0; 2 ** j <= LARGE_BLOCK; j++) {
+    if (survivals[j]?.length !== n) survivals[j] = new Float64Array(n);
+    source.survivalInto(survivals[j], 2 ** j);
+  }
+  const valueAt = n - 1 > DEPTH_ROWS ? pickedValues(values) : Int32Array.from(values, (_, i) => i);
+  const edges = new Float64Array(valueAt.length);
+  let lattice = true;
+  for (let i = 0; i < edges.length; i++) {
+    edges[i] = values[valueAt[i]];
+    if (edges[i] !== Math.floor(edges[i])) lattice = false;
+  }
+  const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
+  return { edges, doublings, logs: [], valueAt, lattice, source };
+}
+
+/** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */
+function pickedValues(values: Float64Array): Int32Array {
+  const n = values.length;
+  const one = survivals[0];
+  const many = survivals[survivals.length - 1];
+  const perTail = 1 / Math.log(NEGLIGIBLE_DEPTH);
+  const first = values[0];
+  const perRange = 0.5 / (values[n - 1] - first);
+  const monitor = (i: number): number =>
+    2 -
+    one[i] -
+    many[i] +
+    (many[i] < 1 ? Math.log(Math.max(many[i], NEGLIGIBLE_DEPTH)) * perTail : 0) +
+    perRange * (values[i] - first);
+  const start = monitor(0);
+  const step = (monitor(n - 1) - start) / (DEPTH_ROWS - 1);
+  const picked = new Int32Array(DEPTH_ROWS + 1);
+  let count = 1;
+  let next = start + step;
+  for (let i = 1; i < n - 1; i++) {
+    const here = monitor(i);
+    if (here < next) continue;
+    picked[count++] = i;
+    next = here + step;
+  }
+  picked[count++] = n - 1;
+  return picked.slice(0, count);
+}
+
+function rowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Array): Float64Array {
+  const rows = new Float64Array(valueAt.length - 1);
+  for (let row = 0; row < rows.length; row++) {
+    const from = valueAt[row];
+    const to = valueAt[row + 1];
+    let sum = 0;
+    for (let i = from; i < to; i++) sum += (values[i + 1] - values[i]) * survival[i];
+    rows[row] = Math.min(1, Math.max(0, sum / (values[to] - values[from])));
+  }
+  return rows;
+}
+
+/** P(longest of 2ʲ consecutive groups > v) of every row. */
+export function doubling(table: DepthTable, j: number): Float64Array {
+  const known = table.doublings[j];
+  if (known) return known;
+  const { source, valueAt } = table;
+  const survival = new Float64Array(source.values.length);
+  source.survivalInto(survival, 2 ** j);
+  const rows = rowMeans(source.values, valueAt, survival);
+  table.doublings[j] = rows;
+  return rows;
+}
+
+/** Largest and smallest logarithm that is told apart: of all but surely some left, and of nobody ever. */
+const HIGHEST_LOG = 4;
+const LOWEST_LOG = -60;
+
+function logsOf(table: DepthTable, j: number): Float64Array {
+  const known = table.logs[j];
+  if (known) return known;
+  const logs = doubling(table, j).map((p) =>
+    p <= 0 ? LOWEST_LOG : p >= 1 ? HIGHEST_LOG : Math.min(HIGHEST_LOG, Math.log(-Math.log1p(-p))),
+  );
+  table.logs[j] = logs;
+  return logs;
+}
+
+/**
+ * P(longest of `groups` consecutive groups > v) of every row. Exact for powers of two; in between the logarithm of
+ * P(all ended) is interpolated, which is exact for independent groups.
+ * @param groups ≥ 1, not whole where the last is partly empty
+ * @param scratch where they are written unless they are at hand already
+ */
+export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
+  const below = 31 - Math.clz32(groups);
+  if (groups === 1 << below) return doubling(table, below);
+  const low = logsOf(table, below);
+  const high = logsOf(table, below + 1);
+  const part = Math.log2(groups) - below;
+  for (let i = 0; i < low.length; i++) scratch[i] = notAll(low[i] + part * (high[i] - low[i]));
+  return scratch;
+}

@@ -1,0 +1,599 @@
+import { fourier } from '../../numeric/fourier.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { normalUpperTail } from '../../models/workload/normal.ts';
+
+/**
+ * A law on a few atoms, as the depths are computed with: `values` strictly increasing, `survival[i]` = P(X > values[i]),
+ * so the last entry is 0.
+ */
+export interface DiscreteLaw {
+  readonly values: Float64Array;
+  readonly survival: Float64Array;
+}
+
+/** Atoms kept of a law; enough that a mean depth moves by less than 1e-3 of itself (see the tests). */
+export const MAX_POINTS = 512;
+
+export interface Cumulants {
+  readonly mean: number;
+  readonly variance: number;
+  /** Third central moment. */
+  readonly third: number;
+}
+
+/** Law from its atoms' probabilities; `values` strictly increasing. */
+export function fromMasses(values: Float64Array, masses: Float64Array): DiscreteLaw {
+  return { values, survival: survivalFrom(masses.slice()) };
+}
+
+/** P(X > values[i]) in the place of P(X = values[i]). */
+function survivalFrom(masses: Float64Array): Float64Array {
+  // From the top, so that small tails keep their digits.
+  for (let i = masses.length - 1, above = 0; i >= 0; i--) {
+    const mass = masses[i];
+    masses[i] = above;
+    above = Math.min(1, above + mass);
+  }
+  return masses;
+}
+
+/** P(X = values[i]). */
+export function massesOf({ survival }: DiscreteLaw): Float64Array {
+  const masses = new Float64Array(survival.length);
+  let above = 1;
+  for (let i = 0; i < masses.length; i++) {
+    masses[i] = above - survival[i];
+    above = survival[i];
+  }
+  return masses;
+}
+
+/** Values of positive probability: of a far tail nothing may be left. */
+export function atomsOf(law: DiscreteLaw) {
+  const masses = massesOf(law);
+  return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
+}
+
+/** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
+export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
+  if (count === 1) return law;
+  const survival = new Float64Array(law.survival.length);
+  maximumInto(survival, law.survival, count);
+  return { values: law.values, survival };
+}
+
+/**
+ * Writes 1 − (1 − s)^count for every s of `survival` into the front of `out`. Whole powers are built from
+ * P(either) = s + t − s·t, which keeps the digits of small tails.
+ */
+export function maximumInto(out: Float64Array, survival: Float64Array, count: number): void {
+  const points = survival.length;
+  if (!Number.isInteger(count) || count < 1 || count >= 2 ** 31) {
+    for (let i = 0; i < points; i++) out[i] = -Math.expm1(count * Math.log1p(-survival[i]));
+    return;
+  }
+  for (let i = 0; i < points; i++) out[i] = survival[i];
+  let odd = count;
+  for (; odd % 2 === 0; odd /= 2) for (let i = 0; i < points; i++) out[i] *= 2 - out[i];
+  if (odd === 1) return;
+  for (let i = 0; i < points; i++) {
+    let square = out[i];
+    let either = square;
+    for (let rest = odd >> 1; rest > 0; rest >>= 1) {
+      square *= 2 - square;
+      if (rest & 1) either += square - either * square;
+    }
+    out[i] = either;
+  }
+}
+
+/** Law of X + offset. */
+export function shifted(law: DiscreteLaw, offset: number): DiscreteLaw {
+  return offset === 0 ? law : { values: law.values.map((v) => v + offset), survival: law.survival };
+}
+
+export function cumulantsOf(law: DiscreteLaw): Cumulants {
+  const { values, survival } = law;
+  const mean = meanOf(values, survival);
+  let variance = 0;
+  let third = 0;
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const d = values[i] - mean;
+    variance += mass * d * d;
+    third += mass * d * d * d;
+  }
+  return { mean, variance, third };
+}
+
+/** E[X] = ∫ P(X > v) dv of a law on `values` ≥ 0 or not. */
+export function meanOf(values: Float64Array, survival: Float64Array): number {
+  let mean = values[0];
+  for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
+  return mean;
+}
+
+/**
+ * The law moved onto `grid`, every atom shared by the two grid points around it so that the mean stays.
+ *
+ * @param grid strictly increasing; atoms outside it go to its nearest end
+ */
+export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
+  const { values, survival } = law;
+  const masses = new Float64Array(grid.length);
+  const last = grid.length - 1;
+  let cell = -1;
+  let next = grid[0];
+  let width = Infinity;
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const v = values[i];
+    if (v >= next) {
+      while (cell < last && grid[cell + 1] <= v) cell++;
+      next = cell < last ? grid[cell + 1] : Infinity;
+      width = next - grid[cell];
+    }
+    if (cell < 0) masses[0] += mass;
+    else {
+      // Nothing goes on from the last point, whose cell has no end.
+      const share = (v - grid[cell]) / width;
+      masses[cell] += mass * (1 - share);
+      if (share > 0) masses[cell + 1] += mass * share;
+    }
+  }
+  return { values: grid, survival: survivalFrom(masses) };
+}
+
+/**
+ * At most `maxPoints` of the law's own values, both ends included: evenly spaced in a blend of the value, the probability
+ * and the logarithm of the tail, so that the bulk, the range, and the far tail that a maximum of many sees are all
+ * resolved.
+ */
+export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
+  const { values, survival } = law;
+  const count = values.length;
+  if (count <= maxPoints) return values;
+  const range = values[count - 1] - values[0];
+  const tailFloor = Math.max(survival[count - 2], 1e-12);
+  const tail = -Math.log(tailFloor);
+  const coordinate = (i: number) =>
+    (values[i] - values[0]) / range + (1 - survival[i]) + -Math.log(Math.max(survival[i], tailFloor)) / tail;
+  const first = coordinate(0);
+  const step = (coordinate(count - 1) - first) / (maxPoints - 2);
+  const picked = new Float64Array(maxPoints);
+  picked[0] = values[0];
+  let kept = 1;
+  let next = first + step;
+  for (let i = 1; i < count - 1; i++) {
+    const c = coordinate(i);
+    if (c >= next) {
+      picked[kept++] = values[i];
+      next = c + step;
+    }
+  }
+  picked[kept++] = values[count - 1];
+  return picked.slice(0, kept);
+}
+
+/** The values of both, each once; all strictly increasing. */
+export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
+  const merged = new Float64Array(a.length + b.length);
+  let count = 0;
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const x = a[i];
+    const y = b[j];
+    merged[count++] = x <= y ? x : y;
+    if (x <= y) i++;
+    if (y <= x) j++;
+  }
+  while (i < a.length) merged[count++] = a[i++];
+  while (j < b.length) merged[count++] = b[j++];
+  return merged.slice(0, count);
+}
+
+/** The values of all laws, at most `maxPoints` of them; a mixture with equal weights says which to keep. */
+export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
+  if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
+  const candidates = candidateValues(laws, maxPoints);
+  if (candidates.length <= maxPoints) return candidates;
+  const survival = new Float64Array(candidates.length);
+  for (const { values, survival: own } of laws) {
+    let at = -1;
+    let above = 1 / laws.length;
+    for (let i = 0; i < candidates.length; i++) {
+      while (at + 1 < values.length && values[at + 1] <= candidates[i]) above = own[++at] / laws.length;
+      survival[i] += above;
+    }
+  }
+  return coarseGrid({ values: candidates, survival }, maxPoints);
+}
+
+/** The values of all laws, or where they are many and hardly any in common twice `maxPoints` evenly spaced between them. */
+function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
+  let union = laws[0].values;
+  for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
+  if (union.length <= 4 * maxPoints) return union;
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { values } of laws) {
+    low = Math.min(low, values[0]);
+    high = Math.max(high, values[values.length - 1]);
+  }
+  const even = new Float64Array(2 * maxPoints);
+  for (let i = 0; i < even.length; i++) even[i] = low + ((high - low) * i) / (even.length - 1);
+  return even;
+}
+
+/** A law to draw from, with its cumulants. */
+export interface SumTerm {
+  readonly law: DiscreteLaw;
+  readonly cumulants: Cumulants;
+  /** Logarithms of its moments, as `tailReach` has asked for them. */
+  readonly logMoments: Map<number, number>;
+}
+
+export function sumTerm(law: DiscreteLaw): SumTerm {
+  return { law, cumulants: cumulantsOf(law), logMoments: new Map() };
+}
+
+/** Terms of comparable variance from which on a sum is taken by its first three cumulants. */
+const SMOOTH_TERMS = 16;
+/** Largest skewness for that. */
+const SMOOTH_SKEWNESS = 0.5;
+/** Draws from which on it is done whatever the skewness: placing them on a lattice would cost more than it tells. */
+const SMOOTH_DRAWS = 256;
+const TRANSFORM_POINTS = 1024;
+
+/**
+ * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
+ *
+ * Sums of many terms are Pearson III laws with the right mean, variance and skewness, by the Wilson–Hilferty cube
+ * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684); others a product of discrete Fourier transforms over 1,024 lattice
+ * points, exact to rounding where the lattice of the sum fits and mean-preserving where it does not.
+ */
+export function sumOf(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
+  return sumsOf(terms, [counts])[0];
+}
+
+/** Several sums of the same terms, one for each list of counts: they share the terms' transforms. */
+export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
+  const laws = countLists.map((counts) => simpleSum(terms, counts));
+  const hard = countLists.filter((_, i) => laws[i] === null);
+  const transformed = hard.length === 0 ? [] : transformedSums(terms, hard);
+  return laws.map((law) => law ?? transformed.shift()!);
+}
+
+/** The sum where it is a single draw, a constant, or smooth; `null` where it has to be computed in full. */
+function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
+  const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
+  terms.forEach(({ law, cumulants }, i) => {
+    const count = counts[i];
+    total.lowest += count * law.values[0];
+    total.count += count;
+    total.mean += count * cumulants.mean;
+    total.variance += count * cumulants.variance;
+    total.third += count * cumulants.third;
+    total.squaredVariance += count * cumulants.variance * cumulants.variance;
+  });
+  if (total.count === 1) return terms[counts.indexOf(1)].law;
+  // Spread below 1e-9 of the mean is a constant; below that the grids would no longer increase.
+  if (total.variance <= 1e-18 * total.mean * total.mean) {
+    return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
+  }
+  const skewness = total.third / total.variance ** 1.5;
+  const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
+  const smooth = effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS;
+  return smooth || total.count > SMOOTH_DRAWS
+    ? raisedTo(total.lowest, smoothLaw(total.mean, Math.sqrt(total.variance), skewness))
+    : null;
+}
+
+/** The law with what lies below `lowest` moved there, and the rest drawn in towards it so that the mean stays. */
+function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
+  if (law.values[0] >= lowest) return law;
+  const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
+  const values = law.values.slice(first);
+  const survival = law.survival.subarray(first);
+  values[0] = lowest;
+  const scale = (meanOf(law.values, law.survival) - lowest) / (meanOf(values, survival) - lowest);
+  return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
+}
+
+/** Standard normal quantiles on an even grid, the mass around each and the tail beyond it. */
+const NORMAL_GRID = (() => {
+  const points = 321;
+  const reach = 6.4;
+  const step = (2 * reach) / (points - 1);
+  const z = Float64Array.from({ length: points }, (_, i) => -reach + i * step);
+  const survival = z.map((value, i) => (i === points - 1 ? 0 : normalUpperTail(value + step / 2)));
+  return { z, survival, masses: massesOf({ values: z, survival }) };
+})();
+
+/** Beyond this skewness the normal grid no longer resolves a Pearson III law; mean and deviation are still met. */
+const LARGEST_SKEWNESS = 4;
+/** Its cube is nothing, even where the deviation is a thousandth of the mean. */
+const AT_THE_END = 1e-4;
+
+/** Pearson III law by its first three moments, on the normal grid. */
+export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
+  const { z, survival, masses } = NORMAL_GRID;
+  const points = z.length;
+  const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
+  const standard = new Float64Array(points);
+  // For a vanishing skewness the cube's quotient is the normal quantile itself.
+  const cubed = bounded >= 1e-6;
+  let first = 0;
+  let sum = 0;
+  let squares = 0;
+  for (let i = 0; i < points; i++) {
+    let value = z[i];
+    if (cubed) {
+      // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there, and so is
+      // what is nearer to it than the sum's rounding.
+      let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
+      if (base < AT_THE_END) {
+        base = 0;
+        first = i;
+      }
+      value = (2 / bounded) * (base * base * base - 1);
+    }
+    standard[i] = value;
+    sum += masses[i] * value;
+    squares += masses[i] * value * value;
+  }
+  // The cube is an approximation: its own mean and deviation are put right.
+  const scale = standardDeviation / Math.sqrt(squares - sum * sum);
+  const values = new Float64Array(points - first);
+  if (skewness >= 0) {
+    for (let i = 0; i < values.length; i++) values[i] = mean + (standard[first + i] - sum) * scale;
+    return { values, survival: first === 0 ? survival : survival.subarray(first) };
+  }
+  // Mirrored: what lay above a value lies below it.
+  const mirrored = new Float64Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const at = points - 1 - i;
+    values[i] = mean - (standard[at] - sum) * scale;
+    mirrored[i] = at === first ? 0 : 1 - survival[at - 1];
+  }
+  return { values, survival: mirrored };
+}
+
+function transformedSums(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
+  const ownStep = commonStep(terms.map(({ law }) => law.values));
+  const sums = countLists.map((counts) => {
+    const sum = { counts, draws: 0, mean: 0, origin: 0, low: 0, high: 0, margin: 0 };
+    terms.forEach(({ law, cumulants }, i) => {
+      sum.draws += counts[i];
+      sum.mean += counts[i] * cumulants.mean;
+      sum.origin += counts[i] * law.values[0];
+      sum.high += counts[i] * law.values[law.values.length - 1];
+    });
+    sum.low = sum.origin;
+    return sum;
+  });
+  let step = ownStep;
+  if (ownStep === 0 || sums.some(({ low, high }) => (high - low) / ownStep > TRANSFORM_POINTS - 2)) {
+    for (const sum of sums) {
+      sum.high = Math.min(sum.high, sum.mean + tailReach(terms, sum.counts, 1));
+      sum.low = Math.max(sum.low, sum.mean - tailReach(terms, sum.counts, -1));
+      // Every draw that falls between two cells strays to one of them, half a cell in the root mean square at worst.
+      sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
+      step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
+    }
+    // Both ends of the widest law on the lattice: where units often run to a limit, so do sums.
+    const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
+    step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
+  }
+
+  const transform = fourier(TRANSFORM_POINTS);
+  let scratch = 0;
+  const nextScratch = (): Float64Array => (spectrumScratch[scratch++] ??= new Float64Array(2 * TRANSFORM_POINTS));
+  const spectra = terms.map(({ law }) => {
+    const spectrum = nextScratch();
+    transform.realTransform(spectrum, latticeMasses(law, step));
+    return spectrum;
+  });
+  // The lists differ in few draws: what all have is multiplied once.
+  const base = nextScratch();
+  const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
+  productInto(base, spectra, inAll);
+  const sumInto = (product: Float64Array, counts: readonly number[]): void => {
+    productInto(
+      product,
+      spectra,
+      counts.map((count, i) => count - inAll[i]),
+    );
+    multiplyInto(product, base);
+  };
+
+  // Masses are real, so two sums come out of one transform, as its real and its imaginary part.
+  const one = nextScratch();
+  const other = nextScratch();
+  const both = nextScratch();
+  const masses = nextScratch();
+  const laws: DiscreteLaw[] = [];
+  for (let at = 0; at < sums.length; at += 2) {
+    sumInto(one, sums[at].counts);
+    if (at + 1 < sums.length) sumInto(other, sums[at + 1].counts);
+    else other.fill(0);
+    joinInto(both, one, other);
+    transform.inverseTransform(masses, both);
+    for (let part = 0; part < 2 && at + part < sums.length; part++) {
+      const { origin, low, margin } = sums[at + part];
+      // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
+      const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
+      laws.push(latticeLaw(masses, part, origin, start, step));
+    }
+  }
+  return laws;
+}
+
+/** Kept between calls, which would otherwise leave hundreds of kilobytes of garbage each. */
+const spectrumScratch: Float64Array[] = [];
+const cellScratch = new Int32Array(TRANSFORM_POINTS);
+const massScratch = new Float64Array(TRANSFORM_POINTS);
+
+/**
+ * Law of origin + (start + j)·step, j = 0, 1, ….
+ * @param masses interleaved with those of another law, `part` 0 or 1 of them, by start + j modulo the size
+ */
+function latticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
+  let kept = 0;
+  let totalMass = 0;
+  for (let j = 0; j < TRANSFORM_POINTS; j++) {
+    const mass = masses[2 * ((start + j) % TRANSFORM_POINTS) + part];
+    // Below this the transform's rounding is all there is.
+    if (mass < 1e-15) continue;
+    cellScratch[kept] = j;
+    massScratch[kept++] = mass;
+    totalMass += mass;
+  }
+  const values = new Float64Array(kept);
+  const scaled = new Float64Array(kept);
+  const scale = 1 / totalMass;
+  for (let i = 0; i < kept; i++) {
+    values[i] = origin + (start + cellScratch[i]) * step;
+    scaled[i] = massScratch[i] * scale;
+  }
+  return { values, survival: survivalFrom(scaled) };
+}
+
+/** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays: scratch. */
+function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
+  const cells = massScratch.fill(0);
+  let above = 1;
+  for (let i = 0; i < values.length; i++) {
+    const mass = above - survival[i];
+    above = survival[i];
+    const position = (values[i] - values[0]) / step;
+    const nearest = Math.round(position);
+    if (Math.abs(position - nearest) < 1e-9) {
+      cells[nearest % TRANSFORM_POINTS] += mass;
+    } else {
+      const cell = Math.floor(position);
+      cells[cell % TRANSFORM_POINTS] += mass * (cell + 1 - position);
+      cells[(cell + 1) % TRANSFORM_POINTS] += mass * (position - cell);
+    }
+  }
+  return cells;
+}
+
+const HALF = TRANSFORM_POINTS / 2;
+
+/** Spectra are those of real sequences: only the first half + 1 bins are used. */
+function productInto(product: Float64Array, spectra: readonly Float64Array[], exponents: readonly number[]): void {
+  product.fill(0);
+  for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
+  const largest = exponents.reduce((a, b) => Math.max(a, b), 0);
+  if (largest === 0) return;
+  // All powers share their squarings.
+  for (let bit = 2 ** Math.floor(Math.log2(largest)); bit >= 1; bit /= 2) {
+    if (2 * bit <= largest) multiplyInto(product, product);
+    for (let i = 0; i < spectra.length; i++) if (exponents[i] & bit) multiplyInto(product, spectra[i]);
+  }
+}
+
+/** Complex product in place; `factor` may be `target`. */
+function multiplyInto(target: Float64Array, factor: Float64Array): void {
+  for (let k = 0; k <= 2 * HALF; k += 2) {
+    const re = target[k];
+    const im = target[k + 1];
+    const factorRe = factor[k];
+    const factorIm = factor[k + 1];
+    target[k] = re * factorRe - im * factorIm;
+    target[k + 1] = re * factorIm + im * factorRe;
+  }
+}
+
+/** Spectrum, in full, of one sequence + i times the other. */
+function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): void {
+  for (let k = 0; k <= 2 * HALF; k += 2) {
+    both[k] = one[k] - other[k + 1];
+    both[k + 1] = one[k + 1] + other[k];
+    if (k === 0 || k === 2 * HALF) continue;
+    const mirror = 4 * HALF - k;
+    both[mirror] = one[k] + other[k + 1];
+    both[mirror + 1] = other[k] - one[k + 1];
+  }
+}
+
+/** −ln of the probability that a sum may have beyond its window, at either end. */
+const WINDOW_INFORMATION = 23;
+/** A narrower window is not worth another exponent unless it is below this part of the last. */
+const NOTABLE = 0.99;
+
+/**
+ * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff's
+ * bound at a power of √2. Every exponent gives a valid one; as a function of it the bound has one minimum.
+ */
+function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
+  let longest = 0;
+  let variance = 0;
+  for (let i = 0; i < terms.length; i++) {
+    if (counts[i] === 0) continue;
+    const { law, cumulants } = terms[i];
+    const end = sign > 0 ? law.values[law.values.length - 1] : law.values[0];
+    longest = Math.max(longest, sign * (end - cumulants.mean));
+    variance += counts[i] * cumulants.variance;
+  }
+  if (longest <= 0) return 0;
+  const reachAt = (halves: number): number => {
+    let information = WINDOW_INFORMATION;
+    for (let i = 0; i < terms.length; i++) {
+      if (counts[i] > 0) information += counts[i] * logMoment(terms[i], sign, halves);
+    }
+    return information / 2 ** (halves / 2);
+  };
+  // Least for a normal law; far beyond the longest step it is that step's alone.
+  const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
+  let halves = Math.round(2 * Math.log2(normal));
+  let reach = reachAt(halves);
+  for (const direction of [1, -1]) {
+    const before = reach;
+    for (let next = reachAt(halves + direction); next < NOTABLE * reach; next = reachAt(halves + direction)) {
+      reach = next;
+      halves += direction;
+    }
+    if (reach < before) break;
+  }
+  return reach;
+}
+
+/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite where it overflows. */
+function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
+  const key = 2 * halves + (sign > 0 ? 1 : 0);
+  let log = logMoments.get(key);
+  if (log === undefined) {
+    const { values, survival } = law;
+    const exponent = sign * 2 ** (halves / 2);
+    let moment = 0;
+    let above = 1;
+    for (let i = 0; i < values.length; i++) {
+      moment += (above - survival[i]) * Math.exp(exponent * (values[i] - cumulants.mean));
+      above = survival[i];
+    }
+    log = Math.log(moment);
+    logMoments.set(key, log);
+  }
+  return log;
+}
+
+/** Largest step that every value of every set is a whole number of, counted from its set's first; 0 where there is none. */
+function commonStep(sets: readonly Float64Array[]): number {
+  let step = 0;
+  for (const values of sets) {
+    for (let i = 1; i < values.length; i++) {
+      const gap = values[i] - values[i - 1];
+      if (!Number.isInteger(gap)) return 0;
+      step = greatestCommonDivisor(gap, step);
+      if (step === 1) return 1;
+    }
+  }
+  return step;
+}

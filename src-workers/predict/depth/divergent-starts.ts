@@ -1,0 +1,268 @@
+import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { moments } from '../../models/workload/laws.ts';
+
+/**
+ * Number of iterations of a work group in which some lane starts a unit, when every lane starts its next unit as soon as
+ * its last one ends (flattened loops, dynamic fetch).
+ *
+ * Whatever a lane does before the first iteration of a unit, the other lanes wait for: lockstep issues it once for each
+ * such iteration, not once for each round. All lanes start their first unit together; round j + 1 of a lane starts after the
+ * sum S_j of j lengths, so with a(t) = Σ_{j<m} P(S_j = t) an iteration t sees none of the n lanes start with probability
+ * (1 − a(t))ⁿ. Exact for lanes that take m units each of independent lengths; short units that many lanes take at once, and
+ * limits that many run to, fall on the same iterations.
+ *
+ * @param sizes n ≥ 1 of each wanted result, ascending
+ * @param rounds m ≥ 1, whole: units per lane
+ * @returns for each n a number between 1 and n·m, and how many of them the last round adds
+ */
+export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): RoundStarts[] {
+  const { mean, standardDeviation } = moments(law);
+  if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
+    return sizes.map(() => ({ starts: rounds, perRound: 1 }));
+  const longest = law.support[law.support.length - 1];
+  const reach = (sums: number): number =>
+    Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
+  // What a round adds is soon the same for all: the last ones followed stand for the rest.
+  let followed = Math.min(rounds, FOLLOWED_ROUNDS);
+  while (followed > LEAST_FOLLOWED && reach(followed - 1) > MOST_POINTS) followed -= 1;
+  // Lengths that do not fit are told apart less finely.
+  const step = Math.max(1, Math.ceil(reach(followed - 1) / MOST_POINTS));
+  const size = powerOfTwoAtLeast(reach(followed - 1) / step);
+  const transform = fourier(size);
+  const one = new Float64Array(2 * size);
+  transform.realTransform(one, massesOf(law, step, size, 1));
+  // φ + φ² + … of the spectrum φ, up to the last sum but one and to the last.
+  const last = new Float64Array(2 * size);
+  const both = new Float64Array(2 * size);
+  for (let k = 0; k <= size; k += 2) {
+    const re = one[k];
+    const im = one[k + 1];
+    let powerRe = 1;
+    let powerIm = 0;
+    let squareRe = re;
+    let squareIm = im;
+    for (let rest = followed - 1; rest > 0; rest >>= 1) {
+      if (rest & 1) {
+        const next = powerRe * squareRe - powerIm * squareIm;
+        powerIm = powerRe * squareIm + powerIm * squareRe;
+        powerRe = next;
+      }
+      const next = squareRe * squareRe - squareIm * squareIm;
+      squareIm = 2 * squareRe * squareIm;
+      squareRe = next;
+    }
+    // φ·(1 − φᵏ)/(1 − φ); where φ is 1, all terms are.
+    const norm = (1 - re) * (1 - re) + im * im;
+    let sumRe = followed - 1;
+    let sumIm = 0;
+    if (norm > 1e-20) {
+      const topRe = re - (re * powerRe - im * powerIm);
+      const topIm = im - (re * powerIm + im * powerRe);
+      sumRe = (topRe * (1 - re) - topIm * im) / norm;
+      sumIm = (topIm * (1 - re) + topRe * im) / norm;
+    }
+    last[k] = sumRe;
+    last[k + 1] = sumIm;
+    both[k] = sumRe - powerRe;
+    both[k + 1] = sumIm - powerIm;
+  }
+  transform.completeSpectrum(both);
+  transform.completeSpectrum(last);
+  // Two real sequences out of one transform.
+  for (let k = 0; k < 2 * size; k += 2) {
+    both[k] -= last[k + 1];
+    both[k + 1] += last[k];
+  }
+  transform.inverseTransform(one, both);
+  const untilLast = startsIn(one, 0, sizes, step);
+  const all = startsIn(one, 1, sizes, step);
+  return all.map((starts, i) => {
+    const perRound = starts - untilLast[i];
+    return { starts: starts + (rounds - followed) * perRound, perRound };
+  });
+}
+
+interface RoundStarts {
+  readonly starts: number;
+  readonly perRound: number;
+}
+
+/** Lanes whose lengths vary less than this start in step. */
+const IN_STEP_DEVIATION = 0.05;
+/** Deviations of a sum that are followed beyond its mean. */
+const REACH = 6;
+const MOST_POINTS = 2 ** 14;
+const LEAST_FOLLOWED = 4;
+/** Rounds after which what one adds is the same for all. */
+export const FOLLOWED_ROUNDS = 32;
+
+/** One and the sum of 1 − (1 − a(t))ⁿ over all t > 0 of the expected starts of a lane, interleaved with another's. */
+function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
+  const sums = sizes.map(() => 1);
+  for (let t = 2 + part; t < starts.length; t += 2) {
+    const a = Math.min(1, starts[t] / step);
+    if (a < 1e-12) continue;
+    tellAny(a, sizes, (i, any) => (sums[i] += step * any));
+  }
+  return sums;
+}
+
+/**
+ * The same where lanes fetch their units and all stop together, with m units taken by each on average: the iterations t are
+ * those until a lane is expected to have started m, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the lengths.
+ *
+ * @param sizes n ≥ 1 of each wanted result, ascending
+ * @returns for m ≥ 1 the number for each n
+ */
+export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => number[] {
+  const { mean, standardDeviation } = moments(law);
+  if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
+  const step = Math.max(1, Math.ceil((LEAST_FETCHED * mean) / MOST_POINTS));
+  const size = powerOfTwoAtLeast(Math.min(MOST_POINTS, (FETCHED_ROUNDS * mean) / step));
+  // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
+  const damping = DAMPED ** (1 / size);
+  const transform = fourier(size);
+  const spectrum = new Float64Array(2 * size);
+  transform.realTransform(spectrum, massesOf(law, step, size, damping));
+  for (let k = 0; k <= size; k += 2) {
+    // φ/(1 − φ) = 1/(1 − φ) − 1.
+    const re = 1 - spectrum[k];
+    const im = -spectrum[k + 1];
+    const norm = re * re + im * im;
+    spectrum[k] = re / norm - 1;
+    spectrum[k + 1] = -im / norm;
+  }
+  transform.completeSpectrum(spectrum);
+  const renewal = new Float64Array(2 * size);
+  transform.inverseTransform(renewal, spectrum);
+  const taken = new Float64Array(size);
+  const starts = sizes.map(() => new Float64Array(size));
+  taken[0] = 1;
+  for (const sums of starts) sums[0] = 1;
+  for (let t = 1; t < size; t += 1) {
+    const lane = Math.min(step, Math.max(0, renewal[2 * t] / damping ** t));
+    taken[t] = taken[t - 1] + lane;
+    tellAny(lane / step, sizes, (i, any) => (starts[i][t] = starts[i][t - 1] + step * any));
+  }
+  return (rounds) => {
+    let low = 0;
+    let high = size - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (taken[middle] < rounds) low = middle;
+      else high = middle;
+    }
+    // Beyond what is followed a round adds what those of the second half add.
+    if (taken[high] < rounds) low = size >> 1;
+    const part = (rounds - taken[low]) / (taken[high] - taken[low]);
+    return starts.map((sums) => sums[low] + part * (sums[high] - sums[low]));
+  };
+}
+
+/** Rounds of fetching that are followed, and at least, where lengths are told apart less finely for it. */
+const FETCHED_ROUNDS = 48;
+const LEAST_FETCHED = 12;
+/** What is left of a start at the last point while it is transformed: as far above rounding as what comes back is below 1. */
+const DAMPED = 1e-7;
+
+/** P(X = t) times damping^t at t = 0, step, 2·step, …, back at the first point after the last; the mean stays. */
+function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
+  const masses = new Float64Array(size);
+  for (let i = 0; i < support.length; i += 1) {
+    const cell = support[i] / step;
+    const below = Math.floor(cell);
+    masses[below % size] += probability[i] * (below + 1 - cell) * damping ** below;
+    masses[(below + 1) % size] += probability[i] * (cell - below) * damping ** (below + 1);
+  }
+  return masses;
+}
+
+/** Tells P(any of n lanes starts) of lanes that start with probability `a`, for each n. */
+function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: number) => void): void {
+  // Of twice as many lanes any starts with s + s − s².
+  let any = a;
+  let lanes = 1;
+  for (let i = 0; i < sizes.length; i += 1) {
+    const n = sizes[i];
+    for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
+    tell(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
+  }
+}
+
+/**
+ * The same where only the mean and the deviation of lengths are known, as inside buckets that differ from round to round: the
+ * start of round j comes after (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal, so an iteration t sees none
+ * of the n lanes start with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
+ *
+ * Within 6 % of played groups for lengths with one peak; up to a third too few for heavy tails in wide groups.
+ *
+ * @param mean,standardDeviation of the unit lengths, iterations
+ * @param lanes n ≥ 1
+ * @param rounds m ≥ 1, units per lane
+ * @returns between 1 and n·m
+ */
+export function divergentStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
+  if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
+  // Rounds overlap from here on; where lengths hardly vary that takes long, and the last round followed stands for the rest.
+  const overlap = Math.ceil((OVERLAP * mean) / standardDeviation) ** 2;
+  const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
+  const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
+  const all = normalStarts(mean, standardDeviation, lanes, followed);
+  const each = followed === overlap ? mean * -Math.expm1(lanes * Math.log1p(-1 / mean)) : all - untilLast;
+  return all + (rounds - followed) * each;
+}
+
+/** Rounds overlap when their deviation is this part of the mean. */
+const OVERLAP = 0.75;
+const MAX_FOLLOWED_ROUNDS = 64;
+
+function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
+  const lengths = { mean, variance: standardDeviation * standardDeviation, least: 0, most: Infinity };
+  return orderedStarts(new Array<RoundLengths>(Math.max(0, rounds - 1)).fill(lengths), lanes);
+}
+
+/** Lengths of the units of a round, iterations. */
+export interface RoundLengths {
+  readonly mean: number;
+  readonly variance: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * The same where lengths differ from round to round, as of lanes that pass through buckets.
+ * @param rounds all but the last, in order
+ */
+export function orderedStarts(rounds: readonly RoundLengths[], lanes: number): number {
+  if (rounds.length === 0 || lanes === 1) return rounds.length + 1;
+  let last = 0;
+  let all = 0;
+  for (const { mean, variance } of rounds) {
+    last += mean;
+    all += variance;
+  }
+  // Wide spreads are summed on coarser steps: the sum is an integral by then.
+  const step = Math.max(1, Math.sqrt(all / rounds.length) / 8);
+  const none = new Float64Array(Math.ceil((last + 5 * Math.sqrt(all)) / step) + 2);
+  let centre = 0;
+  let sum = 0;
+  let least = 0;
+  let most = 0;
+  for (const round of rounds) {
+    centre += round.mean;
+    sum += round.variance;
+    least += round.least;
+    most += round.most;
+    const deviation = Math.max(IN_STEP_DEVIATION, Math.sqrt(sum));
+    const from = Math.max(Math.floor(least / step), Math.floor((centre - 5 * deviation) / step));
+    const to = Math.min(none.length - 1, Math.ceil(most / step), Math.ceil((centre + 5 * deviation) / step));
+    let mass = 0;
+    for (let t = from; t <= to; t += 1) mass += Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2);
+    for (let t = from; t <= to; t += 1) {
+      const p = Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2) / (mass * step);
+      none[t] += lanes * Math.log1p(-Math.min(p, 1 - 1e-9));
+    }
+  }
+  return none.reduce((starts, log) => starts - step * Math.expm1(log), 1);
+}

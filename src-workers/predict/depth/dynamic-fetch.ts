@@ -1,0 +1,283 @@
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { normalUpperTail } from '../../models/workload/normal.ts';
+import {
+  cumulantsOf,
+  fromMasses,
+  maximumInto,
+  maximumOf,
+  onGrid,
+  shifted,
+  smoothLaw,
+  sumOf,
+  sumTerm,
+  type DiscreteLaw,
+} from './discrete-law.ts';
+
+/** Points of the lattice that the renewal equation runs on. */
+const LATTICE_POINTS = 300;
+/** Steps after which the renewal rate is taken for settled, whether it is or not (nearly equal lengths). */
+const LONGEST_TRANSIENT = 4096;
+/**
+ * The law of the time T is cut into parts of at most this probability and, but for its tails, at most this many times mean
+ * and deviation of a length; each has its own law of residual lives.
+ */
+const PART_PROBABILITY = 1 / 6;
+const PART_WIDTH = 1 / 4;
+const TAIL_PROBABILITY = 1e-3;
+/** Standard deviations after which the law of T is cut. */
+const TIME_REACH = 6.4;
+
+/** How often a lane that fetches unit after unit starts one, and what its units are; lengths in steps of `step`. */
+export interface Renewals {
+  readonly step: number;
+  /** P(unit is empty): it is fetched and done at once. */
+  readonly emptyProbability: number;
+  /** Mean and variance of the non-empty lengths, steps. */
+  readonly mean: number;
+  readonly variance: number;
+  /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
+  readonly survival: Float64Array;
+  /** The same x in iterations. */
+  readonly lengths: Float64Array;
+  /** Expected starts of non-empty units at step t, until they settle at 1/mean. */
+  readonly starts: Float64Array;
+  /** Mean and variance of the number of non-empty units that a lane has started by step t, t as for `starts`. */
+  readonly startedMean: Float64Array;
+  readonly startedVariance: Float64Array;
+}
+
+/** Prepares the renewal process of one lane; costly beside `dynamicGroupDepth`, so kept per law by the caller. */
+export function prepareRenewals(law: DiscreteLaw): Renewals | null {
+  const { values } = law;
+  const largest = values[values.length - 1];
+  if (largest === 0) return null;
+  const ownStep = wholeStep(values);
+  const step = ownStep > 0 && largest / ownStep <= LATTICE_POINTS ? ownStep : largest / LATTICE_POINTS;
+  const points = Math.round(largest / step);
+  const grid = Float64Array.from({ length: points + 1 }, (_, i) => i * step);
+  grid[points] = largest;
+  const lattice = onGrid(law, grid);
+  const emptyProbability = 1 - lattice.survival[0];
+  const survival = lattice.survival.map((s) => Math.min(1, s / (1 - emptyProbability)));
+  const { mean, variance } = cumulantsOf({ values: grid.map((_, i) => i), survival });
+
+  const lengths = new Int32Array(points);
+  const masses = new Float64Array(points);
+  let count = 0;
+  for (let j = 1; j <= points; j++) {
+    const mass = survival[j - 1] - survival[j];
+    if (mass <= 0) continue;
+    lengths[count] = j;
+    masses[count++] = mass;
+  }
+  // The rate of starts, u = f∗u but for the first at step 0, and that of their pairs, u∗u = u + f∗(u∗u).
+  const starts = new Float64Array(LONGEST_TRANSIENT);
+  const pairs = new Float64Array(LONGEST_TRANSIENT);
+  // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
+  const startedMean = new Float64Array(LONGEST_TRANSIENT);
+  const startedVariance = new Float64Array(LONGEST_TRANSIENT);
+  starts[0] = 1;
+  pairs[0] = 1;
+  startedMean[0] = 1;
+  let allPairs = 1;
+  let steps = 1;
+  for (let settledSince = 0; steps < LONGEST_TRANSIENT && steps - settledSince <= points; steps++) {
+    let rate = 0;
+    let pairRate = 0;
+    for (let i = 0; i < count && lengths[i] <= steps; i++) {
+      rate += masses[i] * starts[steps - lengths[i]];
+      pairRate += masses[i] * pairs[steps - lengths[i]];
+    }
+    starts[steps] = rate;
+    pairs[steps] = rate + pairRate;
+    if (Math.abs(rate * mean - 1) > 1e-3) settledSince = steps;
+    const once = startedMean[steps - 1] + rate;
+    allPairs += pairs[steps];
+    startedMean[steps] = once;
+    startedVariance[steps] = Math.max(0, 2 * allPairs - once - once * once);
+  }
+  return {
+    step,
+    emptyProbability,
+    mean,
+    variance,
+    survival,
+    lengths: Float64Array.from(survival, (_, i) => i * step),
+    starts: starts.slice(0, steps),
+    startedMean: startedMean.slice(0, steps),
+    startedVariance: startedVariance.slice(0, steps),
+  };
+}
+
+/**
+ * Law of the time, in iterations, that n lanes need for n·m units when each lane takes its next unit as soon as it is
+ * done.
+ *
+ * Until the units run out, at T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that together
+ * they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then starts the
+ * last unit, the others finish what they hold; their residual life follows from the renewal rate, and the depth is T plus
+ * the longest of all. Exact for constant lengths; else an approximation (its error against a simulation: see the tests).
+ *
+ * @param poolGroups groups that fetch from one pool, each n·m units of it on average: T varies less the more they are
+ */
+export function dynamicGroupDepth(
+  renewals: Renewals,
+  n: number,
+  unitsPerThread: number,
+  poolGroups: number,
+): DiscreteLaw {
+  const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
+  // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
+  const units = unitsPerThread * (1 - emptyProbability);
+  if (units <= 1) {
+    // At most one for each lane, on average: the longest of all units.
+    const withEmpty = survival.map((s) => s * (1 - emptyProbability));
+    return maximumOf({ values: lengths, survival: withEmpty }, n * unitsPerThread);
+  }
+
+  const lanes = n * poolGroups;
+  const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
+  if (times === null) {
+    const residual = settledLives(renewals);
+    // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
+    const meanResidual = residual.reduce((total, s) => total + s, 0);
+    const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
+    const last = shifted({ values: lengths, survival: lastLane(renewals, residual, n, poolGroups) }, end);
+    const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
+    // Less than the grid of the lives.
+    if (deviation < 0.5) return last;
+    const noise = smoothLaw(0, deviation * step, 0);
+    return sumOf([sumTerm(last), sumTerm(noise)], [1, 1]);
+  }
+
+  const { first, masses } = times;
+  // P(depth = first + t).
+  const depth = new Float64Array(masses.length + survival.length);
+  const alive = new Float64Array(survival.length);
+  let aliveAt = -1;
+  for (let from = 0; from < masses.length;) {
+    let to = from;
+    let mass = 0;
+    let sum = 0;
+    const widest = from + (mean + Math.sqrt(variance)) * PART_WIDTH;
+    while (to < masses.length) {
+      const more = mass + masses[to];
+      if (mass > 0 && (more > PART_PROBABILITY || (to > widest && more > TAIL_PROBABILITY))) break;
+      mass = more;
+      sum += masses[to] * (first + to);
+      to++;
+    }
+    if (mass > 0) {
+      const time = Math.round(sum / mass);
+      let residual: Float64Array;
+      if (time < starts.length) {
+        advanceLives(alive, renewals, aliveAt, time);
+        aliveAt = time;
+        // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
+        const before = time === 0 ? 0 : renewals.startedMean[time - 1];
+        const share =
+          to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
+        const without = (1 - share) * starts[time];
+        residual = alive.map((lives, x) => Math.min(1, Math.max(0, lives - without * survival[x])));
+      } else residual = settledLives(renewals);
+      const last = lastLane(renewals, residual, n, poolGroups);
+      for (let t = from; t < to; t++) {
+        const share = masses[t];
+        if (share === 0) continue;
+        for (let x = 0, above = 1; x < last.length; above = last[x++]) depth[t + x] += share * (above - last[x]);
+      }
+    }
+    from = to;
+  }
+  let count = 0;
+  const values = new Float64Array(depth.length);
+  for (let t = 0; t < depth.length; t++) {
+    if (depth[t] === 0) continue;
+    depth[count] = depth[t];
+    values[count++] = (first + t) * step;
+  }
+  return fromMasses(values.slice(0, count), depth.subarray(0, count));
+}
+
+/**
+ * Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. Where groups
+ * share a pool, hardly any of them holds that unit.
+ * @returns P(longest > x steps), x = 0, 1, …
+ */
+function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
+  const lives = new Float64Array(residual.length);
+  maximumInto(lives, residual, poolGroups > 1 ? n : n - 1);
+  if (poolGroups > 1) return lives;
+  const { survival } = renewals;
+  for (let x = 0; x < lives.length; x++) lives[x] += survival[x] * (1 - lives[x]);
+  return lives;
+}
+
+/**
+ * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` when all of it lies where
+ * the renewal rate has settled.
+ *
+ * @param extraVariance variance, per lane, of the number of units itself
+ */
+function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
+  const { mean, variance, startedMean, startedVariance } = renewals;
+  const known = startedMean.length;
+  // Deviations by which the number started exceeds the number there is.
+  const excess = (t: number): number => {
+    const beyond = Math.max(0, t - known + 1);
+    const at = Math.min(t, known - 1);
+    const started = startedMean[at] + beyond / mean;
+    const spread = startedVariance[at] + (beyond * variance) / mean ** 3 + extraVariance;
+    // Half a unit: the count is whole and has to reach n·units.
+    return (n * (started - units) + 0.5) / Math.sqrt(Math.max(n * spread, 1e-9));
+  };
+  if (excess(known - 1) < -TIME_REACH) return null;
+  let first = 0;
+  while (excess(first) < -TIME_REACH) first++;
+  const masses: number[] = [];
+  let reached = 0;
+  for (let t = first; reached < 1; t++) {
+    const z = excess(t);
+    // Normal laws of different spread may cross; a count never falls.
+    const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
+    masses.push(next - reached);
+    reached = next;
+  }
+  return { first, masses };
+}
+
+/**
+ * P(a lane has more than x steps to go), x = 0, 1, …, taken from step `from` to a later one, where the rate of starts is
+ * known: every unit started `age` steps ago that is longer than age + x. Nobody lives at step −1.
+ */
+function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
+  const passed = to - from;
+  const points = survival.length;
+  for (let x = 0; x < points; x++) {
+    let lives = x + passed < points ? alive[x + passed] : 0;
+    const ages = Math.min(passed, points - x);
+    for (let age = 0; age < ages; age++) lives += starts[to - age] * survival[x + age];
+    alive[x] = lives;
+  }
+}
+
+/** The same once the rate of starts has settled at 1/mean. */
+function settledLives({ survival, mean }: Renewals): Float64Array {
+  const residual = new Float64Array(survival.length);
+  let sum = 0;
+  for (let x = survival.length - 1; x >= 0; x--) {
+    sum += survival[x];
+    residual[x] = Math.min(1, sum / mean);
+  }
+  return residual;
+}
+
+/** Greatest common divisor of whole values; 0 when one is not whole. */
+function wholeStep(values: Float64Array): number {
+  let step = 0;
+  for (const value of values) {
+    if (!Number.isInteger(value)) return 0;
+    step = greatestCommonDivisor(value, step);
+  }
+  return step;
+}

@@ -1,0 +1,552 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import type { LockstepBalancing } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { lossMoments, quickMeanLosses } from '../../models/imbalance/closed-form.ts';
+import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
+import {
+  atomsOf,
+  coarseGrid,
+  commonGrid,
+  cumulantsOf,
+  fromMasses,
+  maximumInto,
+  maximumOf,
+  MAX_POINTS,
+  meanOf,
+  onGrid,
+  sumsOf,
+  sumTerm,
+  type Cumulants,
+  type DiscreteLaw,
+} from './discrete-law.ts';
+import {
+  divergentStarts,
+  fetchedStarts,
+  FOLLOWED_ROUNDS,
+  independentStarts,
+  orderedStarts,
+} from './divergent-starts.ts';
+import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
+
+/** Windows of more units count as a full sort; their loss is below 1.001 for any group that fits a device. */
+const LARGEST_WINDOW_UNITS = 2 ** 20;
+
+/**
+ * Law of the depth of work groups of `n` units, for one balancing.
+ *
+ * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on in
+ * the order that the balancing made (a grid-stride loop).
+ *
+ * - `none`: units are independent draws. Nested: m independent rounds, each as long as its longest unit. Flattened: the
+ *   longest of n sums of m units.
+ * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
+ *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
+ *   (`roundPatterns`).
+ * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each; that of a launch, whose
+ *   slots keep their places or wander, is in `sortedLaunch`. Within a group the lane
+ *   with the longest unit is the same in every round, so a flattened loop gains nothing over a nested one.
+ *   A single group's law then leaves out that a group keeps its place within its block; a block's law is right.
+ *   The window is rounded up to whole groups.
+ * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
+ *   lengths evenly spread over the law. As above, `sortedLaunch` knows more.
+ * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it; the loop is flattened by its nature, so
+ *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
+ *
+ * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
+ * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of
+ * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
+ * law of a group's sums (flattened loops, windows, dynamic fetch) an approximation.
+ *
+ * @param n units per work group, integer ≥ 1
+ * @param unitsPerThread m ≥ 1, units over slots: an integer but for buckets and where groups share a pool; a RangeError
+ *   otherwise
+ * @param options.setupIterations iterations before the first of each unit, ≥ 0
+ * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
+ */
+export function groupDepthLaw(
+  law: LengthLaw,
+  n: number,
+  balancing: LockstepBalancing,
+  loop: LoopForm,
+  unitsPerThread: number,
+  options: { readonly setupIterations: number; readonly poolGroups?: number },
+): GroupDepth {
+  if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
+  const fractional =
+    balancing.kind === 'dynamic-fetch'
+      ? (options.poolGroups ?? 1) > 1
+      : balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets';
+  if (!(unitsPerThread >= 1 && (fractional || Number.isInteger(unitsPerThread)))) {
+    throw new RangeError(`${unitsPerThread} units per thread; expected an integer of 1 or more`);
+  }
+  const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
+  if (isOrdered && unitsPerThread !== 1) {
+    throw new RangeError(
+      `${balancing.kind} with ${unitsPerThread} units per thread has no law of one group: use sortedLaunch.`,
+    );
+  }
+  const prepared = preparedLaw(law);
+  const setup = options.setupIterations;
+  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
+  const pureWork = prepared.cumulants.mean * unitsPerThread;
+  const pureDepth = modelMean(model);
+  const setupDepth = setup === 0 ? 0 : setup * unitStarts(law, n, balancing, loop, unitsPerThread);
+  // Rounding only: no order of units makes a group shorter than its mean unit.
+  const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
+  let { laneSums } = model;
+  let meanLoss: number | undefined;
+  return {
+    values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
+    meanDepth: pureDepth + setupDepth,
+    meanWork: pureWork + setup * unitsPerThread,
+    aggregateLoss,
+    get meanLoss() {
+      // Between 1 and n by definition; the approximations may stray for extreme laws.
+      meanLoss ??= Math.min(
+        n,
+        Math.max(1, meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, laneSums)),
+      );
+      // They are larger than the rest.
+      laneSums = undefined;
+      return meanLoss;
+    },
+    survivalInto: model.survivalInto,
+  };
+}
+
+/**
+ * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
+ * where they do not. Sorted lanes end together, so they stay in step.
+ */
+function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loop: LoopForm, rounds: number): number {
+  const prepared = preparedLaw(law);
+  switch (balancing.kind) {
+    case 'dynamic-fetch': {
+      if (n === 1) return rounds;
+      const sizes = groupSizes(n);
+      const fetched = shared(prepared, `fetched ${sizes.join()}`, () => fetchedStarts(law, sizes));
+      return fetched(rounds)[sizes.indexOf(n)];
+    }
+    case 'none':
+      return loop === 'nested' ? rounds : dealtStarts(prepared, law, n, rounds);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      if (loop === 'nested') return rounds;
+      if (rounds <= MOST_ORDERED_ROUNDS) return bucketStarts(lengthBuckets(prepared, n, balancing), n, rounds);
+      const within = lengthBuckets(prepared, n, balancing).reduce(
+        (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
+        0,
+      );
+      const { mean } = prepared.cumulants;
+      const whole = Math.floor(rounds);
+      const starts = divergentStarts(mean, Math.sqrt(within), n, whole);
+      return whole === rounds
+        ? starts
+        : starts + (rounds - whole) * (divergentStarts(mean, Math.sqrt(within), n, whole + 1) - starts);
+    }
+    case 'window-sort':
+    case 'full-sort':
+      return rounds;
+  }
+}
+
+/** Rounds up to which the bucket of each is told apart. */
+const MOST_ORDERED_ROUNDS = 32;
+
+/** Starts in groups of n lanes that take their units from one bucket after another, the shortest first. */
+function bucketStarts(buckets: readonly Bucket[], n: number, rounds: number): number {
+  const lengths = buckets.map(({ law }) => {
+    const { mean, variance } = cumulantsOf(law);
+    return { mean, variance, least: law.values[0], most: law.values[law.values.length - 1] };
+  });
+  let starts = 0;
+  for (const { weight, counts } of roundPatterns(
+    buckets.map(({ share }) => share),
+    rounds,
+  )) {
+    const order = counts.flatMap((count, b) => new Array<number>(count).fill(b)).slice(0, -1);
+    starts +=
+      weight *
+      orderedStarts(
+        order.map((b) => lengths[b]),
+        n,
+      );
+  }
+  return starts;
+}
+
+/** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
+function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
+  if (n === 1) return rounds;
+  const sizes = groupSizes(n);
+  const followed = Math.min(rounds, FOLLOWED_ROUNDS);
+  const known = shared(prepared, `starts ${followed} ${sizes.join()}`, () => independentStarts(law, sizes, followed));
+  const { starts, perRound } = known[sizes.indexOf(n)];
+  return starts + (rounds - followed) * perRound;
+}
+
+/** Group sizes that are worked out together with n. */
+function groupSizes(n: number): readonly number[] {
+  return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
+}
+
+/** Depths without setup. */
+interface DepthModel {
+  readonly values: Float64Array;
+  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+  /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
+  readonly laneSums?: LaneLaws;
+}
+
+interface WeightedLaw {
+  readonly weight: number;
+  readonly law: DiscreteLaw;
+}
+
+function modelMean(model: DepthModel): number {
+  const survival = new Float64Array(model.values.length);
+  model.survivalInto(survival, 1);
+  return meanOf(model.values, survival);
+}
+
+/** What is computed once per law and shared by all its designs. */
+interface PreparedLaw {
+  /** At most MAX_POINTS atoms; the law itself where it has no more. */
+  readonly law: DiscreteLaw;
+  readonly cumulants: Cumulants;
+  readonly shared: Map<string, unknown>;
+  /** Of flattened loops, by buckets and rounds: those asked for last. */
+  readonly lanes: Map<string, LaneLaws>;
+}
+
+/** Laws of lanes that are kept: some hundred kilobytes each with many buckets. */
+const MAX_LANES = 96;
+
+const prepared = new WeakMap<LengthLaw, PreparedLaw>();
+
+function preparedLaw(source: LengthLaw): PreparedLaw {
+  let entry = prepared.get(source);
+  if (!entry) {
+    const whole = fromMasses(source.support, source.probability);
+    const { support, probability } = atomsOf(onGrid(whole, coarseGrid(whole)));
+    const law = fromMasses(support, probability);
+    entry = { law, cumulants: cumulantsOf(law), shared: new Map(), lanes: new Map() };
+    prepared.set(source, entry);
+  }
+  return entry;
+}
+
+/** Value kept under `key` for this law; `key` names everything else that the value depends on. */
+function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
+  if (!law.shared.has(key)) law.shared.set(key, make());
+  return law.shared.get(key) as T;
+}
+
+function depthModel(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: LockstepBalancing,
+  loop: LoopForm,
+  rounds: number,
+  poolGroups: number,
+): DepthModel {
+  switch (balancing.kind) {
+    case 'none':
+      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, loop, rounds);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const key = bucketKey(balancing, n);
+      const cutForWidth = balancing.kind === 'best-buckets';
+      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, cutForWidth, n, loop, rounds);
+    }
+    case 'window-sort':
+      return balancing.units > LARGEST_WINDOW_UNITS
+        ? sortedModel(prepared)
+        : windowModel(prepared, windowOf(balancing.units, n));
+    case 'full-sort':
+      return sortedModel(prepared);
+    case 'dynamic-fetch': {
+      if (rounds === 1 || (n === 1 && poolGroups === 1))
+        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, 'flattened', rounds);
+      const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
+      const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
+      return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
+    }
+  }
+}
+
+type BucketBalancing = Extract<LockstepBalancing, { k: number }>;
+
+function bucketKey(balancing: BucketBalancing, n: number): string {
+  return balancing.kind === 'quantile-buckets' ? `quantile ${balancing.k}` : `best ${balancing.k} ${n}`;
+}
+
+function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalancing): Bucket[] {
+  return shared(prepared, `buckets ${bucketKey(balancing, n)}`, () =>
+    balancing.kind === 'quantile-buckets'
+      ? quantileBuckets(prepared.law, balancing.k)
+      : bestBuckets(prepared.law, n, balancing.k),
+  );
+}
+
+/**
+ * Buckets that `balancing` cuts the lengths into, shortest first: for showing where the thresholds lie.
+ *
+ * @returns share of the units, shortest and longest length of each
+ */
+export function bucketRanges(
+  law: LengthLaw,
+  n: number,
+  balancing: BucketBalancing,
+): { readonly share: number; readonly from: number; readonly to: number }[] {
+  return lengthBuckets(preparedLaw(law), n, balancing).map(({ share, law: inside }) => ({
+    share,
+    from: inside.values[0],
+    to: inside.values[inside.values.length - 1],
+  }));
+}
+
+/** @param cutForWidth whether the buckets are those of groups of n units; else groups of any width have the same */
+function bucketModel(
+  prepared: PreparedLaw,
+  buckets: readonly Bucket[],
+  key: string,
+  cutForWidth: boolean,
+  n: number,
+  loop: LoopForm,
+  rounds: number,
+): DepthModel {
+  if (rounds === 1) {
+    return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
+  }
+  if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
+  const laneSums = cutForWidth
+    ? laneLaws(roundSums(prepared, buckets, key, 1, rounds), [n])
+    : laneSumsOf(prepared, buckets, key, rounds);
+  return { ...independentGroups(laneSums, n), laneSums };
+}
+
+/** Of a flattened loop whose buckets are the same in groups of any width, as the sums then are. */
+function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
+  const { lanes } = prepared;
+  const name = `${key} ${rounds}`;
+  const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES);
+  lanes.delete(name);
+  if (lanes.size >= MAX_LANES) lanes.delete(lanes.keys().next().value!);
+  lanes.set(name, known);
+  return known;
+}
+
+/** Sums over the rounds, each as long as the longest of n units, one for each pattern of buckets. */
+function roundSums(
+  prepared: PreparedLaw,
+  buckets: readonly Bucket[],
+  key: string,
+  n: number,
+  rounds: number,
+): readonly WeightedLaw[] {
+  const perRound = shared(prepared, `round ${key} ${n}`, () => buckets.map(({ law }) => sumTerm(maximumOf(law, n))));
+  const patterns = roundPatterns(
+    buckets.map(({ share }) => share),
+    rounds,
+  );
+  const laws = sumsOf(
+    perRound,
+    patterns.map(({ counts }) => counts),
+  );
+  return patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
+}
+
+/** Laws that whole blocks share, one of `parts` each, on values in common. */
+interface LaneLaws {
+  readonly parts: readonly WeightedLaw[];
+  readonly values: Float64Array;
+  /** Mean losses of groups of such lanes, by units per group, as far as they are known. */
+  readonly losses: Map<number, number>;
+  /** Units per group that designs often differ in: their losses cost hardly more together than that of the largest. */
+  readonly sizes: readonly number[];
+}
+
+function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []): LaneLaws {
+  const values = commonGrid(parts.map(({ law }) => law));
+  return {
+    parts: parts.map(({ weight, law }) => ({ weight, law: onGrid(law, values) })),
+    values,
+    losses: new Map(),
+    sizes,
+  };
+}
+
+const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
+
+/** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
+function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
+  const points = values.length;
+  const model: DepthModel = {
+    values,
+    survivalInto(out, groupsPerBlock) {
+      const { of, groups } = lastSurvival;
+      for (let p = 0; p < parts.length; p++) {
+        const { weight, law } = parts[p];
+        const part = (lastSurvival.parts[p] ??= new Float64Array(MAX_POINTS));
+        if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
+          maximumInto(part, law.survival, draws * groupsPerBlock);
+        } else if (groupsPerBlock !== groups) {
+          // Twice as many.
+          for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
+        }
+        if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
+        else for (let i = 0; i < points; i++) out[i] += weight * part[i];
+      }
+      lastSurvival.of = model;
+      lastSurvival.groups = groupsPerBlock;
+    },
+  };
+  return model;
+}
+
+/** What `independentGroups` was asked for last: tables ask for twice as many groups each time. */
+const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
+  of: null,
+  groups: 0,
+  parts: [],
+};
+
+function windowOf(units: number, n: number): SortedWindow {
+  return { n, units: n * Math.max(1, Math.ceil(units / n)) };
+}
+
+/** Exact for one round: the groups of a block are neighbours in their window. */
+function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
+  const { law } = prepared;
+  return {
+    values: law.values,
+    survivalInto: (out, groups) =>
+      out.set(
+        shared(prepared, `window ${window.units} ${window.n} ${groups}`, () => windowSurvival(law, window, groups)),
+      ),
+  };
+}
+
+/** Exact for one round of all units: all lanes of a group are equally long, and so are its neighbours. */
+function sortedModel({ law }: PreparedLaw): DepthModel {
+  return { values: law.values, survivalInto: (out) => out.set(law.survival) };
+}
+
+function constantLaw(value: number): DiscreteLaw {
+  return { values: Float64Array.of(value), survival: Float64Array.of(0) };
+}
+
+/** Atoms kept of a lane's sum for its mean loss: enough for three digits. */
+const LOSS_POINTS = 192;
+/** Size of the terms that `momentLoss` may leave out: its error was below twice that in all laws tried. */
+const LARGEST_MOMENT_TERM = 1e-4;
+
+function meanLossOf(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: LockstepBalancing,
+  rounds: number,
+  aggregateLoss: number,
+  laneSums: LaneLaws | undefined,
+): number {
+  switch (balancing.kind) {
+    case 'none':
+      return laneSums ? laneSumsLoss(laneSums, n) : lossOf(prepared, prepared.law, 'all', n);
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      if (laneSums) return laneSumsLoss(laneSums, n);
+      const buckets = lengthBuckets(prepared, n, balancing);
+      const key = bucketKey(balancing, n);
+      return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
+    }
+    case 'window-sort': {
+      if (balancing.units > LARGEST_WINDOW_UNITS) return 1;
+      const window = windowOf(balancing.units, n);
+      return window.units === n
+        ? lossOf(prepared, prepared.law, 'all', n)
+        : shared(prepared, `window loss ${window.units} ${n}`, () => windowMeanLoss(prepared.law, window));
+    }
+    case 'full-sort':
+      return 1;
+    case 'dynamic-fetch': {
+      if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
+      // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
+      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
+      const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
+      if (unfetched <= 0) return 1;
+      return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n) - 1)) / unfetched;
+    }
+  }
+}
+
+/** Swatman's mean loss of n draws from `law`; `key` names the law among those of `prepared`. */
+function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
+  return shared(prepared, `loss ${key} ${n}`, () => lossMoments(atomsOf(law), [n])[0].meanLoss);
+}
+
+/** Mean losses of n lanes whose summed lengths are independent draws from `sum`, for each n. */
+function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
+  const cumulants = cumulantsOf(sum);
+  const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
+  const hard = sizes.filter((_, i) => losses[i] === null);
+  if (hard.length === 0) return losses as number[];
+  const quick = quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), hard);
+  return losses.map((loss) => loss ?? quick.shift()!);
+}
+
+/** E[longest of n] / E[X]. */
+function aggregateOf(law: DiscreteLaw, n: number): number {
+  const longest = maximumOf(law, n);
+  return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
+}
+
+/** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
+function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
+  let loss = losses.get(n);
+  if (loss === undefined) {
+    const wanted = sizes.includes(n) ? sizes : [n];
+    const byPart = parts.map(({ law }) => laneSumLosses(law, wanted));
+    wanted.forEach((size, i) =>
+      losses.set(
+        size,
+        parts.reduce((total, { weight }, p) => total + weight * byPart[p][i], 0),
+      ),
+    );
+    loss = losses.get(n)!;
+  }
+  return loss;
+}
+
+/**
+ * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²) −
+ * cov(D, A)/E[A]², the covariance being that of D and any one lane. `null` where the terms left out, of A's third and
+ * fourth moments, count.
+ */
+function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
+  if (mean === 0 || n === 1) return 1;
+  const { values, survival } = law;
+  const squared = mean * mean;
+  const spread = variance / squared;
+  const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
+  if (leftOut > LARGEST_MOMENT_TERM) return null;
+  const others = maximumOf(law, n - 1).survival;
+  // E[longest of n] and E[longest of the others and x], from the top.
+  let longest = values[0];
+  let beyond = 0;
+  let covariance = 0;
+  for (let i = values.length - 1; i >= 0; i--) {
+    if (i + 1 < values.length) {
+      const gap = values[i + 1] - values[i];
+      beyond += gap * others[i];
+      longest += gap * (others[i] + survival[i] * (1 - others[i]));
+    }
+    const mass = (i === 0 ? 1 : survival[i - 1]) - survival[i];
+    covariance += mass * (values[i] - mean) * (values[i] + beyond);
+  }
+  const aggregateLoss = longest / mean;
+  if (leftOut * aggregateLoss > LARGEST_MOMENT_TERM) return null;
+  return Math.max(1, aggregateLoss * (1 + spread / n) - covariance / squared);
+}

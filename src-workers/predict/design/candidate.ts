@@ -1,0 +1,182 @@
+import { isPartition, type Balancing, type LockstepBalancing, type PartitionBalancing } from '../../domain/design.ts';
+import type { Device } from '../../domain/device.ts';
+import type { SpaceConstraint } from '../../domain/space.ts';
+import { resolveLaunch } from './launch.ts';
+import type { SweepPlan } from '../plan.ts';
+import { REASON, type Shape } from './shapes.ts';
+import type { Predictor } from '../predictor.ts';
+
+/** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
+export interface Candidate {
+  invalid: number;
+  device: Device;
+  deviceAt: number;
+  capAt: number;
+  blockAt: number;
+  shape: Shape;
+  threadsPerUnit: number;
+  unitsPerGroup: number;
+  loopAt: number;
+  balancingAt: number;
+  gridBlocks: number;
+  /** Of the launch, like gridBlocks. */
+  unitsPerThread: number;
+  /** Blocks that get any work, and mean units of each of their slots. */
+  workingBlocks: number;
+  meanUnitsPerThread: number;
+}
+
+function needsLengths(balancing: Balancing): boolean {
+  return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch' && balancing.kind !== 'row-split';
+}
+
+function violates(
+  constraints: readonly SpaceConstraint[],
+  plan: SweepPlan,
+  positions: Int32Array,
+  candidate: Candidate,
+): boolean {
+  const { device } = candidate;
+  for (const { quantity, atLeast, atMost, multipleOf } of constraints) {
+    let value: number;
+    switch (quantity) {
+      case 'threadsPerUnit':
+        value = candidate.threadsPerUnit;
+        break;
+      case 'unitsPerThread':
+        value = candidate.unitsPerThread;
+        break;
+      case 'blockThreads':
+        if (device.kind === 'cpu') continue;
+        value = plan.axes.blockThreads[positions[6]];
+        break;
+      case 'gridBlocks':
+        value = candidate.gridBlocks;
+        break;
+      case 'registerCap':
+        if (device.kind === 'cpu') continue;
+        value = plan.axes.registerCap[positions[5]] ?? plan.kernel.registersPerThread;
+        break;
+      case 'occupancyFraction':
+        value = candidate.shape.occupancyFraction;
+        break;
+      case 'residentBlocks':
+        value = candidate.shape.residentBlocks;
+        break;
+      case 'waves':
+        value =
+          device.kind === 'cpu' ? 1 : candidate.gridBlocks / (device.multiprocessors * candidate.shape.residentBlocks);
+        break;
+    }
+    if (atLeast !== undefined && value < atLeast) return true;
+    if (atMost !== undefined && value > atMost) return true;
+    if (multipleOf !== undefined && value % multipleOf !== 0) return true;
+  }
+  return false;
+}
+
+function isFetching(predictor: Predictor, candidate: Candidate): boolean {
+  return predictor.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
+}
+
+/** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
+export function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+  const { plan } = predictor;
+  const { axes, kernel } = plan;
+  const device = axes.devices[positions[0]];
+  const blockThreads = axes.blockThreads[positions[6]];
+  const shapeAt = device.kind === 'cpu' ? positions[4] : positions[5] * axes.blockThreads.length + positions[6];
+  const shape = predictor.shapes[positions[0]][shapeAt];
+  const threadsPerUnit = axes.threadsPerUnit[positions[1]];
+  candidate.device = device;
+  candidate.deviceAt = positions[0];
+  candidate.capAt = positions[5];
+  candidate.blockAt = positions[6];
+  candidate.shape = shape;
+  candidate.threadsPerUnit = threadsPerUnit;
+  candidate.loopAt = positions[2];
+  candidate.balancingAt = positions[3];
+  candidate.gridBlocks = 0;
+  candidate.unitsPerThread = 0;
+  candidate.workingBlocks = 0;
+  candidate.meanUnitsPerThread = 0;
+  candidate.unitsPerGroup = 0;
+  if (device.kind === 'cpu') {
+    examineOnCpu(predictor, positions, candidate);
+    return;
+  }
+  const launchValue = axes.launch[positions[4]];
+  if (launchValue.kind === 'cores' || isPartition(predictor.balancing[positions[3]])) {
+    candidate.invalid = REASON['not-on-device'];
+    return;
+  }
+  if (shape.invalid !== 0) {
+    candidate.invalid = shape.invalid;
+    return;
+  }
+  if (threadsPerUnit > device.threadGroupWidth || device.threadGroupWidth % threadsPerUnit !== 0) {
+    candidate.invalid = REASON['group-width'];
+    return;
+  }
+  if (blockThreads % threadsPerUnit !== 0) {
+    candidate.invalid = REASON['block-not-multiple'];
+    return;
+  }
+  if (needsLengths(predictor.balancing[positions[3]]) && !kernel.lengthsKnownBeforeLaunch) {
+    candidate.invalid = REASON['lengths-unknown'];
+    return;
+  }
+  const launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  candidate.gridBlocks = launch.gridBlocks;
+  candidate.unitsPerThread = launch.unitsPerThread;
+  // Slots that fetch from one counter do so until nothing is left: blocks that start later end at once.
+  candidate.workingBlocks = isFetching(predictor, candidate)
+    ? Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks)
+    : launch.gridBlocks;
+  candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
+  candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit;
+  if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
+  else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
+  else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
+  else candidate.invalid = 0;
+}
+
+/** As `examine`. Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */
+function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+  const { plan } = predictor;
+  const { axes, kernel } = plan;
+  const balancing = predictor.balancing[positions[3]];
+  const { shape } = candidate;
+  const plain =
+    axes.threadsPerUnit[positions[1]] === 1 &&
+    axes.loop[positions[2]] === 'nested' &&
+    axes.registerCap[positions[5]] === null &&
+    positions[6] === 0;
+  if (!plain || !isPartition(balancing)) candidate.invalid = REASON['not-on-device'];
+  else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
+  else if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) candidate.invalid = REASON['lengths-unknown'];
+  else {
+    const cores = axes.launch[positions[4]].value;
+    candidate.gridBlocks = cores;
+    candidate.unitsPerThread = Math.ceil(plan.units / cores);
+    candidate.workingBlocks = cores;
+    candidate.meanUnitsPerThread = plan.units / cores;
+    if (cores > plan.units) candidate.invalid = REASON['idle-blocks'];
+    else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
+    else candidate.invalid = 0;
+  }
+}
+
+/** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
+export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
+  const balancing = predictor.balancing[candidate.balancingAt];
+  if (isPartition(balancing)) throw new TypeError(`got the partition ${balancing.kind} on a GPU, expected an order`);
+  return balancing;
+}
+
+/** The partition of a candidate of a CPU; see `lockstepBalancing`. */
+export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
+  const balancing = predictor.balancing[candidate.balancingAt];
+  if (!isPartition(balancing)) throw new TypeError(`got the order ${balancing.kind} on a CPU, expected a partition`);
+  return balancing;
+}

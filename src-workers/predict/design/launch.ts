@@ -1,0 +1,55 @@
+import type { GridLaunch, Launch } from '../../domain/space.ts';
+
+/** What a launch-axis value means for one design. */
+export interface ResolvedLaunch {
+  readonly gridBlocks: number;
+  /** Units each slot of u threads processes: the largest number over the slots. */
+  readonly unitsPerThread: number;
+  /** Mean units per slot over the grid; at most `unitsPerThread`. */
+  readonly meanUnitsPerThread: number;
+  /** False where some blocks would have no unit at all. */
+  readonly everyBlockWorks: boolean;
+}
+
+/**
+ * @param units work units of the workload
+ * @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1
+ */
+export function resolveLaunch(
+  launch: GridLaunch,
+  units: number,
+  slotsPerBlock: number,
+  multiprocessors: number,
+): ResolvedLaunch {
+  if (launch.kind === 'units-per-thread') {
+    const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
+    // The last block may be partly empty; a slot still never gets more than it was given.
+    return {
+      gridBlocks,
+      unitsPerThread: launch.value,
+      meanUnitsPerThread: units / (gridBlocks * slotsPerBlock),
+      everyBlockWorks: true,
+    };
+  }
+  const gridBlocks = launch.kind === 'grid' ? launch.value : launch.value * multiprocessors;
+  const slots = gridBlocks * slotsPerBlock;
+  return {
+    gridBlocks,
+    unitsPerThread: Math.ceil(units / slots),
+    meanUnitsPerThread: units / slots,
+    everyBlockWorks: (gridBlocks - 1) * slotsPerBlock < units,
+  };
+}
+
+export function formatLaunch(launch: Launch): string {
+  switch (launch.kind) {
+    case 'units-per-thread':
+      return `units-per-thread ${launch.value}`;
+    case 'grid':
+      return `grid ${launch.value}`;
+    case 'per-multiprocessor':
+      return `per-multiprocessor ${launch.value}`;
+    case 'cores':
+      return `cores ${launch.value}`;
+  }
+}

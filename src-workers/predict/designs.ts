@@ -1,0 +1,109 @@
+import { INVALID_REASONS, type Design, type InvalidReason, type LockstepBalancing } from '../domain/design.ts';
+import type { Device, GpuDevice } from '../domain/device.ts';
+import type { LoopForm } from '../domain/kernel.ts';
+import { decodeInto } from '../space/axes.ts';
+import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
+import { balancingMs, iterationCost, orderingMs, stackFactor } from './pipeline.ts';
+import type { Predictor } from './predictor.ts';
+import type { RateTable } from './time/rate.ts';
+
+/** Number of designs by invalid reason code (index 0: valid), without predicting any. */
+export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
+  const tally = new Float64Array(INVALID_REASONS.length);
+  const positions = new Int32Array(predictor.counts.length);
+  const candidate = {} as Candidate;
+  decodeInto(positions, predictor.counts, first);
+  for (let i = 0; i < count; i += 1) {
+    examine(predictor, positions, candidate);
+    tally[candidate.invalid] += 1;
+    advance(positions, predictor.counts);
+  }
+  return tally;
+}
+
+function advance(positions: Int32Array, counts: readonly number[]): void {
+  for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
+    positions[axis] += 1;
+    if (positions[axis] < counts[axis]) return;
+    positions[axis] = 0;
+  }
+}
+
+/** The design at an index, with what its device makes of it. */
+export function describeDesign(
+  predictor: Predictor,
+  index: number,
+): {
+  readonly design: Design;
+  readonly device: Device;
+  readonly invalid: InvalidReason | null;
+  readonly residentThreadGroups: number;
+} {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  const { axes } = predictor.plan;
+  return {
+    device: candidate.device,
+    invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid].code,
+    residentThreadGroups: candidate.shape.residentBlocks * candidate.shape.groupsPerBlock,
+    design: {
+      threadsPerUnit: axes.threadsPerUnit[positions[1]],
+      unitsPerThread: candidate.unitsPerThread,
+      loop: axes.loop[positions[2]],
+      balancing: axes.balancing[positions[3]],
+      blockThreads: candidate.device.kind === 'cpu' && candidate.invalid === 0 ? 1 : axes.blockThreads[positions[6]],
+      gridBlocks: candidate.gridBlocks,
+      registerCap: axes.registerCap[positions[5]],
+    },
+  };
+}
+
+/** A valid design as something that can be played: what its launch is made of, and what its cycles cost. */
+export interface PlayableDesign {
+  readonly device: GpuDevice;
+  readonly balancing: LockstepBalancing;
+  readonly loop: LoopForm;
+  readonly unitsPerGroup: number;
+  readonly unitsPerThread: number;
+  /** Units in flight in one block; the last thread group of a block may be partly empty. */
+  readonly slotsPerBlock: number;
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly gridBlocks: number;
+  /** t(w), index w = 0 … the most thread groups of a multiprocessor. */
+  readonly cyclesPerIteration: RateTable;
+  /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
+  readonly msPerCycle: number;
+  readonly balancingMs: number;
+  /** What of that comes before the launch: no part of the time of a kernel. */
+  readonly orderingMs: number;
+}
+
+/** @returns `null` where the design is invalid, or of a CPU */
+export function playableDesign(predictor: Predictor, index: number): PlayableDesign | null {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  const { device, shape, threadsPerUnit } = candidate;
+  if (candidate.invalid !== 0 || device.kind === 'cpu') return null;
+  const { axes } = predictor.plan;
+  return {
+    device,
+    balancing: lockstepBalancing(predictor, candidate),
+    loop: axes.loop[candidate.loopAt],
+    unitsPerGroup: candidate.unitsPerGroup,
+    unitsPerThread: candidate.unitsPerThread,
+    slotsPerBlock: axes.blockThreads[positions[6]] / threadsPerUnit,
+    groupsPerBlock: shape.groupsPerBlock,
+    residentBlocks: shape.residentBlocks,
+    gridBlocks: candidate.gridBlocks,
+    cyclesPerIteration: predictor.rates[candidate.deviceAt][candidate.capAt],
+    msPerCycle:
+      (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
+    balancingMs: balancingMs(predictor, candidate, device),
+    orderingMs: orderingMs(predictor, candidate, device),
+  };
+}

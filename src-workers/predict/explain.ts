@@ -1,0 +1,86 @@
+import type { Breakdown } from '../domain/breakdown.ts';
+import { regimeInfo } from '../domain/regime.ts';
+import { interpolateRate } from '../models/pipeline/soft-saturation.ts';
+import { decodeInto } from '../space/axes.ts';
+import { explainCpu } from './cpu.ts';
+import { examine, partitionOf, type Candidate } from './design/candidate.ts';
+import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './pipeline.ts';
+import type { SweepPlan } from './plan.ts';
+import { pipelineOf, type Predictor } from './predictor.ts';
+
+/**
+ * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer
+ * to the design, so they add up to the predicted time exactly:
+ * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
+ * + block tail → + last wave → + reconvergence stack → + balancing. Of a CPU see `explainCpu`.
+ */
+export function explainDesign(predictor: Predictor, index: number): Breakdown | null {
+  const positions = new Int32Array(predictor.counts.length);
+  decodeInto(positions, predictor.counts, index);
+  const candidate = {} as Candidate;
+  examine(predictor, positions, candidate);
+  if (candidate.invalid !== 0) return null;
+  const { device, shape, threadsPerUnit } = candidate;
+  if (device.kind === 'cpu')
+    return explainCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), candidate.gridBlocks);
+  const timed = {} as TimedOnGpu;
+  timeOnGpu(predictor, candidate, device, timed);
+  const { plan } = predictor;
+  const cap = plan.axes.registerCap[candidate.capAt];
+  const groups = shape.residentBlocks * shape.groupsPerBlock;
+  const phi = iterationCost(plan, candidate);
+  const toMs = 1 / (device.clockMhz * 1e3);
+  const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
+  const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
+  // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
+  const issue = pipelineOf(plan, device, cap).issueCycles;
+  const issueUncapped = pipelineOf(plan, device, null).issueCycles;
+  const ideal = (iterations / threadsPerUnit) * issueUncapped * toMs;
+  const cooperating = iterations * phi * issueUncapped * toMs;
+  const lockstep = cooperating * timed.depth.aggregateLoss;
+  const spilledMs = (lockstep * issue) / issueUncapped;
+  // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
+  const rate = predictor.rates[candidate.deviceAt][candidate.capAt];
+  const msWith = (active: number): number => spilledMs * Math.max(1, interpolateRate(rate, active) / active / issue);
+  const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
+  const latencyMs = msWith(active);
+  // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
+  const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
+  const { meanBlock, meanGroup } = timed.launch.residency.block;
+  // Mean share of a block's groups that are active while its slot is taken.
+  const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
+  const balancing = balancingMs(predictor, candidate, device);
+  const withStackMs = timed.timeMs - balancing;
+  const kernelMs = withStackMs / stackFactor(predictor, candidate, device);
+  // Whole waves in step wait for less than that: no more than there is.
+  const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
+  const parts = {
+    idealWork: ideal,
+    cooperation: cooperating - ideal,
+    imbalance: lockstep - cooperating,
+    registerCap: spilledMs - lockstep,
+    latency: latencyMs - spilledMs,
+    blockTail,
+    lastWave: kernelMs - latencyMs - blockTail,
+    divergence: withStackMs - kernelMs,
+    balancing,
+  };
+  const perIteration = rate[1] * phi * stackFactor(predictor, candidate, device) * toMs;
+  const length = longestLength(plan);
+  const longestMs = (length + plan.kernel.setupIterationsPerUnit) * perIteration;
+  const longestUnit = longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
+  return { timeMs: timed.timeMs, parts, regime: regimeInfo(timed.regime), ...(longestUnit && { longestUnit }) };
+}
+
+/** Share of a launch's time from which on a unit's own time is the reason for it. */
+const LONGEST_SHARE = 0.5;
+
+/** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */
+function longestLength({ law, units }: SweepPlan): number {
+  let tail = 0;
+  for (let at = law.support.length - 1; at > 0; at -= 1) {
+    tail += law.probability[at];
+    if (tail * units >= 0.5) return law.support[at];
+  }
+  return law.support[0];
+}

@@ -1,0 +1,312 @@
+import type { RegimeId } from '../domain/regime.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
+import { expectedDivergence } from '../models/divergence/expected.ts';
+import { costFactor } from '../models/granularity/granularity.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
+import { moments } from '../models/workload/laws.ts';
+import { cachedDepth, cachedLaunch, cachedResidency, makeRoom, type DepthLaws } from './caches.ts';
+import { FETCHING_GROUPS } from './constants.ts';
+import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
+import { predictCpu, type CpuLoads } from './cpu.ts';
+import type { Dealing } from './dealing/deal.ts';
+import { keepsLanes } from './dealing/order.ts';
+import { isSorted, sortedBlockLaw, windowUnits, type SortedBalancing } from './dealing/sorted-launch.ts';
+import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
+import { groupDepthLaw } from './depth/group-depth.ts';
+import { mixedMeans, type DepthMeans } from './depth/means.ts';
+import { lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
+import type { SweepPlan } from './plan.ts';
+import { pipelineOf, type Predictor } from './predictor.ts';
+import type { BlockLaw } from './time/block-law.ts';
+import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
+import { residencyOf, type Residency } from './time/residency.ts';
+
+/*
+ * The prediction of a valid design: depth of a group → dealing → time of the launch. What makes a design invalid is found
+ * before, in design/candidate.ts. See README.md.
+ */
+
+export interface TimedDesign {
+  timeMs: number;
+  meanLoss: number;
+  aggregateLoss: number;
+  /** How the time was computed. */
+  regime: RegimeId;
+}
+
+export interface TimedOnGpu extends TimedDesign {
+  depth: DepthMeans;
+  /** Mean units per slot over those of the depth law. */
+  scale: number;
+  launch: TimedLaunch;
+}
+
+/** Everything about a design of a GPU that does not depend on its register cap. */
+export interface SharedByCaps {
+  readonly predictor: Predictor;
+  readonly deviceAt: number;
+  readonly threadsPerUnit: number;
+  readonly loopAt: number;
+  readonly balancingAt: number;
+  readonly blockAt: number;
+  readonly gridBlocks: number;
+  /** Depends on the cap only where lanes fetch. */
+  readonly meanUnitsPerThread: number;
+  readonly depths: DepthOfDesign;
+  /** Time of an iteration of the launch over t(w): the cost of cooperation and of the reconvergence stack. */
+  readonly iterationFactor: number;
+  readonly balancingMs: number;
+}
+
+/** The depth laws of a design. They are shared between designs, so a design has its own means and factors. */
+interface DepthOfDesign {
+  readonly means: DepthMeans;
+  /** Mean units per slot over those of `means`. */
+  readonly scale: number;
+  /** Of its blocks, and of those with a unit per slot fewer where not all have as many. */
+  readonly laws: DepthLaws;
+  readonly shorter: DepthLaws | null;
+  readonly fullerBlocks: number;
+  /** Mean units per slot over those that the time is computed for. */
+  readonly timeScale: number;
+}
+
+/** Time and losses of a valid candidate, written into `out`. */
+export function timeDesign(predictor: Predictor, candidate: Candidate, out: TimedDesign): void {
+  const { device, gridBlocks } = candidate;
+  if (device.kind === 'gpu') {
+    timeOnGpu(predictor, candidate, device, out as TimedOnGpu);
+    return;
+  }
+  const { timeMs, loss } = predictCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), gridBlocks);
+  out.timeMs = timeMs;
+  out.meanLoss = loss;
+  out.aggregateLoss = loss;
+  out.regime = 'memory-contention';
+}
+
+export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
+  const shared = sharedByCaps(predictor, candidate, device);
+  const { depths } = shared;
+  makeRoom(predictor.caches);
+  const launch = launchOf(predictor, candidate, device, depths);
+  const regime = regimeOf(launch);
+  const cycles = regime.cycles(launch) * depths.timeScale;
+  // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
+  const alone = predictor.longestUnit * launch.residency.rate[1];
+  out.regime = cycles < alone ? 'longest-unit' : regime.id;
+  out.timeMs = (Math.max(cycles, alone) * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
+  out.meanLoss = depths.means.meanLoss;
+  out.aggregateLoss = depths.means.aggregateLoss;
+  out.depth = depths.means;
+  out.scale = depths.scale;
+  out.launch = launch;
+}
+
+/** Looked up, or computed where the design predicted last differs in more than its register cap. */
+function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
+  const { caches } = predictor;
+  const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
+  const last = caches.shared;
+  if (
+    last !== null &&
+    last.gridBlocks === gridBlocks &&
+    last.meanUnitsPerThread === meanUnitsPerThread &&
+    last.deviceAt === deviceAt &&
+    last.blockAt === blockAt &&
+    last.balancingAt === balancingAt &&
+    last.loopAt === loopAt &&
+    last.threadsPerUnit === threadsPerUnit &&
+    last.predictor === predictor
+  )
+    return last;
+  return (caches.shared = {
+    predictor,
+    deviceAt,
+    threadsPerUnit,
+    loopAt,
+    balancingAt,
+    blockAt,
+    gridBlocks,
+    meanUnitsPerThread,
+    depths: depthsOf(predictor, candidate),
+    iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
+    balancingMs: balancingMs(predictor, candidate, device),
+  });
+}
+
+// -- Depth -------------------------------------------------------------------------------------------------------------
+
+function depthsOf(predictor: Predictor, candidate: Candidate): DepthOfDesign {
+  const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const one = (units: TabulatedUnits): DepthOfDesign => {
+    const laws = depthLawsOf(predictor, candidate, units);
+    return { means: laws.means, scale: units.scale, laws, shorter: null, fullerBlocks: 0, timeScale: units.scale };
+  };
+  switch (balancing.kind) {
+    case 'dynamic-fetch':
+      return one(tabulatedFetches(meanUnits));
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return one(tabulatedRounds(meanUnits));
+    case 'window-sort':
+    case 'full-sort':
+      // Their losses are those of one round; their time follows the units themselves.
+      return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
+    case 'none': {
+      const { fullerBlocks, timeScale, ...dealt } = tabulatedUnits(meanUnits, gridBlocks);
+      const laws = depthLawsOf(predictor, candidate, dealt);
+      if (fullerBlocks === 0)
+        return { means: laws.means, scale: dealt.scale, laws, shorter: null, fullerBlocks, timeScale };
+      const units = dealt.units + 1;
+      const more = depthLawsOf(predictor, candidate, { units, scale: 1, key: units });
+      const means = mixedMeans(laws.means, more.means, meanUnits - dealt.units);
+      return { means, scale: dealt.scale, laws: more, shorter: laws, fullerBlocks, timeScale };
+    }
+  }
+}
+
+/** The depth law of one work group. */
+function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
+  const { plan, caches } = predictor;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const loop = plan.axes.loop[candidate.loopAt];
+  // Fully sorted units are alike in any group. The loop matters where independent lanes take more than one unit.
+  const group = balancing.kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
+  const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
+  const key =
+    ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
+  return cachedDepth(caches, key, () =>
+    groupDepthLaw(plan.law, candidate.unitsPerGroup, balancing, loop, units, {
+      setupIterations: plan.kernel.setupIterationsPerUnit,
+      poolGroups: FETCHING_GROUPS,
+    }),
+  );
+}
+
+// -- Dealing -----------------------------------------------------------------------------------------------------------
+
+/** The launch whose time is to be computed. */
+function launchOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  { laws, shorter, fullerBlocks }: DepthOfDesign,
+): TimedLaunch {
+  const balancing = lockstepBalancing(predictor, candidate);
+  const { multiprocessors } = device;
+  if (isSorted(balancing)) return sortedLaunchOf(predictor, candidate, device, balancing);
+  const launch = plainLaunch(blocksOf(predictor, candidate, laws), candidate.workingBlocks, multiprocessors);
+  if (balancing.kind === 'dynamic-fetch') return { ...launch, fetchedUnits: candidate.meanUnitsPerThread };
+  return shorter ? { ...launch, shorter: blocksOf(predictor, candidate, shorter), fullerBlocks } : launch;
+}
+
+/** Independent blocks of a depth law, at the residency and rate of a candidate. */
+function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
+  const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
+  const { groupsPerBlock: W, residentBlocks } = shape;
+  const rates = predictor.rates[deviceAt];
+  const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
+  // Lanes that fetch have units as long as there are any.
+  const isFetching = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
+  const lastFilled = isFetching ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
+  const at = deviceAt * rates.length + capAt;
+  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, rates[capAt]);
+}
+
+const NO_LAW = {} as BlockLaw;
+
+/** Blocks of sorted units: every one where they are few and fit the device at once, else a sample. */
+function sortedLaunchOf(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  balancing: SortedBalancing,
+): TimedLaunch {
+  const { plan, caches, rates } = predictor;
+  const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
+  const { axes } = plan;
+  const dealing: Dealing = {
+    units: plan.units,
+    unitsPerGroup,
+    groupsPerBlock: shape.groupsPerBlock,
+    slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
+    gridBlocks,
+    loop: axes.loop[loopAt],
+    setupIterations: plan.kernel.setupIterationsPerUnit,
+  };
+  const everyBlock = gridBlocks <= shape.residentBlocks * device.multiprocessors;
+  // A flattened loop without setup is as deep as a nested one where lanes keep their places.
+  const isLoopAlike = dealing.setupIterations === 0 && keepsLanes(windowUnits(balancing, plan.units), dealing);
+  // Groups per block follow from these.
+  const key =
+    ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
+      (isLoopAlike ? 0 : loopAt)) *
+      axes.balancing.length +
+    balancingAt;
+  const launch = cachedLaunch(caches, key, plan.law, balancing, dealing, everyBlock);
+  const rate = rates[candidate.deviceAt][candidate.capAt];
+  const { placed } = launch;
+  if (placed.length === 0) {
+    const residency = residencyOf(sortedBlockLaw(launch, caches.arena), shape.residentBlocks, rate);
+    return plainLaunch(residency, gridBlocks, device.multiprocessors);
+  }
+  // The time of known blocks does not need their law.
+  const residency = Object.defineProperty(residencyOf(NO_LAW, shape.residentBlocks, rate), 'block', {
+    get: () => sortedBlockLaw(launch, caches.arena),
+  });
+  return { ...plainLaunch(residency, gridBlocks, device.multiprocessors), placed };
+}
+
+// -- Costs of an iteration and of a launch ---------------------------------------------------------------------------------
+
+/** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and the cost of one loop over all units. */
+export function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loopAt, balancingAt }: Candidate): number {
+  const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+  const single = axes.loop[loopAt] === 'flattened' || axes.balancing[balancingAt] === 'dynamic-fetch';
+  return single ? phi + (kernel.flattenedCost ?? 0) : phi;
+}
+
+/**
+ * What the reconvergence stack adds to the life of a work group, as a factor ≥ 1 of its time: a group whose lanes leave the
+ * loop at different iterations pushes and pops, and spills, at a published cost per event (`deviceStack`). The group stands
+ * still meanwhile and others may run, so the cycles count against the latency of its iterations. 1 where there is no stack.
+ */
+export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { stackFactors } = predictor;
+  const key = candidate.deviceAt * 128 + candidate.unitsPerGroup;
+  const known = stackFactors.get(key);
+  if (known !== undefined) return known;
+  const { plan } = predictor;
+  let factor = 1;
+  if (deviceStack(device).costs !== null) {
+    const { law, kernel } = plan;
+    const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
+    const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
+    const depth = moments(law).mean * loss.aggregateLoss + kernel.setupIterationsPerUnit;
+    const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+    const latency = depth * phi * pipelineOf(plan, device, null).latencyCycles;
+    if (latency > 0) factor = 1 + cycles / latency;
+  }
+  stackFactors.set(key, factor);
+  return factor;
+}
+
+/** Balancing time of a candidate, ms: depends on the strategy and the device only. */
+export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { plan } = predictor;
+  return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
+}
+
+/** The part of it before the launch, ms: a fetching kernel pays for its balancing itself. */
+export function orderingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const inside = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
+  return inside ? 0 : balancingMs(predictor, candidate, device);
+}
+
+export function cpuLoadsOf(predictor: Predictor): CpuLoads {
+  if (!predictor.cpuLoads) throw new TypeError('The plan has no ordered lengths, which a CPU needs.');
+  return predictor.cpuLoads;
+}

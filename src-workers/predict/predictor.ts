@@ -1,0 +1,111 @@
+import type { Balancing } from '../domain/design.ts';
+import { parseBalancing } from '../domain/balancing.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import type { PipelineParameters } from '../domain/kernel.ts';
+import { unwrap } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { axisCounts } from '../space/axes.ts';
+import { createCaches, type Caches } from './caches.ts';
+import { createCpuLoads, type CpuLoads } from './cpu.ts';
+import { coresShape, shapeOf, type Shape } from './design/shapes.ts';
+import type { SweepPlan } from './plan.ts';
+import type { RateTable } from './time/rate.ts';
+
+/** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
+export interface Predictor {
+  readonly plan: SweepPlan;
+  /** Values of each axis, in AXIS_ORDER. */
+  readonly counts: readonly number[];
+  readonly balancing: readonly Balancing[];
+  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
+  readonly shapes: readonly (readonly Shape[])[];
+  /** By device, then register cap; empty for a CPU. */
+  readonly rates: readonly (readonly RateTable[])[];
+  /** E[longest of all units] with its setup, iterations: no launch is over before. */
+  readonly longestUnit: number;
+  /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
+  readonly openStep: number;
+  /** `null` where no CPU is predicted. */
+  readonly cpuLoads: CpuLoads | null;
+  /** `stackFactor` by device and units per group. */
+  readonly stackFactors: Map<number, number>;
+  /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
+  caches: Caches;
+}
+
+/** The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design. */
+export function createPredictor(plan: SweepPlan): Predictor {
+  const { axes, kernel } = plan;
+  const registers = (cap: number | null): number =>
+    cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
+  return {
+    plan,
+    counts: axisCounts(axes),
+    balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
+    shapes: axes.devices.map((device) =>
+      device.kind === 'cpu'
+        ? axes.launch.map((launch) => coresShape(device, launch))
+        : axes.registerCap.flatMap((cap) =>
+            axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads)),
+          ),
+    ),
+    rates: axes.devices.map((device) =>
+      device.kind === 'cpu'
+        ? []
+        : axes.registerCap.map((cap) =>
+            rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor),
+          ),
+    ),
+    longestUnit: longestOf(plan.law, plan.units) + kernel.setupIterationsPerUnit,
+    openStep: openStepOf(plan.law, plan.units),
+    cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
+    stackFactors: new Map(),
+    caches: createCaches(),
+  };
+}
+
+function spilled(plan: SweepPlan, cap: number | null): number {
+  return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
+}
+
+/** Pipeline parameters of the plan's kernel on a device: measured ones where the study has them, else derived. */
+export function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): PipelineParameters {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap) });
+  const measured = plan.pipeline[device.id];
+  if (!measured) return derived;
+  // A measurement is of the kernel as compiled; a cap adds what the derivation says its spills add.
+  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
+  return {
+    latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
+    issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),
+    kneeSoftness: measured.kneeSoftness,
+    schedulers: measured.schedulers ?? derived.schedulers,
+  };
+}
+
+/** E[longest of so many units], iterations. */
+function longestOf({ support, probability }: LengthLaw, units: number): number {
+  let mean = support[0];
+  let below = 0;
+  for (let i = 0; i + 1 < support.length; i++) {
+    below = Math.min(1, below + probability[i]);
+    mean += (support[i + 1] - support[i]) * (1 - Math.pow(below, units));
+  }
+  return mean;
+}
+
+/** Probabilities that are as good as 0 or 1 to a handful of replications. */
+const OPEN = 1e-3;
+
+function openStepOf({ support, probability }: LengthLaw, units: number): number {
+  let step = 0;
+  let below = 0;
+  for (let i = 0; i + 1 < support.length; i++) {
+    below = Math.min(1, below + probability[i]);
+    const none = Math.pow(below, units);
+    if (none > OPEN && none < 1 - OPEN) step = Math.max(step, support[i + 1] - support[i]);
+  }
+  return step;
+}

@@ -1,0 +1,101 @@
+import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
+import { decodeInto } from '../space/axes.ts';
+import { examine, type Candidate } from './design/candidate.ts';
+import { timeDesign, type TimedDesign } from './pipeline.ts';
+import type { Predictor } from './predictor.ts';
+
+/** The part of a range that lies on one device: designs from … to − 1 of that device's. */
+interface Segment {
+  readonly columns: PredictionChunk;
+  readonly deviceAt: number;
+  readonly from: number;
+  readonly to: number;
+  /** Position in `columns` of the device's first design. */
+  readonly offset: number;
+}
+
+/**
+ * Predicts ranges of designs. Designs that need the same tables are predicted one after another, whatever ranges they are in:
+ * best are the same designs of every device.
+ * @returns one chunk per range, one entry per design; an invalid one has timeMs NaN and its reason
+ */
+export function predictRanges(
+  predictor: Predictor,
+  ranges: readonly { readonly first: number; readonly count: number }[],
+): PredictionChunk[] {
+  const { counts } = predictor;
+  const [, , , , launches, caps, blocks] = counts as [number, number, number, number, number, number, number];
+  const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0];
+  const chunks = ranges.map(({ first, count }) => allocateChunk(first, count));
+  const segments: Segment[] = [];
+  for (const columns of chunks) {
+    const end = columns.firstDesign + columns.count;
+    for (let at = columns.firstDesign; at < end;) {
+      const deviceAt = Math.floor(at / perDevice);
+      const origin = deviceAt * perDevice;
+      const to = Math.min(end - origin, perDevice);
+      segments.push({ columns, deviceAt, from: at - origin, to, offset: origin - columns.firstDesign });
+      at = origin + to;
+    }
+  }
+  const from = Math.min(...segments.map((segment) => segment.from));
+  const to = Math.max(...segments.map((segment) => segment.to));
+  const perLaunch = caps * blocks;
+  const positions = new Int32Array(counts.length);
+  const candidate = {} as Candidate;
+  const timed = {} as TimedDesign;
+  // One family has one granularity, loop and balancing. In it a block size keeps its laws over all launches; a launch of it is
+  // the same on every device and with every cap, or nearly so.
+  for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
+    const firstLaunch = tile % launches;
+    const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));
+    decodeInto(positions, counts, tile * perLaunch);
+    for (let block = 0; block < blocks; block += 1) {
+      positions[6] = block;
+      for (let at = tile; at < lastTile; at += 1) {
+        positions[4] = firstLaunch + at - tile;
+        for (const segment of segments) {
+          const first = at * perLaunch + block;
+          if (first >= segment.to || first + perLaunch <= segment.from) continue;
+          positions[0] = segment.deviceAt;
+          for (let cap = 0, design = first; cap < caps; cap += 1, design += blocks) {
+            if (design < segment.from || design >= segment.to) continue;
+            positions[5] = cap;
+            predictInto(segment.columns, segment.offset + design, predictor, positions, candidate, timed);
+          }
+        }
+      }
+    }
+    tile = lastTile;
+  }
+  return chunks;
+}
+
+/** Predicts the design at `positions` into entry `i`. */
+function predictInto(
+  columns: PredictionChunk,
+  i: number,
+  predictor: Predictor,
+  positions: Int32Array,
+  candidate: Candidate,
+  timed: TimedDesign,
+): void {
+  examine(predictor, positions, candidate);
+  columns.invalidReason[i] = candidate.invalid;
+  columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
+  columns.residentBlocks[i] = candidate.shape.residentBlocks;
+  columns.limitedBy[i] = candidate.shape.limitedBy;
+  columns.unitsPerThread[i] = candidate.unitsPerThread;
+  columns.gridBlocks[i] = candidate.gridBlocks;
+  if (candidate.invalid === 0) {
+    timeDesign(predictor, candidate, timed);
+    columns.timeMs[i] = timed.timeMs;
+    columns.meanLoss[i] = timed.meanLoss;
+    columns.aggregateLoss[i] = timed.aggregateLoss;
+  } else columns.timeMs[i] = NaN;
+}
+
+/** `predictRanges` of one range: the designs first … first + count − 1. */
+export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
+  return predictRanges(predictor, [{ first, count }])[0];
+}

@@ -1,0 +1,62 @@
+import { take, type Arena } from './arena.ts';
+
+/**
+ * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
+ * blocks are not replaced. One record of `CELL_FIELDS` numbers per cell of virtual time; every probability is the mean
+ * over its cell.
+ */
+export interface ActivityProfile {
+  readonly cells: number;
+  readonly data: Float64Array;
+}
+
+/** Numbers of a cell, in this order: */
+export const CELL_FIELDS = 10;
+/** Width of the cell, iterations. */
+export const WIDTH = 0;
+/** P(a slot's block is active): some group of it has iterations left. */
+export const BLOCK = 1;
+/** E[active groups] / W_b of a slot. */
+export const GROUP = 2;
+/** P(two given groups of a block are both active). */
+export const PAIR = 3;
+/** Mean, variance and standard deviation of the active groups of a slot. */
+export const ACTIVE = 4;
+export const VARIANCE = 5;
+export const DEVIATION = 6;
+/** ln P(a slot's block is not active), at least `LOG_CERTAIN`. */
+export const LOG_IDLE = 7;
+/** Mean and variance of the active groups of a slot whose block is active. */
+export const OWN = 8;
+export const OWN_VARIANCE = 9;
+
+/** Stands for ln 0. */
+export const LOG_CERTAIN = -50;
+
+export function allocateProfile(arena: Arena, cells: number): ActivityProfile {
+  return { cells, data: take(arena, cells * CELL_FIELDS) };
+}
+
+/** Fills in what follows from the first four numbers of every cell, for slots of blocks of W groups. */
+export function completeCells({ cells, data }: ActivityProfile, W: number): void {
+  for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
+    const block = data[at + BLOCK];
+    const active = W * data[at + GROUP];
+    const square = active + W * (W - 1) * data[at + PAIR];
+    const variance = Math.max(0, square - active * active);
+    data[at + ACTIVE] = active;
+    data[at + VARIANCE] = variance;
+    data[at + DEVIATION] = Math.sqrt(variance);
+    // Below 1e-4 two terms of the series are exact to 1e-8.
+    data[at + LOG_IDLE] =
+      block < 1e-4 ? -block * (1 + 0.5 * block) : block < 1 ? Math.max(LOG_CERTAIN, Math.log(1 - block)) : LOG_CERTAIN;
+    if (block > 0) {
+      const own = active / block;
+      data[at + OWN] = own;
+      data[at + OWN_VARIANCE] = Math.max(0, square / block - own * own);
+    } else {
+      data[at + OWN] = 0;
+      data[at + OWN_VARIANCE] = 0;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Small arrays cut from large ones. A sweep makes tens of thousands of laws a second, and a buffer of its own for each
+ * costs more than filling it. All arrays of an arena are given up together, and their memory is used again.
+ */
+export interface Arena {
+  readonly slabLength: number;
+  readonly slabs: Float64Array[];
+  /** The slab in use and how much of it is taken. */
+  at: number;
+  used: number;
+}
+
+/** @param slabLength numbers that are allocated at once */
+export function createArena(slabLength: number): Arena {
+  return { slabLength, slabs: [], at: 0, used: 0 };
+}
+
+/** Gives up every array of the arena. An array still in use elsewhere will change. */
+export function clearArena(arena: Arena): void {
+  arena.at = 0;
+  arena.used = 0;
+}
+
+/** An array of `length` numbers with arbitrary contents. */
+export function take(arena: Arena, length: number): Float64Array {
+  // Laws that fit no slab are rare enough to have their own memory.
+  if (length > arena.slabLength) return new Float64Array(length);
+  if (arena.used + length > arena.slabLength) {
+    arena.at += 1;
+    arena.used = 0;
+  }
+  if (arena.at === arena.slabs.length) arena.slabs.push(new Float64Array(arena.slabLength));
+  const from = arena.used;
+  arena.used += length;
+  return arena.slabs[arena.at].subarray(from, arena.used);
+}

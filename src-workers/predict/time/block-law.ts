@@ -1,0 +1,437 @@
+import {
+  AGE_STEP,
+  BLOCK_EDGES,
+  BULK_CELLS,
+  GROUP_EDGES,
+  NEGLIGIBLE_LIFE,
+  SAMPLE_QUANTILES,
+  TAIL_CELLS,
+  WIDEST_CELL_OF_BLOCK,
+  WIDEST_CELL_OF_TIME,
+} from '../constants.ts';
+import type { GroupDepth } from '../../domain/depth.ts';
+import { cellOf } from '../../numeric/search.ts';
+import type { SampledBlocks } from '../dealing/sample.ts';
+import { depthTable, doubling, rowSurvival, type DepthTable } from '../depth/depth-table.ts';
+import {
+  ACTIVE,
+  allocateProfile,
+  BLOCK,
+  CELL_FIELDS,
+  completeCells,
+  GROUP,
+  PAIR,
+  VARIANCE,
+  WIDTH,
+  type ActivityProfile,
+} from './activity.ts';
+import { createArena, take, type Arena } from './arena.ts';
+import type { Renewal } from './renewal.ts';
+
+/**
+ * Law of a block's life B in virtual time (iterations): how long its slot is taken, and how many of its groups are active
+ * meanwhile. It depends on (workload, work-group width, balancing, W_b) alone, neither on the device nor on the grid.
+ */
+export interface BlockLaw {
+  readonly groupsPerBlock: number;
+  /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
+  readonly lastFilled: number;
+  /** Where its arrays live, the ones made later too. */
+  readonly arena: Arena;
+  /** Records of `ROW_FIELDS` numbers, one for each step of the law: see `integralsInto`. */
+  readonly rows: Float64Array;
+  /** Edges of the cells on which activity is tabulated, iterations, from 0. */
+  readonly edges: Float64Array;
+  /** Activity of a block from its start. */
+  readonly fresh: ActivityProfile;
+  /** Ages of the block of a slot that has been busy for ever: records of weight, E[active groups] and their variance. */
+  readonly ages: Float64Array;
+  /** E[D] of a group, iterations. */
+  readonly meanGroup: number;
+  /** E[B], iterations. */
+  readonly meanBlock: number;
+  /** ∫ P(two given groups of a block are both active) dv, iterations. */
+  readonly meanPair: number;
+  /** E[B²] / 2E[B]: mean residual life of a slot that has been busy for ever, iterations. */
+  readonly meanResidual: number;
+  /** Standard deviation of B, iterations. */
+  readonly blockDeviation: number;
+  /** The longest life, iterations. */
+  readonly longest: number;
+  /** The longest life that is not negligibly rare, iterations, and the probability that a group reaches it. */
+  readonly top: number;
+  readonly topShare: number;
+  /** Every step of the law is at a whole number of iterations. */
+  readonly lattice: boolean;
+  /** Activity of a slot that has been busy for ever; made on demand by `stationaryProfile`. */
+  stationary: ActivityProfile | null;
+  /** Renewal process of a slot; made on demand by `renewalOf`. */
+  renewal: Renewal | null;
+}
+
+/**
+ * Numbers of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these three up
+ * to its first time.
+ */
+export const ROW_FIELDS = 7;
+
+/** The row whose times hold y, searched upwards from row `from`, which must not lie beyond. */
+function rowFrom(rows: Float64Array, from: number, y: number): number {
+  let i = from;
+  for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
+  return i;
+}
+
+/**
+ * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) of a block that starts at 0, for
+ * y = from + edges[0], from + edges[1] …: three numbers each, `count` times.
+ * @param edges ascending from 0
+ */
+export function integralsInto(
+  out: Float64Array,
+  { rows }: BlockLaw,
+  from: number,
+  edges: Float64Array,
+  count: number,
+): void {
+  let i = 0;
+  for (let e = 0, to = 0; e < count; e++, to += 3) {
+    const y = from + edges[e];
+    i = rowFrom(rows, i, y);
+    const rest = y - rows[i];
+    out[to] = rows[i + 4] + rest * rows[i + 1];
+    out[to + 1] = rows[i + 5] + rest * rows[i + 2];
+    out[to + 2] = rows[i + 6] + rest * rows[i + 3];
+  }
+}
+
+/** Writes P(B > first + i·step) to `out[i]`. */
+export function blockSurvivalInto(out: Float64Array, { rows }: BlockLaw, first: number, step: number): void {
+  let row = 0;
+  for (let i = 0; i < out.length; i++) {
+    row = rowFrom(rows, row, first + i * step);
+    out[i] = rows[row + 1];
+  }
+}
+
+/** Buffers that are used again and again; grown on demand. */
+let survival = new Float64Array(128);
+let partly = new Float64Array(128);
+let oneOfTwo = new Float64Array(128);
+let ends = new Float64Array(256);
+let integrals = new Float64Array(3 * 256);
+let records = new Float64Array(3 * 128);
+
+/**
+ * The life of a block of `groupsPerBlock` consecutive work groups.
+ * @param table depth law of the groups
+ * @param groupsPerBlock W_b, integer ≥ 1
+ * @param arena where the law lives; the law is void once that is cleared
+ * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
+ */
+export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
+  const W = groupsPerBlock;
+  const { edges: steps, lattice } = table;
+  const n = steps.length;
+  if (survival.length < n) {
+    survival = new Float64Array(2 * n);
+    partly = new Float64Array(2 * n);
+    oneOfTwo = new Float64Array(2 * n);
+  }
+  const block = rowSurvival(table, W - 1 + lastFilled, survival);
+  const group = doubling(table, 0);
+  const either = W === 1 ? group : doubling(table, 1);
+  if (lastFilled === 1) return tabulated({ steps, block, group, either, lattice }, W, 1, arena);
+  // Means over the groups of a block and over their pairs: two in W of the pairs include the last group.
+  const withLast = rowSurvival(table, 1 + lastFilled, oneOfTwo);
+  for (let i = 0; i < n - 1; i++) {
+    const last = 1 - Math.pow(1 - group[i], lastFilled);
+    const mean = group[i] + (last - group[i]) / W;
+    const pair = ((W - 2) * (2 * group[i] - either[i]) + 2 * (group[i] + last - withLast[i])) / W;
+    partly[i] = mean;
+    oneOfTwo[i] = 2 * mean - pair;
+  }
+  return tabulated({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
+}
+
+/** The block law of a depth law, in memory of its own. */
+export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
+  return blockLawOf(depthTable(depth), groupsPerBlock, createArena(1 << 10));
+}
+
+/** Probabilities that hold from each step to the next: a block is active, a group is, at least one of two groups is. */
+interface StepLaws {
+  readonly steps: Float64Array;
+  readonly block: Float64Array;
+  readonly group: Float64Array;
+  readonly either: Float64Array;
+  readonly lattice: boolean;
+}
+
+function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
+  const { steps, block, group, either, lattice } = laws;
+  const n = steps.length;
+  // Row i holds the probabilities on [step[i−1], step[i]); the first row starts at 0, the last has no end.
+  const rows = take(arena, (n + 1) * ROW_FIELDS);
+  let sumBlock = 0;
+  let sumGroup = 0;
+  let sumPair = 0;
+  let secondMoment = 0;
+  let from = 0;
+  for (let i = 0, at = 0; i <= n; i++, at += ROW_FIELDS) {
+    const b = i === 0 ? 1 : i === n ? 0 : block[i - 1];
+    const g = i === 0 ? 1 : i === n ? 0 : group[i - 1];
+    // P(both) = 2 P(one) − P(either).
+    const p = W === 1 || i === n ? 0 : i === 0 ? 1 : Math.max(0, 2 * g - either[i - 1]);
+    rows[at] = from;
+    rows[at + 1] = b;
+    rows[at + 2] = g;
+    rows[at + 3] = p;
+    rows[at + 4] = sumBlock;
+    rows[at + 5] = sumGroup;
+    rows[at + 6] = sumPair;
+    if (i === n) break;
+    const to = steps[i];
+    const width = to - from;
+    sumBlock += width * b;
+    sumGroup += width * g;
+    sumPair += width * p;
+    secondMoment += width * (to + from) * b;
+    from = to;
+  }
+  // What transforms leave beyond the end of a sum's law is no life of it.
+  let top = n - 1;
+  while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
+  const meanBlock = sumBlock;
+  const edges = cellEdges(arena, rows, meanBlock);
+  const fresh = freshProfile(arena, rows, edges, W);
+  return {
+    groupsPerBlock: W,
+    lastFilled,
+    arena,
+    rows,
+    edges,
+    fresh,
+    ages: agesOf(arena, fresh, meanBlock),
+    meanGroup: sumGroup,
+    meanBlock,
+    meanPair: sumPair,
+    meanResidual: meanBlock > 0 ? secondMoment / (2 * meanBlock) : 0,
+    blockDeviation: Math.sqrt(Math.max(0, secondMoment - meanBlock * meanBlock)),
+    longest: from,
+    top: steps[top],
+    topShare: top > 0 ? group[top - 1] : 1,
+    lattice,
+    stationary: null,
+    renewal: null,
+  };
+}
+
+/** Most edges of a sampled law. */
+const MOST_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
+const sampled = {
+  edges: new Float64Array(MOST_EDGES),
+  block: new Float64Array(MOST_EDGES),
+  group: new Float64Array(MOST_EDGES),
+  either: new Float64Array(MOST_EDGES),
+};
+
+/**
+ * The life of the blocks of a sample, whatever their groups have in common.
+ * @param arena where the law lives; the law is void once that is cleared
+ */
+export function sampledBlockLaw(sample: SampledBlocks, arena: Arena): BlockLaw {
+  const { depths, weights, groupsPerBlock: W } = sample;
+  const n = sampledEdges(sampled.edges, sample);
+  const edges = sampled.edges.subarray(0, n);
+  const block = sampled.block.subarray(0, n).fill(0);
+  const group = sampled.group.subarray(0, n).fill(0);
+  const pair = sampled.either.subarray(0, n).fill(0);
+  const perPair = W > 1 ? 2 / (W - 1) : 0;
+  let blocks = 0;
+  for (let b = 0, at = 0; at < depths.length; b++, at += W) {
+    const weight = weights ? weights[b] : 1;
+    blocks += weight;
+    let row = n > 1 ? cellOf(edges, depths[at]) : 0;
+    let from = edges[row];
+    let perIteration = n > 1 ? weight / (edges[row + 1] - from) : 0;
+    for (let i = 0; i < W; i++) {
+      const depth = depths[at + i];
+      if (row < n - 2 && edges[row + 1] <= depth) {
+        do row++;
+        while (row < n - 2 && edges[row + 1] <= depth);
+        from = edges[row];
+        perIteration = weight / (edges[row + 1] - from);
+      }
+      // The part of its last row that the group lives; the rows before are added up below.
+      const part = (depth - from) * perIteration;
+      // Pairs that end with this group: with each of those that live on.
+      const pairs = (W - 1 - i) * perPair;
+      group[row] += part;
+      pair[row] += part * pairs;
+      if (i === W - 1) block[row] += part;
+      if (row === 0) continue;
+      group[row - 1] += weight - part;
+      pair[row - 1] += (weight - part) * pairs;
+      if (i === W - 1) block[row - 1] += weight - part;
+    }
+  }
+  for (let row = n - 3; row >= 0; row--) {
+    group[row] += group[row + 1];
+    pair[row] += pair[row + 1];
+    block[row] += block[row + 1];
+  }
+  const either = pair;
+  for (let row = 0; row < n - 1; row++) {
+    group[row] /= blocks * W;
+    block[row] /= blocks;
+    either[row] = 2 * group[row] - pair[row] / (blocks * W);
+  }
+  const lattice = edges.every((edge) => Number.isInteger(edge));
+  return tabulated({ steps: edges, block, group, either, lattice }, W, 1, arena);
+}
+
+/**
+ * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. Those of the blocks are
+ * closer and closer together, as few long ones decide when a launch ends.
+ * @returns how many
+ */
+function sampledEdges(edges: Float64Array, { depths, groupsPerBlock: W }: SampledBlocks): number {
+  const blocks = depths.length / W;
+  const lives = new Float64Array(blocks);
+  let least = depths[0];
+  for (let b = 0; b < blocks; b++) {
+    lives[b] = depths[b * W + W - 1];
+    least = Math.min(least, depths[b * W]);
+  }
+  lives.sort();
+  const most = lives[blocks - 1];
+  // A part of the groups is enough for their quantiles.
+  const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
+  for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
+  groups.sort();
+  const candidates = new Float64Array(MOST_EDGES);
+  candidates[0] = least;
+  candidates[1] = most;
+  for (let g = 0; g < GROUP_EDGES; g++)
+    candidates[2 + g] = groups[Math.floor(((g + 0.5) / GROUP_EDGES) * groups.length)];
+  for (let b = 0; b < BLOCK_EDGES; b++)
+    candidates[2 + GROUP_EDGES + b] = lives[Math.floor((1 - (1 - (b + 0.5) / BLOCK_EDGES) ** 2) * blocks)];
+  candidates.sort();
+  edges[0] = candidates[0];
+  let count = 1;
+  for (const edge of candidates) if (edge > edges[count - 1] + 1e-9 * most) edges[count++] = edge;
+  return count;
+}
+
+/** A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each. */
+function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
+  const lastRow = rows.length - ROW_FIELDS;
+  let count = 1;
+  let mark = 0;
+  let last = 0;
+  ends[0] = 0;
+  for (let at = ROW_FIELDS; at <= lastRow; at += ROW_FIELDS) {
+    const to = rows[at];
+    if (to === 0) continue;
+    const b = rows[at + 1];
+    const here =
+      BULK_CELLS * (2 - rows[at + 2] - b) - (b < 0.5 ? TAIL_CELLS * Math.log(2 * Math.max(b, NEGLIGIBLE_LIFE)) : 0);
+    if (at < lastRow && here - mark < 1) continue;
+    mark = here;
+    while (last < to) {
+      const widest = Math.max(WIDEST_CELL_OF_BLOCK * meanBlock, WIDEST_CELL_OF_TIME * last);
+      const pieces = Math.ceil((to - last) / widest - 1e-9);
+      last = pieces <= 1 ? to : last + Math.min(widest, (to - last) / pieces);
+      if (count === ends.length) {
+        const more = new Float64Array(2 * count);
+        more.set(ends);
+        ends = more;
+      }
+      ends[count++] = last;
+    }
+  }
+  const edges = take(arena, count);
+  for (let i = 0; i < count; i++) edges[i] = ends[i];
+  return edges;
+}
+
+/** Integrals at the first `count` edges of the cells for a block of some age; valid until the next call. */
+export function integralsFrom(law: BlockLaw, age: number, count: number): Float64Array {
+  if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
+  integralsInto(integrals, law, age, law.edges, count);
+  return integrals;
+}
+
+function freshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: number): ActivityProfile {
+  const profile = allocateProfile(arena, edges.length - 1);
+  const { cells, data } = profile;
+  const lived = integralsFrom({ rows, edges } as BlockLaw, 0, edges.length);
+  for (let c = 0, at = 0, i = 0; c < cells; c++, at += CELL_FIELDS, i += 3) {
+    const width = edges[c + 1] - edges[c];
+    data[at + WIDTH] = width;
+    data[at + BLOCK] = (lived[i + 3] - lived[i]) / width;
+    data[at + GROUP] = (lived[i + 4] - lived[i + 1]) / width;
+    data[at + PAIR] = (lived[i + 5] - lived[i + 2]) / width;
+  }
+  completeCells(profile, W);
+  return profile;
+}
+
+/** Ages of about the same share of active groups are one record. */
+function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
+  if (records.length < 3 * cells) records = new Float64Array(6 * cells);
+  let count = 0;
+  for (let c = 0; c < cells;) {
+    let weight = 0;
+    let sum = 0;
+    let squares = 0;
+    let first = 0;
+    for (; c < cells; c++) {
+      const at = c * CELL_FIELDS;
+      const b = data[at + BLOCK];
+      if (b <= 0) continue;
+      const share = data[at + GROUP] / b;
+      if (weight === 0) first = share;
+      else if (Math.abs(share - first) > AGE_STEP) break;
+      const lived = data[at + WIDTH] / meanBlock;
+      const active = data[at + ACTIVE];
+      weight += lived * b;
+      sum += lived * active;
+      squares += lived * (data[at + VARIANCE] + active * active);
+    }
+    if (weight === 0) break;
+    const mean = sum / weight;
+    records[count] = weight;
+    records[count + 1] = mean;
+    records[count + 2] = Math.max(0, squares / weight - mean * mean);
+    count += 3;
+  }
+  const ages = take(arena, count);
+  for (let i = 0; i < count; i++) ages[i] = records[i];
+  return ages;
+}
+
+/** The activity from now on of a slot that has been refilled for ever, if its block is not replaced. */
+export function stationaryProfile(law: BlockLaw): ActivityProfile {
+  return (law.stationary ??= makeStationary(law));
+}
+
+function makeStationary(law: BlockLaw): ActivityProfile {
+  const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
+  const profile = allocateProfile(arena, edges.length - 1);
+  const { cells, data } = profile;
+  // P(active at v) of a life of any age is ∫_v^∞ P(B > x) dx / E[B], taken in the middle of the cell.
+  const middles = new Float64Array(cells);
+  for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
+  const lived = new Float64Array(3 * cells);
+  integralsInto(lived, law, 0, middles, cells);
+  for (let c = 0, at = 0, i = 0; c < cells; c++, at += CELL_FIELDS, i += 3) {
+    data[at + WIDTH] = edges[c + 1] - edges[c];
+    data[at + BLOCK] = (meanBlock - lived[i]) / meanBlock;
+    data[at + GROUP] = (meanGroup - lived[i + 1]) / meanBlock;
+    data[at + PAIR] = Math.max(0, (meanPair - lived[i + 2]) / meanBlock);
+  }
+  completeCells(profile, W);
+  return profile;
+}

@@ -1,0 +1,174 @@
+import { anyOf } from '../../numeric/exponential.ts';
+import { normalQuantile } from '../../models/workload/normal.ts';
+import { ALL_BUT_CERTAIN, AT_MOST_ONE_ACTIVE, IMPOSSIBLE_LOG } from '../constants.ts';
+import {
+  ACTIVE,
+  BLOCK,
+  CELL_FIELDS,
+  DEVIATION,
+  GROUP,
+  LOG_IDLE,
+  OWN,
+  OWN_VARIANCE,
+  VARIANCE,
+  WIDTH,
+  type ActivityProfile,
+} from './activity.ts';
+import { meanRate, rateAt, type RateTable } from './rate.ts';
+
+/**
+ * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks are
+ * not replaced.
+ *
+ * On average one takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The slowest is late for two
+ * independent reasons, which add as squares: it holds the longest block of all, or more work in total (the variance of the
+ * integral, times the expected maximum of as many normal variables).
+ * @param profile activity of a slot
+ * @param slots block slots in use per multiprocessor
+ * @param cap most groups that can be active on a multiprocessor
+ */
+export function drainCycles(
+  profile: ActivityProfile,
+  slots: number,
+  multiprocessors: number,
+  rate: RateTable,
+  cap: number,
+): number {
+  const meanTime = meanDrain(profile, slots, multiprocessors, rate, cap);
+  if (multiprocessors <= 1) return meanTime;
+  const top = normalMaximum(multiprocessors);
+  slowestInto(slowest, profile, slots, multiprocessors, top, rate, cap);
+  const variance = slowest[VARIANCE_OF_TIME];
+  const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
+  const apart = Math.sqrt(longest * longest + top * top * variance);
+  // No multiprocessor is later than one that has the most active groups at every time. Where the ranking of the
+  // multiprocessors never changes (a few very long units), one is exactly that late.
+  const bound = slowest[TOP_TIME] - meanTime;
+  if (apart >= bound) return meanTime + bound;
+  const aligned = slowest[ALIGNED];
+  const alignment = aligned > 0 ? Math.min(1, Math.sqrt(variance) / aligned) : 0;
+  return meanTime + apart + (bound - apart) * Math.pow(alignment, 8);
+}
+
+/** Expected time of one multiprocessor, cycles. The loops are two: one of both is too long for the compiler to inline. */
+function meanDrain(
+  { cells, data }: ActivityProfile,
+  slots: number,
+  multiprocessors: number,
+  rate: RateTable,
+  cap: number,
+): number {
+  const end = cells * CELL_FIELDS;
+  const deviceSlots = slots * multiprocessors;
+  const rootSlots = Math.sqrt(slots);
+  let meanTime = 0;
+  for (let c = 0; c < end; c += CELL_FIELDS) {
+    const b = data[c + BLOCK];
+    if (b < 1e-13) continue;
+    const h = data[c + WIDTH];
+    const logIdle = data[c + LOG_IDLE];
+    if (deviceSlots * logIdle > -AT_MOST_ONE_ACTIVE) {
+      meanTime += h * slots * b * rateAt(rate, data[c + OWN], cap);
+      continue;
+    }
+    // Mean and deviation of the active groups of all slots; where there may be none, given that there are some.
+    let mean = slots * data[c + ACTIVE];
+    let deviation = rootSlots * data[c + DEVIATION];
+    let alive = 1;
+    const logIdleHere = slots * logIdle;
+    if (logIdleHere >= -ALL_BUT_CERTAIN) {
+      alive = slots === 1 ? b : anyOf(logIdleHere);
+      const square = (deviation * deviation + mean * mean) / alive;
+      mean /= alive;
+      deviation = Math.sqrt(Math.max(0, square - mean * mean));
+    }
+    meanTime += h * alive * meanRate(rate, mean, deviation, cap);
+  }
+  return meanTime;
+}
+
+/** What `slowestInto` writes for `drainCycles`, in this order: */
+const slowest = new Float64Array(4);
+/** Time in which any block of the device is active, and time with the most active groups at every time, cycles. */
+const LONGEST_TIME = 0;
+const TOP_TIME = 1;
+/** Variance of the time of one multiprocessor, cycles², and its deviation if all times were aligned, cycles. */
+const VARIANCE_OF_TIME = 2;
+const ALIGNED = 3;
+
+function slowestInto(
+  out: Float64Array,
+  { cells, data }: ActivityProfile,
+  slots: number,
+  multiprocessors: number,
+  top: number,
+  rate: RateTable,
+  cap: number,
+): void {
+  const end = cells * CELL_FIELDS;
+  const deviceSlots = slots * multiprocessors;
+  const rootSlots = Math.sqrt(slots);
+  const skewing = Math.max(0, top * top - 1) / 6;
+  let longestTime = 0;
+  let topTime = 0;
+  let variance = 0;
+  let inner = 0;
+  let aligned = 0;
+  for (let c = 0; c < end; c += CELL_FIELDS) {
+    if (data[c + BLOCK] < 1e-13) continue;
+    const h = data[c + WIDTH];
+    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    const own = data[c + OWN];
+    if (logNowhere > -AT_MOST_ONE_ACTIVE) {
+      const t = -h * logNowhere * rateAt(rate, own, cap);
+      longestTime += t;
+      topTime += t;
+      continue;
+    }
+    const active = data[c + ACTIVE];
+    const slotVariance = data[c + VARIANCE];
+    const all = slots * active;
+    // The slot with the longest block is active for certain.
+    const meanSlow = own + (all - active);
+    const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
+    const deviationSlow = Math.sqrt(varianceSlow);
+    const t = meanRate(rate, meanSlow, deviationSlow, cap);
+    const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * anyOf(logNowhere) : h;
+    longestTime += t * aliveAnywhere;
+    const ended = 1 - data[c + GROUP];
+    if (ended > 0) {
+      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness is
+      // that of a count of clumps.
+      const clump = active > 0 ? slotVariance / (ended * active) : 0;
+      const skewed = skewing * (ended - data[c + GROUP]) * clump;
+      const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
+      // The slope up to where the slowest is, since a rate may be flat around the mean; over at least half a group or a
+      // deviation, so that the difference is a slope.
+      const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
+      const above = rateAt(rate, meanSlow + step, cap);
+      // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)); for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
+      // Rounding at the cap could make the slope negative.
+      const slope = (Math.max(0, above - t) / step) * h;
+      const before = slope * ended;
+      variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
+      inner += before;
+      topTime += aliveAnywhere * Math.max(t, rateAt(rate, all + shift, cap));
+      aligned += slope * deviationSlow;
+    } else topTime += h * t;
+  }
+  out[LONGEST_TIME] = longestTime;
+  out[TOP_TIME] = topTime;
+  out[VARIANCE_OF_TIME] = variance;
+  out[ALIGNED] = aligned;
+}
+
+const maxima: number[] = [0, 0];
+
+/** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
+function normalMaximum(n: number): number {
+  const known = maxima[n];
+  if (known !== undefined) return known;
+  const value = normalQuantile((n - 0.375) / (n + 0.25));
+  maxima[n] = value;
+  return value;
+}

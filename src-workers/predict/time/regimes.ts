@@ -1,0 +1,144 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import type { RegimeId } from '../../domain/regime.ts';
+import { prepareBlockLaw } from './block-law.ts';
+import { placedCycles, type PlacedBlocks } from './placed.ts';
+import type { RateTable } from './rate.ts';
+import { residencyOf, type Residency } from './residency.ts';
+import {
+  equalBlocksCycles,
+  fewWavesCycles,
+  hasEqualBlocks,
+  isFewWaves,
+  isOneWave,
+  manyWavesCycles,
+  oneWaveCycles,
+} from './waves.ts';
+
+/** A launch whose time is asked for. */
+export interface TimedLaunch {
+  /** The blocks, or those with more units per slot. */
+  readonly residency: Residency;
+  /** G: blocks that get work, integer ≥ 1. */
+  readonly gridBlocks: number;
+  /** M, integer ≥ 1 */
+  readonly multiprocessors: number;
+  /** Every block with its depths, in equally likely orders, where they are known and all fit the device at once. */
+  readonly placed: readonly PlacedBlocks[];
+  /** Where the grid does not divide the units: the blocks with one unit per slot fewer; else `null`. */
+  readonly shorter: Residency | null;
+  /** Blocks with more units, first in the launch; below one, the part of one block's slots that have more. */
+  readonly fullerBlocks: number;
+  /** Mean units that a lane fetches, where lanes fetch from one counter; else 0. */
+  readonly fetchedUnits: number;
+}
+
+/** One way to compute the time of a launch. */
+export interface Regime {
+  readonly id: RegimeId;
+  /** Whether it is the way for this launch, given that none before it in the table is. */
+  when(launch: TimedLaunch): boolean;
+  /** Expected time, cycles. */
+  cycles(launch: TimedLaunch): number;
+}
+
+/**
+ * The ways to compute the time of a launch: the first one that fits is taken. Titles, sources and measured accuracies
+ * are in `domain/regime.ts`, for the interface.
+ */
+export const REGIMES: readonly Regime[] = [
+  {
+    id: 'known-blocks',
+    when: ({ placed }) => placed.length > 0,
+    cycles: knownBlocksCycles,
+  },
+  { id: 'uneven-fetch', when: isUnevenFetch, cycles: unevenFetchCycles },
+  { id: 'uneven-grid', when: ({ shorter }) => shorter !== null, cycles: unevenGridCycles },
+  { id: 'equal-blocks', when: hasEqualBlocks, cycles: equalBlocksCycles },
+  { id: 'one-wave', when: isOneWave, cycles: oneWaveCycles },
+  { id: 'few-waves', when: isFewWaves, cycles: fewWavesCycles },
+  { id: 'many-waves', when: () => true, cycles: manyWavesCycles },
+];
+
+/** The regime that computes a launch. */
+export function regimeOf(launch: TimedLaunch): Regime {
+  return REGIMES.find((regime) => regime.when(launch))!;
+}
+
+/** Expected time of a launch, cycles. */
+export function launchCycles(launch: TimedLaunch): number {
+  return regimeOf(launch).cycles(launch);
+}
+
+/** A launch of independent work groups on an imagined device. */
+export interface IndependentLaunch {
+  readonly depth: GroupDepth;
+  /** W_b, R, M ≥ 1 and G ≥ 1. */
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly multiprocessors: number;
+  readonly gridBlocks: number;
+  /** t(w) for w = 0 … at least R·W_b groups. */
+  readonly rate: RateTable;
+}
+
+/** Expected time of a launch of independent work groups, cycles. */
+export function predictCycles(launch: IndependentLaunch): number {
+  const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
+  const residency = residencyOf(block, launch.residentBlocks, launch.rate);
+  return launchCycles(plainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
+}
+
+/** A launch of independent blocks of one kind. */
+export function plainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
+  return { residency, gridBlocks, multiprocessors, placed: [], shorter: null, fullerBlocks: 0, fetchedUnits: 0 };
+}
+
+/** The mean over the orders in which the blocks may start. */
+function knownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
+  let sum = 0;
+  for (const blocks of placed) sum += placedCycles(blocks, multiprocessors, residency.rate);
+  return sum / placed.length;
+}
+
+/** Whether lanes fetch more than one unit each and some multiprocessors hold one block more than the others. */
+function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }: TimedLaunch): boolean {
+  return (
+    fetchedUnits > 1 &&
+    gridBlocks > multiprocessors &&
+    gridBlocks % multiprocessors !== 0 &&
+    gridBlocks < multiprocessors * residency.residentBlocks
+  );
+}
+
+/**
+ * Groups on multiprocessors with fewer blocks are faster and fetch more of the units, so that all run out together, after
+ * the iterations of a group at the mean speed of all. The first unit of every lane is its own whatever the speed.
+ */
+function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
+  const { rate, block } = residency;
+  const few = Math.floor(gridBlocks / multiprocessors);
+  const fuller = gridBlocks - few * multiprocessors;
+  const at = (blocks: number): number => launchCycles(plainLaunch(residency, blocks, multiprocessors));
+  const fast = rate[few * block.groupsPerBlock];
+  const slow = rate[(few + 1) * block.groupsPerBlock];
+  const least = at(few * multiprocessors);
+  if (!(slow > fast)) return least;
+  const mean = gridBlocks / ((fuller * (few + 1)) / slow + ((multiprocessors - fuller) * few) / fast);
+  const together = least + ((mean - fast) / (slow - fast)) * (at((few + 1) * multiprocessors) - least);
+  return together + (at(gridBlocks) - together) / fetchedUnits;
+}
+
+/** The first blocks have one unit per slot more: between the launches of either kind alone, as the shares of blocks are. */
+function unevenGridCycles(launch: TimedLaunch): number {
+  const { residency, shorter, fullerBlocks, gridBlocks, multiprocessors } = launch;
+  const at = (kind: Residency, blocks: number): number => launchCycles(plainLaunch(kind, blocks, multiprocessors));
+  const none = at(shorter!, gridBlocks);
+  if (fullerBlocks < 1) {
+    // A part of the slots of one block.
+    const one = unevenGridCycles({ ...launch, fullerBlocks: 1 });
+    return none + fullerBlocks * Math.max(0, one - none);
+  }
+  const part = fullerBlocks / gridBlocks;
+  const mixed = part * at(residency, gridBlocks) + (1 - part) * none;
+  return Math.max(mixed, at(residency, fullerBlocks));
+}

@@ -1,0 +1,311 @@
+import {
+  LONGEST_PHASE_MEMORY,
+  LUMP_ACTIVITY,
+  LUMP_SPAN,
+  MOST_POINTS_PER_BLOCK,
+  POINTS_PER_BLOCK,
+  RESIDUAL_LIVES,
+  SAMPLES_PER_BLOCK,
+  SHORTEST_PHASE_MEMORY,
+  SMEARED,
+} from '../constants.ts';
+import {
+  allocateProfile,
+  BLOCK,
+  CELL_FIELDS,
+  completeCells,
+  GROUP,
+  PAIR,
+  WIDTH,
+  type ActivityProfile,
+} from './activity.ts';
+import { take, type Arena } from './arena.ts';
+import { blockSurvivalInto, integralsFrom, integralsInto, type BlockLaw } from './block-law.ts';
+
+/**
+ * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
+ * a grid of virtual time, per slot. It grows on demand; what is computed never depends on the order of the questions.
+ */
+export interface Renewal {
+  readonly law: BlockLaw;
+  /** Spacing of the grid, iterations. */
+  readonly step: number;
+  /** Points after which the process is as good as stationary. */
+  readonly points: number;
+  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
+  starts: Float64Array;
+  /** Expected starts up to and including each point. */
+  started: Float64Array;
+  known: number;
+  /** P(B > i·step). */
+  readonly alive: Float64Array;
+  /** P(B = i·step) with lives rounded to the grid, and the first and last i > 0 of positive probability. */
+  readonly masses: Float64Array;
+  readonly firstMass: number;
+  readonly lastMass: number;
+  /**
+   * Means over [i·step, (i+1)·step) of P(group active) and P(two groups active), and the sum of the first before i: three
+   * numbers each.
+   */
+  readonly ages: Float64Array;
+  /** Means over the slots at every so many points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  samples: Float64Array;
+  sampled: number;
+  readonly pointsPerSample: number;
+  /** Last dispatches that were asked for, by their point. */
+  readonly dispatches: Map<number, Dispatch>;
+}
+
+/** The launch up to its last dispatch, and what is left of the blocks then. */
+export interface Dispatch {
+  /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
+  readonly phases: Float64Array;
+  /** Mean P(block, group, two groups active) of a slot in each cell after the point, of earlier blocks: three numbers each. */
+  readonly left: Float64Array;
+  /** The same with the blocks that start at the point itself, `startedThere` of a block per slot. */
+  readonly profile: ActivityProfile;
+  startedThere: number;
+}
+
+/** Iterations; mean and variance of the active groups of a slot. */
+export const PHASE_FIELDS = 3;
+
+/** The renewal process of a block law; prepared once. */
+export function renewalOf(law: BlockLaw): Renewal {
+  return (law.renewal ??= prepareRenewal(law));
+}
+
+/**
+ * Blocks per slot after which a multiprocessor is as good as stationary: the phase of the waves fades as
+ * exp(−2π²·waves·(σ_B/E[B])²), and ages need some residual lives.
+ */
+export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
+  const variation = blockDeviation / meanBlock;
+  const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
+  const residualWaves = (RESIDUAL_LIVES * meanResidual) / meanBlock;
+  return Math.min(LONGEST_PHASE_MEMORY, Math.max(SHORTEST_PHASE_MEMORY, smearedWaves, residualWaves));
+}
+
+const NONE = new Float64Array(0);
+
+function prepareRenewal(law: BlockLaw): Renewal {
+  const { meanBlock, arena } = law;
+  const perBlock = Math.min(MOST_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, meanBlock / law.blockDeviation));
+  let grid = meanBlock / perBlock;
+  if (law.lattice) grid = Math.max(1, Math.round(grid));
+  const points = Math.ceil((wavesUntilStationary(law) * meanBlock) / grid);
+  const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
+  const alive = take(arena, span + 1);
+  // Just below the cell's end, so that a whole number of iterations on the edge rounds up like every other.
+  blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
+  const masses = take(arena, span + 1);
+  let mean = 0;
+  let firstMass = 0;
+  let lastMass = 0;
+  for (let i = 0, above = 1; i <= span; i++) {
+    const mass = above - alive[i];
+    above = alive[i];
+    masses[i] = mass;
+    mean += i * mass;
+    if (mass < 1e-12) continue;
+    if (lastMass === 0 && firstMass === 0) firstMass = i;
+    lastMass = i;
+  }
+  // Rounding to the grid must not change the mean life, or the waves drift; unless a tail lies beyond the grid.
+  const step = alive[span] < 1e-9 ? meanBlock / mean : grid;
+  blockSurvivalInto(alive, law, 0, step);
+  const times = Float64Array.from({ length: span + 2 }, (_, i) => i * step);
+  const lived = new Float64Array(3 * (span + 2));
+  integralsInto(lived, law, 0, times, span + 2);
+  const ages = take(arena, 3 * (span + 1));
+  for (let i = 0; i <= 3 * span; i += 3) {
+    ages[i] = (lived[i + 4] - lived[i + 1]) / step;
+    ages[i + 1] = (lived[i + 5] - lived[i + 2]) / step;
+    ages[i + 2] = lived[i + 1] / step;
+  }
+  return {
+    law,
+    step,
+    points,
+    starts: NONE,
+    started: NONE,
+    known: 0,
+    alive,
+    masses,
+    firstMass: Math.max(1, firstMass),
+    lastMass,
+    ages,
+    samples: NONE,
+    sampled: 0,
+    pointsPerSample: Math.max(1, Math.round(meanBlock / step / SAMPLES_PER_BLOCK)),
+    dispatches: new Map(),
+  };
+}
+
+function grown(arena: Arena, values: Float64Array, length: number): Float64Array {
+  const larger = take(arena, length);
+  larger.set(values);
+  return larger;
+}
+
+/** Extends the process until `waves` blocks have started per slot or it is stationary; returns the last point known. */
+export function extendRenewal(renewal: Renewal, waves: number): number {
+  const { masses, points, firstMass, lastMass } = renewal;
+  let { starts, started, known: k } = renewal;
+  if (k > 0 && started[k - 1] >= waves) return k - 1;
+  // Lives that round to nothing are followed by another start at once.
+  const again = 1 / (1 - masses[0]);
+  let sum = k === 0 ? 0 : started[k - 1];
+  while (k < points && sum < waves) {
+    if (k === starts.length) {
+      const wanted = Math.ceil((waves * renewal.law.meanBlock) / renewal.step) + 4;
+      const length = Math.min(points, Math.max(16, 2 * k, wanted));
+      renewal.starts = starts = grown(renewal.law.arena, starts, length);
+      renewal.started = started = grown(renewal.law.arena, started, length);
+    }
+    let here = k === 0 ? 1 : 0;
+    const to = Math.min(k, lastMass);
+    for (let i = firstMass; i <= to; i++) here += starts[k - i] * masses[i];
+    starts[k] = here * again;
+    sum += starts[k];
+    started[k] = sum;
+    k++;
+  }
+  renewal.known = k;
+  return k - 1;
+}
+
+/** Of a sample: mean over the slots of P(group active) and P(two groups active). */
+const SAMPLE_FIELDS = 2;
+
+/** Writes what the slots do in the cell after grid point `k`. */
+function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k: number): void {
+  let group = 0;
+  let pair = 0;
+  const to = Math.min(k, ages.length / 3 - 1);
+  for (let i = 0, age = 0; i <= to; i++, age += 3) {
+    const started = starts[k - i];
+    group += started * ages[age];
+    pair += started * ages[age + 1];
+  }
+  out[at] = group;
+  out[at + 1] = pair;
+}
+
+/** The time before grid point `k`, sample by sample. */
+function phasesBefore(renewal: Renewal, k: number): Float64Array {
+  const { law, starts, ages, step, pointsPerSample } = renewal;
+  const W = law.groupsPerBlock;
+  const whole = Math.floor(k / pointsPerSample);
+  if (renewal.samples.length < SAMPLE_FIELDS * whole) {
+    renewal.samples = grown(law.arena, renewal.samples, SAMPLE_FIELDS * Math.max(whole + 8, 2 * renewal.sampled));
+  }
+  const { samples } = renewal;
+  for (; renewal.sampled < whole; renewal.sampled++) {
+    const middle = renewal.sampled * pointsPerSample + (pointsPerSample >> 1);
+    sampleInto(samples, SAMPLE_FIELDS * renewal.sampled, renewal, middle);
+  }
+  const rest = k - whole * pointsPerSample;
+  const phases = take(law.arena, PHASE_FIELDS * (whole + (rest > 0 ? 1 : 0)));
+  let counted = 0;
+  for (let j = 0; j < whole; j++) {
+    phases[PHASE_FIELDS * j] = pointsPerSample;
+    phases[PHASE_FIELDS * j + 1] = samples[SAMPLE_FIELDS * j];
+    phases[PHASE_FIELDS * j + 2] = samples[SAMPLE_FIELDS * j + 1];
+    counted += pointsPerSample * samples[SAMPLE_FIELDS * j];
+  }
+  if (rest > 0) {
+    const at = PHASE_FIELDS * whole;
+    phases[at] = rest;
+    sampleInto(phases, at + 1, renewal, whole * pointsPerSample + (rest >> 1));
+    counted += rest * phases[at + 1];
+  }
+  // Samples stand for the points around them; the total of the active groups is known.
+  let total = 0;
+  const last = ages.length - 3;
+  const all = ages[last + 2] + ages[last];
+  for (let i = 1; i <= k; i++) total += starts[k - i] * (3 * i <= last ? ages[3 * i + 2] : all);
+  const scale = counted > 0 ? total / counted : 1;
+  for (let at = 0; at < phases.length; at += PHASE_FIELDS) {
+    const active = W * Math.min(1, phases[at + 1] * scale);
+    phases[at] *= step;
+    phases[at + 2] = Math.max(0, active + W * (W - 1) * phases[at + 2] * scale - active * active);
+    phases[at + 1] = active;
+  }
+  return phases;
+}
+
+/** Activity of a slot after grid point `k`, of the blocks that started before `k`. */
+function leftAfter(renewal: Renewal, k: number): Float64Array {
+  const { law, starts, step, alive } = renewal;
+  const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
+  // Blocks of nearly the same age are taken together.
+  let weight = 0;
+  let moment = 0;
+  let activity = 0;
+  let youngest = 1;
+  for (let i = 1; i <= k && i < alive.length; i++) {
+    if (alive[i] <= 0) break;
+    const started = starts[k - i];
+    const active = started * alive[i];
+    if (weight > 0 && (activity + active > LUMP_ACTIVITY || i - youngest > LUMP_SPAN * i)) {
+      addBlocks(left, law, weight, (moment / weight) * step);
+      weight = moment = activity = 0;
+    }
+    if (started < 1e-12) continue;
+    if (weight === 0) youngest = i;
+    weight += started;
+    moment += started * i;
+    activity += active;
+  }
+  if (weight > 0) addBlocks(left, law, weight, (moment / weight) * step);
+  return left;
+}
+
+/** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
+function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
+  const { edges, longest } = law;
+  let count = edges.length;
+  while (count > 2 && age + edges[count - 2] >= longest) count--;
+  const lived = integralsFrom(law, age, count);
+  for (let c = 1, i = 0; c < count; c++, i += 3) {
+    const block = lived[i + 3] - lived[i];
+    if (block <= 0) break;
+    const scale = share / (edges[c] - edges[c - 1]);
+    out[i] += scale * block;
+    out[i + 1] += scale * (lived[i + 4] - lived[i + 1]);
+    out[i + 2] += scale * (lived[i + 5] - lived[i + 2]);
+  }
+}
+
+/** The launch whose last `startedThere` blocks per slot start at grid point `k`. */
+export function dispatchAt(renewal: Renewal, k: number, startedThere: number): Dispatch {
+  const { law } = renewal;
+  let dispatch = renewal.dispatches.get(k);
+  if (!dispatch) {
+    dispatch = {
+      phases: phasesBefore(renewal, k),
+      left: leftAfter(renewal, k),
+      profile: allocateProfile(law.arena, law.fresh.cells),
+      startedThere: NaN,
+    };
+    renewal.dispatches.set(k, dispatch);
+  }
+  if (dispatch.startedThere === startedThere) return dispatch;
+  dispatch.startedThere = startedThere;
+  const { left, profile } = dispatch;
+  const { data } = profile;
+  const { data: fresh } = law.fresh;
+  for (let at = 0, i = 0; i < left.length; at += CELL_FIELDS, i += 3) {
+    // Rounding to the grid must not give a slot more than one block.
+    const block = Math.min(1, left[i] + startedThere * fresh[at + BLOCK]);
+    const group = Math.min(block, left[i + 1] + startedThere * fresh[at + GROUP]);
+    const pair = Math.min(group, left[i + 2] + startedThere * fresh[at + PAIR]);
+    data[at + WIDTH] = fresh[at + WIDTH];
+    data[at + BLOCK] = block;
+    data[at + GROUP] = group;
+    data[at + PAIR] = pair;
+  }
+  completeCells(profile, law.groupsPerBlock);
+  return dispatch;
+}

@@ -1,0 +1,156 @@
+import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
+import type { ActivityProfile } from './activity.ts';
+import { stationaryProfile, type BlockLaw } from './block-law.ts';
+import { drainCycles } from './drain.ts';
+import { meanRate } from './rate.ts';
+import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
+import type { Residency } from './residency.ts';
+
+/** A grid of independent blocks on M multiprocessors. */
+export interface Wave {
+  readonly residency: Residency;
+  /** G, integer ≥ 1 */
+  readonly gridBlocks: number;
+  /** M, integer ≥ 1 */
+  readonly multiprocessors: number;
+}
+
+/** Whether all groups end with their block, and all blocks at the same time. */
+export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
+  return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
+}
+
+/** Whether the launch fits the device at once. */
+export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boolean {
+  return gridBlocks <= residency.residentBlocks * multiprocessors;
+}
+
+/** Whether the launch is over before the phase of its waves is forgotten. */
+export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
+  const { block, residentBlocks } = residency;
+  const waves = gridBlocks / (multiprocessors * residentBlocks);
+  if (waves > wavesUntilStationary(block)) return false;
+  const { started, last, nearly } = renewalUpTo(block, waves, residentBlocks * multiprocessors);
+  return started[last] >= nearly;
+}
+
+/** No imbalance at all: whole waves in step, exactly as the simulator plays them. Cycles. */
+export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+  const { block, residentBlocks, rate } = residency;
+  const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
+  const full = Math.floor(perMultiprocessor / residentBlocks);
+  const rest = perMultiprocessor - full * residentBlocks;
+  const W = block.groupsPerBlock;
+  const fullCycles = full > 0 ? full * rate[residentBlocks * W] : 0;
+  return block.meanBlock * (fullCycles + (rest > 0 ? rate[rest * W] : 0));
+}
+
+/** All blocks start at once, so the drain is everything; some multiprocessors hold one block more. Cycles. */
+export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+  const { block, rate } = residency;
+  const { fresh, groupsPerBlock: W } = block;
+  const few = Math.floor(gridBlocks / multiprocessors);
+  const fuller = gridBlocks - few * multiprocessors;
+  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, rate, (few + 1) * W) : 0;
+  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, rate, few * W)) : full;
+}
+
+/** Blocks start as the renewal equation says until all have started; then the device drains. Cycles. */
+export function fewWavesCycles(wave: Wave): number {
+  const untied = untiedCycles(wave);
+  const tied = tiedShare(wave);
+  if (tied === 0) return untied;
+  const { residency, gridBlocks, multiprocessors } = wave;
+  const { block, residentBlocks: R, rate } = residency;
+  const slots = multiprocessors * R;
+  const before = Math.ceil(gridBlocks / slots) - 1;
+  const last = oneWaveCycles({ ...wave, gridBlocks: gridBlocks - before * slots });
+  const together = before * block.top * rate[R * block.groupsPerBlock] + last;
+  return untied + tied * (together - untied);
+}
+
+/** The renewal process up to the start of the last block. */
+function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
+  const renewal = renewalOf(block);
+  // All but half a block have started then: whole waves of even blocks must not wait for rounding.
+  const nearly = waves - 0.5 / slots;
+  const last = extendRenewal(renewal, nearly);
+  return { renewal, nearly, last, started: renewal.started };
+}
+
+function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const W = block.groupsPerBlock;
+  const waves = gridBlocks / (multiprocessors * R);
+  const { renewal, nearly, last, started } = renewalUpTo(block, waves, R * multiprocessors);
+  let low = -1;
+  let point = last;
+  while (point - low > 1) {
+    const middle = (low + point) >> 1;
+    if (started[middle] < nearly) low = middle;
+    else point = middle;
+  }
+  const { profile, phases } = dispatchAt(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
+  let cycles = 0;
+  for (let i = 0; i < phases.length; i += PHASE_FIELDS)
+    cycles += phases[i] * meanRate(rate, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
+  return cycles + drainCycles(profile, R, multiprocessors, rate, R * W);
+}
+
+/**
+ * Probability that all multiprocessors end the waves before the last one at the same instant, since all their groups have
+ * the longest life there is, except for as many as make no difference to the rate. Then the blocks of the last wave are
+ * dealt out evenly; otherwise the first multiprocessors to be free take as many as they can hold.
+ * It is at most the probability that no block ends early, whose slot would be filled again at once.
+ */
+function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
+  const { block, residentBlocks: R, rate } = residency;
+  const { groupsPerBlock: W, topShare } = block;
+  const shorter = 1 - topShare;
+  if (shorter > RARELY_LONGEST) return 0;
+  const groups = R * W;
+  // Binomial: no shorter group, one, and so on.
+  let term = Math.pow(topShare, groups);
+  let even = term;
+  for (let i = 1; i < groups && rate[groups] - rate[groups - i] <= 1e-9 * rate[groups]; i++) {
+    term *= ((groups - i + 1) / i) * (shorter / topShare);
+    even += term;
+  }
+  const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
+  const noBlockEarly = Math.pow(1 - Math.pow(shorter, W), R);
+  const share = Math.pow(Math.min(even, noBlockEarly), multiprocessors * waves);
+  return share < NEVER_TIED ? 0 : Math.min(1, share);
+}
+
+/**
+ * A multiprocessor in its stationary state until the last dispatch, then the drain. By Wald's identity the blocks of a slot
+ * take waves·E[B] iterations, the residual life at the last dispatch included. Cycles.
+ */
+export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+  const { block, residentBlocks: R, rate } = residency;
+  if (Number.isNaN(residency.stationaryRate)) residency.stationaryRate = stationaryRate(residency);
+  if (residency.stationaryMultiprocessors !== multiprocessors) {
+    const profile: ActivityProfile = stationaryProfile(block);
+    residency.stationaryMultiprocessors = multiprocessors;
+    residency.stationaryDrain = drainCycles(profile, R, multiprocessors, rate, R * block.groupsPerBlock);
+  }
+  const waves = gridBlocks / (multiprocessors * R);
+  const iterations = Math.max(0, waves * block.meanBlock - block.meanResidual);
+  return iterations * residency.stationaryRate + residency.stationaryDrain;
+}
+
+/**
+ * E[t(w)] of a multiprocessor whose slots are of all ages: by the age of one slot exactly, with the others as a normal sum,
+ * since one slot's activity is far from normal.
+ */
+function stationaryRate({ block, residentBlocks: R, rate }: Residency): number {
+  const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
+  const active = (W * meanGroup) / meanBlock;
+  const slotVariance = Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active);
+  let mean = 0;
+  for (let i = 0; i < ages.length; i += 3) {
+    const deviation = Math.sqrt(ages[i + 2] + (R - 1) * slotVariance);
+    mean += ages[i] * meanRate(rate, ages[i + 1] + (R - 1) * active, deviation, R * W);
+  }
+  return mean;
+}

@@ -1,0 +1,274 @@
+import type { DrawnTimeline } from '../domain/timeline.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from './device.ts';
+import { prepareFetchingDevice } from './fetching.ts';
+import { replicate, replicationRandom } from './replicate.ts';
+import { dealtUnits } from './units.ts';
+import { describeDesign, playableDesign, type PlayableDesign } from '../predict/designs.ts';
+import { predictChunk } from '../predict/ranges.ts';
+import type { Predictor } from '../predict/predictor.ts';
+
+/** Fewest replications before an early stop: fewer cannot tell their own spread. */
+export const MIN_REPLICATIONS = 5;
+/**
+ * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications is then
+ * missed by one design in twenty.
+ */
+const MIN_IDENTICAL = 30;
+
+export interface SimulationOptions {
+  /** Seed of the study. */
+  readonly seed: number;
+  /** Half width of the 95 % confidence interval of the mean that is enough, as a fraction of the mean. */
+  readonly halfWidth: number;
+  /** Most replications, ≥ MIN_REPLICATIONS. */
+  readonly maxReplications: number;
+}
+
+/** Distribution of a design's time, balancing included, ms. */
+export interface SimulatedDistribution {
+  readonly timesMs: readonly number[];
+  readonly meanMs: number;
+  readonly standardDeviationMs: number;
+  readonly minMs: number;
+  readonly medianMs: number;
+  readonly maxMs: number;
+  /** 95 % confidence interval of the mean (Student). */
+  readonly lowMs: number;
+  readonly highMs: number;
+  /** Whether the interval is as narrow as asked for. */
+  readonly precise: boolean;
+}
+
+/** Seed of one design: its own, whichever worker plays it and whatever else is played. */
+function designSeed(studySeed: number, design: number): number {
+  const high = Math.floor(design / 2 ** 32);
+  return (
+    Math.imul(Math.imul(studySeed ^ 0x5bd1e995, 0x2545f491) ^ (design | 0), 0x27d4eb2f) ^
+    Math.imul(high + 1, 0x165667b1)
+  );
+}
+
+function prepare(
+  predictor: Predictor,
+  index: number,
+): Result<{ readonly design: PlayableDesign; readonly run: DeviceRun }> {
+  const { plan } = predictor;
+  const design = playableDesign(predictor, index);
+  if (!design && describeDesign(predictor, index).device.kind === 'cpu')
+    return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated; expected one of a GPU`);
+  if (!design) return fail('conflict', `design ${index} is invalid; expected one that can run`);
+  const { balancing, gridBlocks, groupsPerBlock } = design;
+  const launch = {
+    multiprocessors: design.device.multiprocessors,
+    residentBlocks: design.residentBlocks,
+    groupsPerBlock,
+    gridBlocks,
+    cyclesPerIteration: design.cyclesPerIteration,
+    launchOverheadCycles: 0,
+  };
+  const setupIterations = plan.kernel.setupIterationsPerUnit;
+  if (balancing.kind === 'dynamic-fetch') {
+    const run = prepareFetchingDevice(launch, {
+      law: plan.law,
+      units: plan.units,
+      lanesPerGroup: design.unitsPerGroup,
+      lanesPerBlock: design.slotsPerBlock,
+      setupIterations,
+    });
+    return run.ok ? ok({ design, run: run.value }) : run;
+  }
+  const source = dealtUnits({
+    law: plan.law,
+    units: plan.units,
+    unitsPerGroup: design.unitsPerGroup,
+    loop: design.loop,
+    balancing,
+    groupsPerBlock,
+    slotsPerBlock: design.slotsPerBlock,
+    gridBlocks,
+    setupIterations,
+  });
+  if (!source.ok) return source;
+  const run = prepareDevice(launch, source.value);
+  return run.ok ? ok({ design, run: run.value }) : run;
+}
+
+/**
+ * Plays a design again and again on the real workload, until its mean time is known well enough.
+ * Fails with `conflict` on an invalid design, `unsupported` where it has more units than can be put in order, `bad-input` on
+ * options that mean nothing.
+ */
+export function simulateDesign(
+  predictor: Predictor,
+  index: number,
+  options: SimulationOptions,
+): Result<SimulatedDistribution> {
+  const prepared = prepare(predictor, index);
+  if (!prepared.ok) return prepared;
+  const { design, run } = prepared.value;
+  const { timeMs } = predictChunk(predictor, index, 1);
+  const openMs = predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
+  const played = replicate(run, {
+    seed: designSeed(options.seed, index),
+    atLeast:
+      openMs > options.halfWidth * timeMs[0] ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
+    // Units of one length leave nothing to chance.
+    identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
+    atMost: options.maxReplications,
+    relativeStandardError: 0,
+    relativeHalfWidth: options.halfWidth,
+  });
+  if (!played.ok) return played;
+  const { msPerCycle, balancingMs } = design;
+  const toMs = (cycles: number): number => cycles * msPerCycle + balancingMs;
+  const timesMs = Array.from(played.value.cycles, toMs);
+  const sorted = Float64Array.from(timesMs).sort();
+  const half = sorted.length >> 1;
+  const meanMs = toMs(played.value.meanCycles);
+  const highMs = toMs(played.value.confidenceHighCycles);
+  return ok({
+    timesMs,
+    meanMs,
+    standardDeviationMs: played.value.standardDeviationCycles * msPerCycle,
+    minMs: sorted[0],
+    medianMs: sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2,
+    maxMs: sorted[sorted.length - 1],
+    lowMs: toMs(played.value.confidenceLowCycles),
+    highMs,
+    precise: highMs - meanMs <= options.halfWidth * meanMs,
+  });
+}
+
+/** Bars that a chart can draw at once, and points along its time axis. */
+const MAX_BARS = 20_000;
+const BINS = 240;
+/** Thread groups of a launch whose timeline fits in memory: two numbers and an index for each. */
+const MAX_TIMELINE_GROUPS = 8_000_000;
+
+/**
+ * Plays one replication and records it.
+ * Fails as `simulateDesign` does, and with `unsupported` where the launch is too large to be recorded.
+ */
+export function simulateTimeline(
+  predictor: Predictor,
+  index: number,
+  seed: number,
+  replication: number,
+): Result<DrawnTimeline> {
+  const prepared = prepare(predictor, index);
+  if (!prepared.ok) return prepared;
+  const { design, run } = prepared.value;
+  const { gridBlocks, groupsPerBlock, residentBlocks, msPerCycle } = design;
+  if (gridBlocks * groupsPerBlock > MAX_TIMELINE_GROUPS)
+    return fail(
+      'unsupported',
+      `design ${index} launches ${gridBlocks * groupsPerBlock} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
+    );
+  const timeline = allocateTimeline(gridBlocks);
+  const kernelCycles = run.run(replicationRandom(designSeed(seed, index), replication), timeline);
+  const { multiprocessors } = design.device;
+  const shown = shownRows(multiprocessors, gridBlocks);
+  return ok({
+    kernelMs: kernelCycles * msPerCycle,
+    multiprocessors,
+    residentBlocks,
+    groupsPerBlock,
+    gridBlocks,
+    shownMultiprocessors: Float64Array.from(shown),
+    ...bars(timeline, shown, residentBlocks, msPerCycle),
+    binMs: (kernelCycles * msPerCycle) / BINS,
+    ...activity(timeline, shown, multiprocessors, kernelCycles),
+  });
+}
+
+/** As many multiprocessors, evenly spaced, as have few enough blocks to be drawn one by one. */
+function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
+  const rows = Math.max(
+    1,
+    Math.min(multiprocessors, Math.floor(MAX_BARS / Math.max(1, Math.ceil(gridBlocks / multiprocessors)))),
+  );
+  return Array.from({ length: rows }, (_, row) => Math.floor((row * multiprocessors) / rows));
+}
+
+function bars(timeline: Timeline, shown: readonly number[], residentBlocks: number, msPerCycle: number) {
+  const { blockMultiprocessor, blockStartCycles, blockEndCycles } = timeline;
+  const rowOf = new Map(shown.map((multiprocessor, row) => [multiprocessor, row]));
+  const perRow: number[][] = shown.map(() => []);
+  // Blocks that found nothing left to fetch ran for no time, or never started.
+  blockMultiprocessor.forEach((multiprocessor, block) => {
+    const row = rowOf.get(multiprocessor);
+    if (row !== undefined && blockEndCycles[block] > blockStartCycles[block]) perRow[row].push(block);
+  });
+  const listed = perRow.reduce((sum, blocks) => sum + blocks.length, 0);
+  const merged = Math.max(1, Math.ceil(listed / MAX_BARS));
+  const out: { index: number; count: number; row: number; lane: number; start: number; end: number }[] = [];
+  perRow.forEach((blocks, row) => {
+    blocks.sort((a, b) => blockStartCycles[a] - blockStartCycles[b] || a - b);
+    const freeAt = new Float64Array(residentBlocks);
+    const open: (typeof out)[number][] = [];
+    for (const block of blocks) {
+      const start = blockStartCycles[block];
+      const lane = Math.max(
+        0,
+        freeAt.findIndex((time) => time <= start),
+      );
+      freeAt[lane] = blockEndCycles[block];
+      const last = open[lane];
+      if (last && last.count < merged) {
+        last.count += 1;
+        last.end = blockEndCycles[block];
+        continue;
+      }
+      open[lane] = { index: block, count: 1, row, lane, start, end: blockEndCycles[block] };
+      out.push(open[lane]);
+    }
+  });
+  const column = (read: (bar: (typeof out)[number]) => number): Float64Array => Float64Array.from(out, read);
+  return {
+    blockIndex: column((bar) => bar.index),
+    blockCount: column((bar) => bar.count),
+    blockRow: column((bar) => bar.row),
+    blockLane: column((bar) => bar.lane),
+    blockStartMs: column((bar) => bar.start * msPerCycle),
+    blockEndMs: column((bar) => bar.end * msPerCycle),
+  };
+}
+
+/** Mean number of active groups of every multiprocessor in every bin, and over the device. */
+function activity(timeline: Timeline, shown: readonly number[], multiprocessors: number, kernelCycles: number) {
+  const { stepMultiprocessor, stepCycles, stepActiveGroups } = timeline;
+  const width = kernelCycles / BINS;
+  const perMultiprocessor = new Float64Array(multiprocessors * BINS);
+  const since = new Float64Array(multiprocessors);
+  const active = new Float64Array(multiprocessors);
+  for (let step = 0; step < stepCycles.length; step += 1) {
+    const s = stepMultiprocessor[step];
+    const until = stepCycles[step];
+    if (active[s] > 0 && width > 0) {
+      let from = since[s];
+      let bin = Math.min(BINS - 1, Math.floor(from / width));
+      while (from < until) {
+        const end = bin === BINS - 1 ? until : Math.min(until, (bin + 1) * width);
+        perMultiprocessor[s * BINS + bin] += (active[s] * (end - from)) / width;
+        from = end;
+        bin += 1;
+      }
+    }
+    since[s] = until;
+    active[s] = stepActiveGroups[step];
+  }
+  const activeMean = new Float64Array(BINS);
+  const activeMin = new Float64Array(BINS).fill(Infinity);
+  const activeMax = new Float64Array(BINS);
+  for (let s = 0; s < multiprocessors; s += 1)
+    for (let bin = 0; bin < BINS; bin += 1) {
+      const value = perMultiprocessor[s * BINS + bin];
+      activeMean[bin] += value / multiprocessors;
+      activeMin[bin] = Math.min(activeMin[bin], value);
+      activeMax[bin] = Math.max(activeMax[bin], value);
+    }
+  const activePerRow = new Float64Array(shown.length * BINS);
+  shown.forEach((s, row) => activePerRow.set(perMultiprocessor.subarray(s * BINS, (s + 1) * BINS), row * BINS));
+  return { activeMean, activeMin, activeMax, activePerRow };
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { balancingCost, balancingMilliseconds } from '../../../src-workers/predict/cost/balancing-cost.ts';
+import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/partition/partition.ts';
+import { lockstep } from './oracle.ts';
+
+describe('text form', () => {
+  it('reads names and numbers, spaces allowed', () => {
+    expect(parseBalancing(' window-sort( 4096 ) ')).toEqual({ ok: true, value: { kind: 'window-sort', units: 4096 } });
+    expect(parseBalancing('best-buckets(4)')).toEqual({ ok: true, value: { kind: 'best-buckets', k: 4 } });
+    expect(formatBalancing({ kind: 'quantile-buckets', k: 8 })).toBe('quantile-buckets(8)');
+    expect(parseBalancing(' merge-path ')).toEqual({ ok: true, value: { kind: 'merge-path' } });
+    expect(formatBalancing({ kind: 'nonzero-split' })).toBe('nonzero-split');
+  });
+
+  it.each([
+    ['sorted', 'expected none'],
+    ['none(3)', 'takes no argument'],
+    ['row-split(4)', 'takes no argument'],
+    ['best-buckets', 'expected best-buckets(K)'],
+    ['best-buckets(0)', 'from 1 to 64'],
+    ['quantile-buckets(2.5)', 'from 1 to 64'],
+    ['window-sort(-1)', 'whole number of units'],
+    ['window-sort(99999999999)', 'whole number of units'],
+    ['none; drop', 'expected none'],
+  ])('refuses %s', (text, message) => {
+    const result = parseBalancing(text);
+    expect(result.ok).toBe(false);
+    if (!result.ok) {
+      expect(result.error.message).toContain(`"${text}"`);
+      expect(result.error.message).toContain(message);
+    }
+  });
+});
+
+describe('cost', () => {
+  const device = { multiprocessors: 100, clockMhz: 1000, memoryBandwidthGbS: 1000 } as GpuDevice;
+  const cost = (text: string, units = 1e6, bytesPerUnit = 16) => balancingCost(lockstep(text), units, { bytesPerUnit });
+
+  it('is nothing where nothing is done', () => {
+    for (const text of ['none', 'best-buckets(1)']) expect(balancingMilliseconds(device, cost(text))).toBe(0);
+  });
+
+  it('grows from a window through buckets to a sort', () => {
+    const [window, buckets, sort] = ['window-sort(4096)', 'quantile-buckets(4)', 'full-sort'].map(
+      (text) => cost(text).bytes,
+    );
+    expect(window).toBeLessThan(buckets);
+    expect(buckets).toBeLessThan(sort);
+    // A window beyond shared memory is sorted like everything else.
+    expect(cost('window-sort(65536)')).toEqual(cost('full-sort'));
+  });
+
+  it('moves no payload that is not there, and whole sectors of one that is', () => {
+    expect(cost('window-sort(4096)', 1, 0)).toEqual({ bytes: 8, passes: 1, atomics: 0 });
+    expect(cost('window-sort(4096)', 1, 16)).toEqual({ bytes: 8 + 32 + 16, passes: 2, atomics: 0 });
+  });
+
+  it('adds traffic, atomics and pass starts', () => {
+    expect(balancingMilliseconds(device, { bytes: 1e9, passes: 2, atomics: 1e8 })).toBeCloseTo(1 + 1 + 0.006, 12);
+  });
+});
+
+describe('partitions of sparse rows', () => {
+  it('deals out rows, entries, or both', () => {
+    const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
+    expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
+    expect([...evenNonZeros(rows, 2).nonZeros]).toEqual([6, 6]);
+    expect([...evenNonZeros(rows, 2).rows]).toEqual([0, 8]);
+    const { rows: ended, nonZeros } = mergePath(rows, 2);
+    expect([...ended]).toEqual([2, 6]);
+    expect([...nonZeros]).toEqual([8, 4]);
+  });
+
+  it('measures the worst worker against the mean', () => {
+    expect(loadImbalance(Float64Array.of(3, 1))).toBe(1.5);
+    expect(loadImbalance(new Float64Array(4))).toBe(1);
+  });
+
+  it('loses no row and no entry, and keeps the merge path within one item of even', () => {
+    const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
+    fc.assert(
+      fc.property(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
+        const entries = rows.reduce((sum, length) => sum + length, 0);
+        for (const cut of [evenRows, evenNonZeros, mergePath]) {
+          const parts = cut(rows, workers);
+          expect(parts.rows.reduce((sum, value) => sum + value, 0)).toBe(rows.length);
+          expect(parts.nonZeros.reduce((sum, value) => sum + value, 0)).toBe(entries);
+          expect(Math.min(...parts.rows, ...parts.nonZeros)).toBeGreaterThanOrEqual(0);
+        }
+        const merged = mergePath(rows, workers);
+        const most = Math.ceil((rows.length + entries) / workers);
+        merged.rows.forEach((ended, w) => expect(ended + merged.nonZeros[w]).toBeLessThanOrEqual(most));
+      }),
+    );
+  });
+});

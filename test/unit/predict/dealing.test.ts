@@ -1,0 +1,302 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { readSorted, sortedOrder } from '../../../src-workers/predict/dealing/order.ts';
+import { allBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
+import { tabulatedRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
+import { roundPatterns } from '../../../src-workers/predict/depth/buckets.ts';
+import { categoricalLaw, geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
+import { seededRandom } from '../../../src-workers/simulate/random.ts';
+import { dealtUnits } from '../../../src-workers/simulate/units.ts';
+
+const geometric = unwrap(geometricLaw(0.05));
+const uniform = unwrap(uniformLaw(1, 100));
+const zipf = unwrap(zipfLaw(1.6, 2000));
+/** Hardly any unit is long, and those that are take longer than all others of a slot. */
+const rare = unwrap(
+  categoricalLaw([
+    { length: 5, probability: 1 - 1 / 6000 },
+    { length: 4000, probability: 1 / 6000 },
+  ]),
+);
+
+function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number, rounds: number): Dealing {
+  const slotsPerBlock = unitsPerGroup * groupsPerBlock;
+  return {
+    units,
+    unitsPerGroup,
+    groupsPerBlock,
+    slotsPerBlock,
+    gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)),
+    loop: 'nested',
+    setupIterations: 0,
+  };
+}
+
+describe('a sorted order', () => {
+  it('rises within every window, and holds the lengths of the law as often as they are likely', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(geometric, uniform, rare),
+        fc.integer({ min: 1000, max: 30_000 }),
+        fc.integer({ min: 1, max: 6000 }),
+        (law, units, wanted) => {
+          const window = Math.min(wanted, units);
+          const { lengths } = sortedOrder(law, units, window);
+          expect(lengths).toHaveLength(units);
+          for (let i = 1; i < units; i++)
+            if (i % window !== 0) expect(lengths[i]).toBeGreaterThanOrEqual(lengths[i - 1]);
+          const counts = new Map<number, number>();
+          for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
+          law.support.forEach((length, i) =>
+            expect(Math.abs((counts.get(length) ?? 0) - law.probability[i] * units)).toBeLessThan(1 + 1e-6),
+          );
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('loses what the binomial law of the ranks says', () => {
+    // Geometric(0.05) in groups of 32: 1.503 in windows of 256, 1.041 in windows of 4096.
+    for (const [window, loss] of [
+      [256, 1.503],
+      [4096, 1.041],
+    ] as const) {
+      const units = 2 ** 18;
+      const { lengths } = sortedOrder(geometric, units, window);
+      let longest = 0;
+      for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
+      const work = lengths.reduce((sum, length) => sum + length, 0);
+      expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
+    }
+  });
+
+  it('stands for more units than it keeps: the same lengths, window after window and rank by rank', () => {
+    const dealing = dealingOf(5_000_000, 32, 8, 4);
+    for (const window of [4096, 5_000_000]) {
+      const order = sortedOrder(geometric, dealing.units, window);
+      expect(order.lengths.length).toBeLessThanOrEqual(2 ** 18);
+      const { lengthAt } = readSorted(order, dealing);
+      let sum = 0;
+      for (let position = 7; position < dealing.units; position += 101) sum += lengthAt(position);
+      expect(Math.abs(sum / Math.ceil((dealing.units - 7) / 101) / 20 - 1)).toBeLessThan(0.02);
+      for (let i = 1; i < window; i += Math.ceil(window / 5000))
+        expect(lengthAt(i)).toBeGreaterThanOrEqual(lengthAt(i - 1));
+    }
+  });
+});
+
+describe('depths of dealt units', () => {
+  /** Mean depths of groups, and of the longest of a block, with its standard deviation. */
+  function momentsOf({ depths, weights, groupsPerBlock: W }: SampledBlocks) {
+    let group = 0;
+    let block = 0;
+    let squares = 0;
+    let total = 0;
+    for (let b = 0; b < depths.length / W; b++) {
+      const weight = weights ? weights[b] : 1;
+      const longest = depths[(b + 1) * W - 1];
+      total += weight;
+      block += weight * longest;
+      squares += weight * longest * longest;
+      for (let g = 0; g < W; g++) group += (weight * depths[b * W + g]) / W;
+    }
+    const mean = block / total;
+    return { group: group / total, block: mean, deviation: Math.sqrt(Math.max(0, squares / total - mean * mean)) };
+  }
+
+  /** The same of simulated launches of units drawn from the law. */
+  function played(law: LengthLaw, window: number, dealing: Dealing) {
+    const balancing =
+      window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);
+    const source = unwrap(dealtUnits({ ...dealing, law, balancing }));
+    const depths = new Float64Array(8 * dealing.gridBlocks * dealing.groupsPerBlock);
+    for (let i = 0, at = 0; i < 8; i++) {
+      const next = source(seededRandom(i + 1));
+      for (let b = 0; b < dealing.gridBlocks; b++, at += dealing.groupsPerBlock)
+        next(depths.subarray(at, at + dealing.groupsPerBlock));
+    }
+    for (let at = 0; at < depths.length; at += dealing.groupsPerBlock)
+      depths.subarray(at, at + dealing.groupsPerBlock).sort();
+    return momentsOf({ depths, weights: null, groupsPerBlock: dealing.groupsPerBlock });
+  }
+
+  it.each([
+    { window: 4096, units: 65_536, n: 32, W: 8, rounds: 1, loop: 'nested', setup: 0 },
+    { window: 4096, units: 65_536, n: 32, W: 8, rounds: 4, loop: 'flattened', setup: 0 },
+    { window: 4096, units: 71_417, n: 32, W: 8, rounds: 4, loop: 'nested', setup: 3 },
+    { window: 5000, units: 71_417, n: 32, W: 4, rounds: 6, loop: 'flattened', setup: 0 },
+    { window: 256, units: 65_536, n: 8, W: 16, rounds: 9, loop: 'nested', setup: 0 },
+    { window: 20, units: 65_536, n: 32, W: 2, rounds: 3, loop: 'nested', setup: 0 },
+    { window: 1024, units: 65_536, n: 32, W: 4, rounds: 8, loop: 'flattened', setup: 3 },
+    { window: 71_417, units: 71_417, n: 32, W: 8, rounds: 4, loop: 'nested', setup: 2 },
+    { window: 71_417, units: 71_417, n: 8, W: 3, rounds: 2, loop: 'flattened', setup: 0 },
+  ] as const)('are those of played units: windows of $window, $rounds rounds, $loop, setup $setup', (one) => {
+    const { window, units, n, W, rounds, loop, setup } = one;
+    for (const law of [geometric, uniform, zipf]) {
+      const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
+      const expected = played(law, window, dealing);
+      const got = momentsOf(allBlocks(readSorted(sortedOrder(law, units, window), dealing), dealing));
+      // The setups of lanes out of step are the mean of groups of like depth. Heavy tails are played with an error of about
+      // a percent.
+      const tolerance = setup > 0 && loop === 'flattened' ? 0.06 : 0.025;
+      expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(tolerance);
+      expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(tolerance);
+    }
+  });
+
+  it.each([
+    { window: 256, n: 8, W: 4, gridBlocks: 512, slotsPerBlock: 32, loop: 'nested', setup: 0 },
+    { window: 4096, n: 32, W: 8, gridBlocks: 512, slotsPerBlock: 256, loop: 'nested', setup: 0 },
+    { window: 4096, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
+    // A last group that is not full, which falls out of step with the windows.
+    { window: 4096, n: 32, W: 11, gridBlocks: 150, slotsPerBlock: 336, loop: 'nested', setup: 1 },
+    { window: 5000, n: 32, W: 8, gridBlocks: 128, slotsPerBlock: 256, loop: 'flattened', setup: 0 },
+    { window: 256, n: 8, W: 4, gridBlocks: 165, slotsPerBlock: 32, loop: 'nested', setup: 0 },
+    { window: 1000, n: 16, W: 4, gridBlocks: 110, slotsPerBlock: 64, loop: 'flattened', setup: 0 },
+    { window: 131_072, n: 32, W: 8, gridBlocks: 510, slotsPerBlock: 256, loop: 'nested', setup: 0 },
+  ] as const)('of a sample are those of all blocks: windows of $window, $gridBlocks blocks, $loop', (one) => {
+    const { window, n, W, gridBlocks, slotsPerBlock, loop, setup } = one;
+    const units = 131_072;
+    for (const law of [geometric, uniform]) {
+      const dealing: Dealing = {
+        units,
+        unitsPerGroup: n,
+        groupsPerBlock: W,
+        slotsPerBlock,
+        gridBlocks,
+        loop,
+        setupIterations: setup,
+      };
+      const reader = readSorted(sortedOrder(law, units, window), dealing);
+      const all = momentsOf(allBlocks(reader, dealing));
+      const sample = sampleBlocks(reader, dealing);
+      expect(sample.weights).not.toBeNull();
+      expect(sample.weights!.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(gridBlocks, 6);
+      const got = momentsOf(sample);
+      expect(Math.abs(got.group / all.group - 1)).toBeLessThan(0.03);
+      expect(Math.abs(got.block / all.block - 1)).toBeLessThan(0.03);
+      expect(Math.abs(got.deviation - all.deviation) / all.block).toBeLessThan(0.1);
+    }
+  });
+
+  it('of a sample have the long units that few blocks get', () => {
+    for (const { gridBlocks, slotsPerBlock, units } of [
+      { gridBlocks: 712, slotsPerBlock: 32, units: 200_000 },
+      { gridBlocks: 1864, slotsPerBlock: 32, units: 250_000 },
+      { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
+    ]) {
+      const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
+      const reader = readSorted(sortedOrder(rare, units, 4096), dealing);
+      const all = allBlocks(reader, dealing);
+      const sample = sampleBlocks(reader, dealing);
+      expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
+      expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
+    }
+  });
+
+  it('keep a place in every round where the stride is a multiple of the window, and average it where it is not', () => {
+    // 16 blocks of 256 slots are one window; 15 wander through it.
+    const spreadOf = (gridBlocks: number): number => {
+      const units = 256 * gridBlocks * 16;
+      const dealing = { ...dealingOf(units, 32, 8, 16), gridBlocks };
+      const { depths } = allBlocks(readSorted(sortedOrder(uniform, units, 4096), dealing), dealing);
+      const mean = depths.reduce((sum, depth) => sum + depth, 0) / depths.length;
+      return Math.sqrt(depths.reduce((sum, depth) => sum + (depth - mean) ** 2, 0) / depths.length) / mean;
+    };
+    expect(spreadOf(16)).toBeGreaterThan(0.5);
+    expect(spreadOf(15)).toBeLessThan(0.1);
+  });
+
+  it('are the sum of the longest of each round in nested loops, and the longest sum in a flattened one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.constantFrom('nested', 'flattened'),
+        (lengths, n, W, gridBlocks, setupIterations, loop) => {
+          const units = lengths.length;
+          const dealing: Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
+          const slots = n * W * gridBlocks;
+          const longestOf = (position: number, count: number): number =>
+            Math.max(...lengths.slice(position, position + count));
+          const order = {
+            sameLaneLongest: false,
+            lengthAt: (position: number): number => lengths[position],
+            longestOf,
+            longestSum: (first: number, count: number, stride: number): number => {
+              let sum = 0;
+              for (let at = first; at < units; at += stride) sum += longestOf(at, Math.min(count, units - at));
+              return sum;
+            },
+          };
+          const scratch = dealingScratch(dealing);
+          for (let block = 0; block < gridBlocks; block++)
+            for (let g = 0; g < W; g++) {
+              const lanes = Array.from({ length: n }, (_, lane) => {
+                const own: number[] = [];
+                for (let at = (block * W + g) * n + lane; at < units; at += slots) own.push(lengths[at]);
+                return own;
+              });
+              const rounds = Math.max(...lanes.map((own) => own.length));
+              const sums = lanes.map((own) => own.reduce((sum, length) => sum + length, 0));
+              const starts = new Set(
+                lanes.flatMap((own) => own.map((_, j) => own.slice(0, j).reduce((sum, length) => sum + length, 0))),
+              );
+              const nested = Array.from({ length: rounds }, (_, j) => Math.max(...lanes.map((own) => own[j] ?? 0)));
+              const expected =
+                loop === 'nested'
+                  ? nested.reduce((sum, length) => sum + length + setupIterations, 0)
+                  : Math.max(...sums) + setupIterations * (n > 1 && setupIterations > 0 ? starts.size : rounds);
+              expect(groupDepth(order, dealing, block, g, scratch)).toBe(expected);
+            }
+        },
+      ),
+    );
+  });
+});
+
+describe('units of buckets over rounds that are not whole', () => {
+  it('add up to the shares, and the odd round is one of the last bucket', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+        fc.double({ min: 1, max: 40, noNaN: true }),
+        (parts, rounds) => {
+          const total = parts.reduce((sum, part) => sum + part, 0);
+          const shares = parts.map((part) => part / total);
+          const patterns = roundPatterns(shares, rounds);
+          expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
+          shares.forEach((share, b) => {
+            const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
+            expect(units).toBeCloseTo(share * rounds, 6);
+          });
+          for (const { counts } of patterns) {
+            expect(counts.every((count) => count >= 0)).toBe(true);
+            const played = counts.reduce((sum, count) => sum + count, 0);
+            expect(played === Math.floor(rounds + 1e-9) || played === Math.ceil(rounds - 1e-9)).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
+  it('are tabulated for slightly more units than there are, never fewer', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
+        const { units, scale } = tabulatedRounds(mean);
+        expect(units).toBeGreaterThanOrEqual(Math.max(1, mean * (1 - 1e-9)));
+        expect(units).toBeLessThanOrEqual(Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
+        expect(scale * units).toBeCloseTo(mean, 9);
+      }),
+    );
+    const keys = Array.from({ length: 4000 }, (_, i) => tabulatedRounds(1 + i / 50));
+    expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ units }) => units)).size);
+  });
+});

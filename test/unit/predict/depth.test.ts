@@ -1,0 +1,426 @@
+import { describe, expect, it } from 'vitest';
+import type { GroupDepth } from '../../../src-workers/domain/depth.ts';
+import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import {
+  divergentStarts,
+  fetchedStarts,
+  independentStarts,
+  orderedStarts,
+} from '../../../src-workers/predict/depth/divergent-starts.ts';
+import { bucketRanges, groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import {
+  categoricalLaw,
+  constantLaw,
+  geometricLaw,
+  lognormalLaw,
+  moments,
+  poissonLaw,
+  uniformLaw,
+} from '../../../src-workers/models/workload/laws.ts';
+import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
+import { lockstep, playLaunch, summary } from './oracle.ts';
+
+const geometric = unwrap(geometricLaw(0.05));
+const uniform = unwrap(uniformLaw(20, 40));
+const withEmpty = unwrap(poissonLaw(1));
+const twoLengths = unwrap(
+  categoricalLaw([
+    { length: 1, probability: 0.5 },
+    { length: 30, probability: 0.5 },
+  ]),
+);
+
+function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nested', m = 1, setupIterations = 0) {
+  return groupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
+}
+
+/** Mean and deviation of a block's depth, from its survival function. */
+function blockOf(depth: GroupDepth, groupsPerBlock: number) {
+  const survival = new Float64Array(depth.values.length);
+  depth.survivalInto(survival, groupsPerBlock);
+  let mean = 0;
+  let square = 0;
+  survival.forEach((s, i) => {
+    const mass = (i === 0 ? 1 : survival[i - 1]) - s;
+    mean += mass * depth.values[i];
+    square += mass * depth.values[i] ** 2;
+  });
+  return { survival, mean, deviation: Math.sqrt(Math.max(0, square - mean * mean)) };
+}
+
+describe('group depths against played launches', () => {
+  const laws = { geometric, uniform, withEmpty, twoLengths };
+  const n = 8;
+  const groupsPerBlock = 4;
+  const cases = Object.entries(laws).flatMap(([name, law]) =>
+    ['none', 'quantile-buckets(3)', 'best-buckets(4)', 'window-sort(128)', 'full-sort'].flatMap((text) =>
+      (['nested', 'flattened'] as const).flatMap((loop) =>
+        (text.includes('sort') ? [1] : [1, 2, 5, 24]).map((m) => ({ name, law, text, loop, m })),
+      ),
+    ),
+  );
+  it.each(cases)('$name, $text, $loop, $m units per thread', ({ law, text, loop, m }) => {
+    const balancing = lockstep(text);
+    const depth = groupDepthLaw(law, n, balancing, loop, m, { setupIterations: 0 });
+    const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
+    const group = summary(played.groups);
+    const block = summary(played.blocks);
+    // Groups of one block move together, so their mean is no better known than a block's. Beyond sampling, 1 %: the atoms
+    // a law is kept on, and the cumulants that stand for a long sum.
+    const error = 4.5 * Math.max(group.error, block.error);
+    expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
+    const predicted = blockOf(depth, groupsPerBlock);
+    expect(Math.abs(predicted.mean - block.mean)).toBeLessThan(4.5 * block.error + 0.01 * block.mean);
+    expect(Math.abs(predicted.deviation - block.deviation)).toBeLessThan(0.12 * block.deviation + 0.005 * block.mean);
+  });
+
+  it.each([
+    ['geometric', geometric, 0.015],
+    ['uniform', uniform, 0.015],
+    ['with empty units', withEmpty, 0.02],
+  ] as const)('dynamic fetch, %s: within the stated error', (_, law, tolerance) => {
+    for (const lanes of [8, 32]) {
+      for (const m of [1, 2, 5, 24]) {
+        const balancing = { kind: 'dynamic-fetch' } as const;
+        const depth = groupDepthLaw(law, lanes, balancing, 'flattened', m, { setupIterations: 0 });
+        const played = playLaunch(law, lanes, balancing, 'flattened', m, { groupsPerBlock, blocks: 800, seed: 5 });
+        const group = summary(played.groups);
+        expect(Math.abs(depth.meanDepth - group.mean), `${lanes} lanes, m = ${m}`).toBeLessThan(
+          4.5 * group.error + tolerance * group.mean,
+        );
+        const block = summary(played.blocks);
+        expect(Math.abs(blockOf(depth, groupsPerBlock).mean - block.mean)).toBeLessThan(
+          4.5 * block.error + 2 * tolerance * block.mean,
+        );
+      }
+    }
+  });
+
+  it('dynamic fetch, two lengths far apart: at worst an eighth too short, with two units per lane', () => {
+    const balancing = { kind: 'dynamic-fetch' } as const;
+    for (const [m, tolerance] of [
+      [2, 0.125],
+      [5, 0.02],
+      [24, 0.01],
+    ]) {
+      const depth = groupDepthLaw(twoLengths, 32, balancing, 'flattened', m, { setupIterations: 0 });
+      const played = playLaunch(twoLengths, 32, balancing, 'flattened', m, {
+        groupsPerBlock: 1,
+        blocks: 3000,
+        seed: 5,
+      });
+      const group = summary(played.groups);
+      expect(Math.abs(depth.meanDepth / group.mean - 1)).toBeLessThan(tolerance);
+    }
+  });
+
+  it('is never longer than the longest units of all rounds', () => {
+    const escape = unwrap(
+      categoricalLaw([
+        ...Array.from({ length: 199 }, (_, i) => ({ length: i + 1, probability: 0.75 / 199 })),
+        { length: 1000, probability: 0.25 },
+      ]),
+    );
+    for (const loop of ['nested', 'flattened'] as const) {
+      for (const m of [3, 7, 12]) {
+        const block = blockOf(depthOf(escape, 32, 'none', loop, m), 32);
+        expect(block.mean, `${loop}, m = ${m}`).toBeLessThan(1000 * m * (1 + 1e-9));
+      }
+    }
+  });
+
+  it('runs the setup once a round in nested loops', () => {
+    for (const text of ['none', 'quantile-buckets(3)']) {
+      const with0 = depthOf(geometric, n, text, 'nested', 3, 0);
+      const with2 = depthOf(geometric, n, text, 'nested', 3, 2.5);
+      expect(with2.meanDepth - with0.meanDepth, text).toBeCloseTo(7.5, 9);
+      expect(with2.aggregateLoss, text).toBe(with0.aggregateLoss);
+    }
+  });
+
+  it('runs the setup whenever a lane of a flattened loop starts a unit', () => {
+    const escapes = unwrap(
+      categoricalLaw([
+        { length: 10, probability: 0.8 },
+        { length: 700, probability: 0.2 },
+      ]),
+    );
+    const sizes = [1, 2, 8, 32];
+    for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
+      for (const m of [1, 2, 5, 24]) {
+        independentStarts(law, sizes, m).forEach(({ starts }, i) => {
+          const sampled = sampledStarts(law, sizes[i], m, 400, mersenneTwister(9));
+          expect(
+            Math.abs(starts / sampled - 1),
+            `${law.label} n=${sizes[i]} m=${m}: ${starts} ${sampled}`,
+          ).toBeLessThan(0.03);
+        });
+      }
+    }
+    // Lengths that do not fit the transform, and rounds beyond those followed.
+    const long = unwrap(uniformLaw(1, 30_000));
+    const many = sampledStarts(geometric, 32, 150, 40, mersenneTwister(3));
+    expect(Math.abs(independentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
+    const few = sampledStarts(long, 32, 6, 40, mersenneTwister(3));
+    expect(Math.abs(independentStarts(long, [32], 6)[0].starts / few - 1)).toBeLessThan(0.03);
+    expect(independentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
+  });
+
+  it('counts starts of lanes that fetch until all stop', () => {
+    const escapes = unwrap(
+      categoricalLaw([
+        { length: 10, probability: 0.8 },
+        { length: 700, probability: 0.2 },
+      ]),
+    );
+    const sizes = [1, 4, 32];
+    for (const law of [unwrap(uniformLaw(20, 40)), geometric, twoLengths, escapes]) {
+      const fetched = fetchedStarts(law, sizes);
+      const draw = lengthSampler(law);
+      for (const rounds of [2, 9, 60]) {
+        const end = rounds * moments(law).mean;
+        sizes.forEach((lanes, i) => {
+          const uniformSource = mersenneTwister(5);
+          let [played, taken] = [0, 0];
+          const groups = 6400 / lanes;
+          for (let group = 0; group < groups; group += 1) {
+            const starts = new Set<number>();
+            for (let lane = 0; lane < lanes; lane += 1)
+              for (let at = 0; at <= end; at += draw(uniformSource)) {
+                starts.add(at);
+                taken += 1;
+              }
+            played += starts.size;
+          }
+          const model = fetched(taken / (groups * lanes))[i];
+          expect(Math.abs((model * groups) / played - 1), `${law.label} n=${lanes} m=${rounds}: ${model}`).toBeLessThan(
+            0.03,
+          );
+        });
+      }
+    }
+    expect(fetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual([7.5, 7.5, 7.5]);
+  });
+
+  it('takes the drift of lanes to be normal where only the spread inside buckets is known', () => {
+    // Normal drift is exact enough for one peak; a long tail stretches the last rounds beyond it.
+    const laws = [
+      { law: unwrap(uniformLaw(20, 40)), tolerance: 0.07 },
+      { law: unwrap(poissonLaw(12)), tolerance: 0.07 },
+      { law: geometric, tolerance: 0.3 },
+    ];
+    for (const { law, tolerance } of laws) {
+      for (const lanes of [2, 8, 32]) {
+        for (const m of [2, 5, 24]) {
+          const { mean, standardDeviation } = moments(law);
+          const model = divergentStarts(mean, standardDeviation, lanes, m);
+          const sampled = sampledStarts(law, lanes, m, 400, mersenneTwister(9));
+          expect(Math.abs(model / sampled - 1), `${law.label} n=${lanes} m=${m}: ${model} ${sampled}`).toBeLessThan(
+            tolerance,
+          );
+        }
+      }
+    }
+    expect(divergentStarts(32, 0, 32, 7)).toBe(7);
+    expect(divergentStarts(20, 19, 1, 7)).toBe(7);
+  });
+
+  it('passes through buckets from the shortest to the longest: what the last unit varies by starts nothing', () => {
+    const buckets = [uniformLaw(2, 5), uniformLaw(10, 14), uniformLaw(40, 90)].map(unwrap);
+    const draws = buckets.map(lengthSampler);
+    const lengths = buckets.map((law) => {
+      const { mean, standardDeviation } = moments(law);
+      return { mean, variance: standardDeviation ** 2, least: law.support[0], most: law.support.at(-1)! };
+    });
+    for (const lanes of [2, 8, 32]) {
+      const uniformSource = mersenneTwister(4);
+      let played = 0;
+      for (let group = 0; group < 2000; group += 1) {
+        const starts = new Set<number>();
+        for (let lane = 0; lane < lanes; lane += 1) {
+          let at = 0;
+          for (const draw of draws) {
+            starts.add(at);
+            at += draw(uniformSource);
+          }
+        }
+        played += starts.size / 2000;
+      }
+      const model = orderedStarts(lengths.slice(0, 2), lanes);
+      expect(Math.abs(model / played - 1), `n=${lanes}: ${model} ${played}`).toBeLessThan(0.08);
+    }
+    const fixed = [5, 20].map((length) => ({ mean: length, variance: 0, least: length, most: length }));
+    expect(orderedStarts(fixed, 32)).toBeCloseTo(3, 6);
+    expect(orderedStarts([], 32)).toBe(1);
+  });
+});
+
+/** Mean number of distinct iterations in which some lane starts a unit, by playing groups. */
+function sampledStarts(law: LengthLaw, lanes: number, m: number, groups: number, uniform: UniformSource): number {
+  const draw = lengthSampler(law);
+  let total = 0;
+  for (let group = 0; group < groups; group += 1) {
+    const starts = new Set<number>();
+    for (let lane = 0; lane < lanes; lane += 1) {
+      let at = 0;
+      for (let round = 0; round < m; round += 1) {
+        starts.add(at);
+        at += draw(uniform);
+      }
+    }
+    total += starts.size;
+  }
+  return total / groups;
+}
+
+describe('losses', () => {
+  it('reaches the published window-sort figures', () => {
+    // Known to three decimals.
+    expect(Math.abs(depthOf(geometric, 32, 'window-sort(256)').aggregateLoss - 1.503)).toBeLessThan(5e-4);
+    expect(Math.abs(depthOf(geometric, 32, 'window-sort(4096)').aggregateLoss - 1.041)).toBeLessThan(5e-4);
+  });
+
+  it('agrees with the closed form where nothing is balanced', () => {
+    for (const n of [1, 2, 8, 32]) {
+      const [exact] = lossMoments(geometric, [n]);
+      for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
+        const depth = depthOf(geometric, n, text);
+        // Sums of a few hundred products in another order.
+        expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
+        expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
+      }
+    }
+  });
+
+  it('keeps the mean of a law with more lengths than it keeps atoms', () => {
+    const long = unwrap(lognormalLaw(7, 1));
+    expect(long.support.length).toBeGreaterThan(2000);
+    for (const n of [2, 32]) {
+      const [exact] = lossMoments(long, [n]);
+      expect(Math.abs(depthOf(long, n, 'none').aggregateLoss / exact.aggregateLoss - 1)).toBeLessThan(1e-3);
+    }
+  });
+
+  it('states the mean loss of ordered and fetched units', () => {
+    for (const [text, loop, m] of [
+      ['quantile-buckets(3)', 'nested', 1],
+      ['best-buckets(4)', 'nested', 1],
+      ['window-sort(128)', 'nested', 1],
+      ['none', 'flattened', 5],
+      ['quantile-buckets(3)', 'flattened', 5],
+      ['dynamic-fetch', 'flattened', 5],
+    ] as const) {
+      const depth = depthOf(geometric, 8, text, loop, m);
+      const played = playLaunch(geometric, 8, lockstep(text), loop, m, {
+        groupsPerBlock: 1,
+        blocks: 8000,
+        seed: 9,
+      });
+      const { mean, error } = summary(played.losses);
+      expect(Math.abs(depth.meanLoss - mean), text).toBeLessThan(4.5 * error + 0.01 * mean);
+    }
+  });
+
+  it('knows the mean loss of rare long units, however many a lane has', () => {
+    // A lane of m units has a binomial number of long ones.
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.98 },
+        { length: 200, probability: 0.02 },
+      ]),
+    );
+    for (const m of [5, 64, 120]) {
+      const support = Float64Array.from({ length: m + 1 }, (_, k) => m + 199 * k);
+      const probability = new Float64Array(m + 1);
+      probability[0] = 0.98 ** m;
+      for (let k = 1; k <= m; k++) probability[k] = (probability[k - 1] * (m - k + 1) * 0.02) / (k * 0.98);
+      for (const n of [2, 32, 48]) {
+        const [exact] = lossMoments({ support, probability }, [n]);
+        const { meanLoss } = depthOf(law, n, 'none', 'flattened', m);
+        expect(Math.abs(meanLoss / exact.meanLoss - 1), `m = ${m}, n = ${n}`).toBeLessThan(1e-3);
+      }
+    }
+  });
+
+  it('does without lengths that are rarer than the rounding of 1', () => {
+    const rare = unwrap(poissonLaw(64));
+    const unordered = depthOf(rare, 32, 'none').aggregateLoss;
+    for (const text of ['best-buckets(3)', 'quantile-buckets(3)', 'window-sort(256)']) {
+      const { aggregateLoss, meanLoss } = depthOf(rare, 32, text);
+      for (const loss of [aggregateLoss, meanLoss]) expect(loss, text).toBeGreaterThan(1);
+      expect(aggregateLoss, text).toBeLessThan(unordered);
+    }
+  });
+
+  it('has none for constant lengths, nor for no work at all', () => {
+    for (const length of [0, 7]) {
+      for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
+        for (const m of text.includes('sort') ? [1] : [1, 3, 1000]) {
+          const depth = depthOf(unwrap(constantLaw(length)), 32, text, 'flattened', m);
+          expect(depth.aggregateLoss, `${text}, m = ${m}`).toBeCloseTo(1, 9);
+          expect(depth.meanLoss).toBeCloseTo(1, 9);
+          expect(depth.meanDepth).toBeCloseTo(length * m, 6);
+        }
+      }
+    }
+  });
+});
+
+describe('best buckets', () => {
+  it('finds the cheapest cuts of all', () => {
+    const law = unwrap(
+      categoricalLaw([
+        { length: 1, probability: 0.3 },
+        { length: 2, probability: 0.25 },
+        { length: 5, probability: 0.2 },
+        { length: 11, probability: 0.1 },
+        { length: 12, probability: 0.1 },
+        { length: 40, probability: 0.05 },
+      ]),
+    );
+    const n = 4;
+    const cost = (from: number, to: number) => {
+      let share = 0;
+      for (let i = from; i < to; i++) share += law.probability[i];
+      let below = 0;
+      let longest = 0;
+      for (let i = from; i < to; i++) {
+        const before = below;
+        below += law.probability[i] / share;
+        longest += law.support[i] * (below ** n - before ** n);
+      }
+      return share * longest;
+    };
+    let least = Infinity;
+    for (let a = 1; a < 5; a++) {
+      for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
+    }
+    // The two sum the same few products.
+    expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
+    const ranges = bucketRanges(law, n, { kind: 'best-buckets', k: 3 });
+    expect(ranges).toHaveLength(3);
+    expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
+  });
+
+  it('cuts a length in two where a quantile falls inside it', () => {
+    const ranges = bucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
+    expect(ranges.map(({ from, to }) => [from, to])).toEqual([
+      [1, 1],
+      [1, 30],
+      [30, 30],
+    ]);
+    for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
+  });
+});
+
+it('refuses several units per thread of sorted units, whose groups keep their places', () => {
+  expect(() => depthOf(geometric, 8, 'full-sort', 'nested', 2)).toThrow(RangeError);
+});
+
+it('refuses groups and units that are not whole', () => {
+  expect(() => depthOf(geometric, 0, 'none')).toThrow(RangeError);
+  expect(() => depthOf(geometric, 8, 'none', 'nested', 1.5)).toThrow(RangeError);
+});

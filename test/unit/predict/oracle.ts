@@ -1,0 +1,159 @@
+import { isPartition, type LockstepBalancing } from '../../../src-workers/domain/design.ts';
+import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { cumulative } from '../../../src-workers/models/workload/laws.ts';
+import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
+
+/** The balancing of a GPU that a text names. */
+export function lockstep(text: string): LockstepBalancing {
+  const balancing = unwrap(parseBalancing(text));
+  if (isPartition(balancing)) throw new Error(`${text} is a partition`);
+  return balancing;
+}
+
+export interface Played {
+  /** Depth of every group, and of every block of consecutive groups. */
+  readonly groups: Float64Array;
+  readonly blocks: Float64Array;
+  /** Depth over mean lane length of every group (round by round for a nested loop). */
+  readonly losses: Float64Array;
+}
+
+/** Plays a launch unit by unit, with none of the model's formulas: the independent check of `groupDepth`. */
+export function playLaunch(
+  law: LengthLaw,
+  n: number,
+  balancing: LockstepBalancing,
+  loop: LoopForm,
+  m: number,
+  options: { readonly groupsPerBlock: number; readonly blocks: number; readonly seed: number },
+): Played {
+  const uniform = mersenneTwister(options.seed);
+  const draw = lengthSampler(law);
+  const k = options.groupsPerBlock;
+  const slots = n * k * options.blocks;
+  const groups = new Float64Array(k * options.blocks);
+  const losses: number[] = [];
+  const lanes = new Float64Array(slots);
+
+  if (balancing.kind === 'dynamic-fetch') {
+    for (let g = 0; g < groups.length; g++) {
+      const busy = new Float64Array(n);
+      let work = 0;
+      for (let unit = 0; unit < n * m; unit++) {
+        let first = 0;
+        for (let lane = 1; lane < n; lane++) if (busy[lane] < busy[first]) first = lane;
+        const length = draw(uniform);
+        busy[first] += length;
+        work += length;
+      }
+      groups[g] = Math.max(...busy);
+      losses.push(work === 0 ? 1 : (groups[g] * n) / work);
+    }
+  } else {
+    const order = orderedUnits(law, n, balancing, m, slots, k, draw, uniform);
+    for (let j = 0; j < m; j++) {
+      for (let g = 0; g < groups.length; g++) {
+        let longest = 0;
+        let sum = 0;
+        for (let lane = 0; lane < n; lane++) {
+          const length = order[j * slots + g * n + lane];
+          longest = Math.max(longest, length);
+          sum += length;
+          lanes[g * n + lane] += length;
+        }
+        if (loop === 'nested') {
+          groups[g] += longest;
+          losses.push(sum === 0 ? 1 : (longest * n) / sum);
+        }
+      }
+    }
+    if (loop === 'flattened') {
+      for (let g = 0; g < groups.length; g++) {
+        const own = lanes.subarray(g * n, (g + 1) * n);
+        groups[g] = Math.max(...own);
+        const sum = own.reduce((total, value) => total + value, 0);
+        losses.push(sum === 0 ? 1 : (groups[g] * n) / sum);
+      }
+    }
+  }
+  const blocks = new Float64Array(options.blocks);
+  for (let g = 0; g < groups.length; g++) blocks[Math.floor(g / k)] = Math.max(blocks[Math.floor(g / k)], groups[g]);
+  return { groups, blocks, losses: Float64Array.from(losses) };
+}
+
+function orderedUnits(
+  law: LengthLaw,
+  n: number,
+  balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>,
+  m: number,
+  slots: number,
+  k: number,
+  draw: (uniform: UniformSource) => number,
+  uniform: UniformSource,
+): Float64Array {
+  const total = slots * m;
+  const units = Float64Array.from({ length: total }, () => draw(uniform));
+  // One draw per equal slice of the law, in order: the model's shares are those of endlessly many units.
+  const sorted = () => {
+    const cumulated = cumulative(law);
+    let at = 0;
+    return units.map((_, i) => {
+      while (at < cumulated.length - 1 && cumulated[at] < (i + uniform()) / total) at++;
+      return law.support[at];
+    });
+  };
+  switch (balancing.kind) {
+    case 'none':
+      return units;
+    case 'full-sort':
+      return sorted();
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      units.set(sorted());
+      let passed = 0;
+      let from = 0;
+      for (const { share } of bucketRanges(law, n, balancing)) {
+        passed += share;
+        const to = Math.round(passed * total);
+        shuffle(units.subarray(from, to), uniform);
+        from = to;
+      }
+      return units;
+    }
+    case 'window-sort': {
+      const size = balancing.units;
+      // One round is a plain cut into windows. For more, a block meets another window, at another place, in every round.
+      if (m === 1) {
+        for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();
+        return units;
+      }
+      const blockUnits = n * k;
+      const window = new Float64Array(Math.max(size, blockUnits));
+      for (let from = 0; from < units.length; from += blockUnits) {
+        for (let i = 0; i < window.length; i++) window[i] = draw(uniform);
+        for (let i = 0; i < window.length; i += size) window.subarray(i, i + size).sort();
+        const at = blockUnits * Math.floor((uniform() * window.length) / blockUnits);
+        units.set(window.subarray(at, at + blockUnits), from);
+      }
+      return units;
+    }
+  }
+}
+
+function shuffle(values: Float64Array, uniform: UniformSource): void {
+  for (let i = values.length - 1; i > 0; i--) {
+    const j = Math.floor(uniform() * (i + 1));
+    [values[i], values[j]] = [values[j], values[i]];
+  }
+}
+
+/** Mean, standard deviation, and standard error of the mean. */
+export function summary(values: Float64Array) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+  return { mean, deviation: Math.sqrt(variance), error: Math.sqrt(variance / values.length) };
+}
