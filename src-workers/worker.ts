@@ -22,7 +22,7 @@ import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
-import type { Predictor } from './predict/predictor.ts';
+import type { Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
 import {
   simulateDesign,

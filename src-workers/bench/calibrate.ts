@@ -32,7 +32,7 @@ import { describeDesign, playableDesign } from '../predict/designs.ts';
 import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
-import type { Predictor } from '../predict/predictor.ts';
+import type { Predictor } from '../predict/tables.ts';
 
 /** A design's measured time. Units are put in order before the launch, so it holds none of that. */
 export interface MeasuredDesign {

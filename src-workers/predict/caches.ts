@@ -1,52 +1,20 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import { KEPT_DEPTH_LAWS, KEPT_LAUNCH_NUMBERS, KEPT_SLABS, SLAB_LENGTH } from './constants.ts';
 import type { Dealing } from './dealing/deal.ts';
-import { sortedOrder, type SortedOrder } from './dealing/order.ts';
+import { sortedOrder } from './dealing/order.ts';
 import { sortedLaunch, windowUnits, type SortedBalancing, type SortedLaunch } from './dealing/sorted-launch.ts';
-import { depthTable, type DepthTable } from './depth/depth-table.ts';
-import type { DepthMeans } from './depth/means.ts';
+import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
-import { clearArena, createArena, type Arena } from './time/arena.ts';
-import { blockLawOf, type BlockLaw } from './time/block-law.ts';
+import { clearArena, createArena } from './time/arena.ts';
+import { blockLawOf } from './time/block-law.ts';
 import type { RateTable } from './time/rate.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
-import type { SharedByCaps } from './pipeline.ts';
+import type { Caches, DepthLaws } from './tables.ts';
 
 /*
  * What a worker keeps of the laws that it has computed. Nothing here computes anything: a value depends on its key and on
  * what is the same for the whole plan (law, units, setup, loops, balancings).
  */
-
-export interface Caches {
-  /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
-  depths: Map<number, DepthLaws>;
-  olderDepths: Map<number, DepthLaws>;
-  /** Launches of sorted units, in the same way; and the numbers kept by those in use. */
-  launches: Map<number, SortedLaunch>;
-  olderLaunches: Map<number, SortedLaunch>;
-  launchNumbers: number;
-  /** Sorted orders by window. */
-  readonly orders: Map<number, SortedOrder>;
-  /** Where block laws live. */
-  readonly arena: Arena;
-  /** What the design predicted last shares with others that differ in their register cap only. */
-  shared: SharedByCaps | null;
-}
-
-/** A depth law and the laws of its blocks. */
-export interface DepthLaws {
-  readonly means: DepthMeans;
-  /** Made on demand: the times of sorted launches do not come from it. */
-  readonly table: DepthTable;
-  /** By W_b: of blocks whose last group is as full as in the design asked for last. */
-  blocks: (KnownBlock | undefined)[];
-}
-
-interface KnownBlock {
-  readonly law: BlockLaw;
-  /** By device and register cap. */
-  readonly residencies: (Residency | undefined)[];
-}
 
 export function createCaches(): Caches {
   return {

@@ -4,7 +4,7 @@ import type { LoopForm } from '../domain/kernel.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
 import { balancingMs, iterationCost, orderingMs, stackFactor } from './pipeline.ts';
-import type { Predictor } from './predictor.ts';
+import type { Predictor } from './tables.ts';
 import type { RateTable } from './time/rate.ts';
 
 /** Number of designs by invalid reason code (index 0: valid), without predicting any. */

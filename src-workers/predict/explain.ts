@@ -6,7 +6,8 @@ import { explainCpu } from './cpu.ts';
 import { examine, partitionOf, type Candidate } from './design/candidate.ts';
 import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
-import { pipelineOf, type Predictor } from './predictor.ts';
+import { pipelineOf } from './predictor.ts';
+import type { Predictor } from './tables.ts';
 
 /**
  * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer

@@ -5,7 +5,7 @@ import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
-import { cachedDepth, cachedLaunch, cachedResidency, makeRoom, type DepthLaws } from './caches.ts';
+import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
@@ -17,8 +17,9 @@ import { groupDepthLaw } from './depth/group-depth.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
 import { lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
 import type { SweepPlan } from './plan.ts';
-import { pipelineOf, type Predictor } from './predictor.ts';
-import type { BlockLaw } from './time/block-law.ts';
+import { pipelineOf } from './predictor.ts';
+import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
+import type { BlockLaw } from './time/law.ts';
 import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
 
@@ -40,36 +41,6 @@ export interface TimedOnGpu extends TimedDesign {
   /** Mean units per slot over those of the depth law. */
   scale: number;
   launch: TimedLaunch;
-}
-
-/** Everything about a design of a GPU that does not depend on its register cap. */
-export interface SharedByCaps {
-  readonly predictor: Predictor;
-  readonly deviceAt: number;
-  readonly threadsPerUnit: number;
-  readonly loopAt: number;
-  readonly balancingAt: number;
-  readonly blockAt: number;
-  readonly gridBlocks: number;
-  /** Depends on the cap only where lanes fetch. */
-  readonly meanUnitsPerThread: number;
-  readonly depths: DepthOfDesign;
-  /** Time of an iteration of the launch over t(w): the cost of cooperation and of the reconvergence stack. */
-  readonly iterationFactor: number;
-  readonly balancingMs: number;
-}
-
-/** The depth laws of a design. They are shared between designs, so a design has its own means and factors. */
-interface DepthOfDesign {
-  readonly means: DepthMeans;
-  /** Mean units per slot over those of `means`. */
-  readonly scale: number;
-  /** Of its blocks, and of those with a unit per slot fewer where not all have as many. */
-  readonly laws: DepthLaws;
-  readonly shorter: DepthLaws | null;
-  readonly fullerBlocks: number;
-  /** Mean units per slot over those that the time is computed for. */
-  readonly timeScale: number;
 }
 
 /** Time and losses of a valid candidate, written into `out`. */

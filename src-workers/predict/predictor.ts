@@ -1,4 +1,3 @@
-import type { Balancing } from '../domain/design.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
@@ -7,33 +6,11 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
 import { axisCounts } from '../space/axes.ts';
-import { createCaches, type Caches } from './caches.ts';
-import { createCpuLoads, type CpuLoads } from './cpu.ts';
-import { coresShape, shapeOf, type Shape } from './design/shapes.ts';
+import { createCaches } from './caches.ts';
+import { createCpuLoads } from './cpu.ts';
+import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
-import type { RateTable } from './time/rate.ts';
-
-/** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
-export interface Predictor {
-  readonly plan: SweepPlan;
-  /** Values of each axis, in AXIS_ORDER. */
-  readonly counts: readonly number[];
-  readonly balancing: readonly Balancing[];
-  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
-  readonly shapes: readonly (readonly Shape[])[];
-  /** By device, then register cap; empty for a CPU. */
-  readonly rates: readonly (readonly RateTable[])[];
-  /** E[longest of all units] with its setup, iterations: no launch is over before. */
-  readonly longestUnit: number;
-  /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
-  readonly openStep: number;
-  /** `null` where no CPU is predicted. */
-  readonly cpuLoads: CpuLoads | null;
-  /** `stackFactor` by device and units per group. */
-  readonly stackFactors: Map<number, number>;
-  /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
-  caches: Caches;
-}
+import type { Predictor } from './tables.ts';
 
 /** The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design. */
 export function createPredictor(plan: SweepPlan): Predictor {

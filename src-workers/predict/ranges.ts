@@ -2,7 +2,7 @@ import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './pipeline.ts';
-import type { Predictor } from './predictor.ts';
+import type { Predictor } from './tables.ts';
 
 /** The part of a range that lies on one device: designs from … to − 1 of that device's. */
 interface Segment {

@@ -6,7 +6,7 @@ import { replicate, replicationRandom } from './replicate.ts';
 import { dealtUnits } from './units.ts';
 import { describeDesign, playableDesign, type PlayableDesign } from '../predict/designs.ts';
 import { predictChunk } from '../predict/ranges.ts';
-import type { Predictor } from '../predict/predictor.ts';
+import type { Predictor } from '../predict/tables.ts';
 
 /** Fewest replications before an early stop: fewer cannot tell their own spread. */
 export const MIN_REPLICATIONS = 5;

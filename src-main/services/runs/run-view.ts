@@ -4,7 +4,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import type { Predictor } from '../../../src-workers/predict/predictor.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { createRanking, type Ranking } from '../../../src-workers/sweep/ranking.ts';
 import {
   createFoundOrders,

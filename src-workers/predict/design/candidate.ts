@@ -4,7 +4,7 @@ import type { SpaceConstraint } from '../../domain/space.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
-import type { Predictor } from '../predictor.ts';
+import type { Predictor } from '../tables.ts';
 
 /** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {

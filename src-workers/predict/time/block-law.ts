@@ -26,48 +26,7 @@ import {
   type ActivityProfile,
 } from './activity.ts';
 import { createArena, take, type Arena } from './arena.ts';
-import type { Renewal } from './renewal.ts';
-
-/**
- * Law of a block's life B in virtual time (iterations): how long its slot is taken, and how many of its groups are active
- * meanwhile. It depends on (workload, work-group width, balancing, W_b) alone, neither on the device nor on the grid.
- */
-export interface BlockLaw {
-  readonly groupsPerBlock: number;
-  /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
-  readonly lastFilled: number;
-  /** Where its arrays live, the ones made later too. */
-  readonly arena: Arena;
-  /** Records of `ROW_FIELDS` numbers, one for each step of the law: see `integralsInto`. */
-  readonly rows: Float64Array;
-  /** Edges of the cells on which activity is tabulated, iterations, from 0. */
-  readonly edges: Float64Array;
-  /** Activity of a block from its start. */
-  readonly fresh: ActivityProfile;
-  /** Ages of the block of a slot that has been busy for ever: records of weight, E[active groups] and their variance. */
-  readonly ages: Float64Array;
-  /** E[D] of a group, iterations. */
-  readonly meanGroup: number;
-  /** E[B], iterations. */
-  readonly meanBlock: number;
-  /** ∫ P(two given groups of a block are both active) dv, iterations. */
-  readonly meanPair: number;
-  /** E[B²] / 2E[B]: mean residual life of a slot that has been busy for ever, iterations. */
-  readonly meanResidual: number;
-  /** Standard deviation of B, iterations. */
-  readonly blockDeviation: number;
-  /** The longest life, iterations. */
-  readonly longest: number;
-  /** The longest life that is not negligibly rare, iterations, and the probability that a group reaches it. */
-  readonly top: number;
-  readonly topShare: number;
-  /** Every step of the law is at a whole number of iterations. */
-  readonly lattice: boolean;
-  /** Activity of a slot that has been busy for ever; made on demand by `stationaryProfile`. */
-  stationary: ActivityProfile | null;
-  /** Renewal process of a slot; made on demand by `renewalOf`. */
-  renewal: Renewal | null;
-}
+import type { BlockLaw } from './law.ts';
 
 /**
  * Numbers of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these three up

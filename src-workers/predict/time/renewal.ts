@@ -9,63 +9,10 @@ import {
   SHORTEST_PHASE_MEMORY,
   SMEARED,
 } from '../constants.ts';
-import {
-  allocateProfile,
-  BLOCK,
-  CELL_FIELDS,
-  completeCells,
-  GROUP,
-  PAIR,
-  WIDTH,
-  type ActivityProfile,
-} from './activity.ts';
+import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, GROUP, PAIR, WIDTH } from './activity.ts';
 import { take, type Arena } from './arena.ts';
-import { blockSurvivalInto, integralsFrom, integralsInto, type BlockLaw } from './block-law.ts';
-
-/**
- * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
- * a grid of virtual time, per slot. It grows on demand; what is computed never depends on the order of the questions.
- */
-export interface Renewal {
-  readonly law: BlockLaw;
-  /** Spacing of the grid, iterations. */
-  readonly step: number;
-  /** Points after which the process is as good as stationary. */
-  readonly points: number;
-  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
-  starts: Float64Array;
-  /** Expected starts up to and including each point. */
-  started: Float64Array;
-  known: number;
-  /** P(B > i·step). */
-  readonly alive: Float64Array;
-  /** P(B = i·step) with lives rounded to the grid, and the first and last i > 0 of positive probability. */
-  readonly masses: Float64Array;
-  readonly firstMass: number;
-  readonly lastMass: number;
-  /**
-   * Means over [i·step, (i+1)·step) of P(group active) and P(two groups active), and the sum of the first before i: three
-   * numbers each.
-   */
-  readonly ages: Float64Array;
-  /** Means over the slots at every so many points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
-  samples: Float64Array;
-  sampled: number;
-  readonly pointsPerSample: number;
-  /** Last dispatches that were asked for, by their point. */
-  readonly dispatches: Map<number, Dispatch>;
-}
-
-/** The launch up to its last dispatch, and what is left of the blocks then. */
-export interface Dispatch {
-  /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
-  readonly phases: Float64Array;
-  /** Mean P(block, group, two groups active) of a slot in each cell after the point, of earlier blocks: three numbers each. */
-  readonly left: Float64Array;
-  /** The same with the blocks that start at the point itself, `startedThere` of a block per slot. */
-  readonly profile: ActivityProfile;
-  startedThere: number;
-}
+import { blockSurvivalInto, integralsFrom, integralsInto } from './block-law.ts';
+import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
 /** Iterations; mean and variance of the active groups of a slot. */
 export const PHASE_FIELDS = 3;

@@ -1,4 +1,4 @@
-import type { BlockLaw } from './block-law.ts';
+import type { BlockLaw } from './law.ts';
 import type { RateTable } from './rate.ts';
 
 /** A block law on multiprocessors that hold R blocks and run at a rate: everything about a launch but its grid. */

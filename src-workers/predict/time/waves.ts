@@ -1,6 +1,7 @@
 import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import type { ActivityProfile } from './activity.ts';
-import { stationaryProfile, type BlockLaw } from './block-law.ts';
+import { stationaryProfile } from './block-law.ts';
+import type { BlockLaw } from './law.ts';
 import { drainCycles } from './drain.ts';
 import { meanRate } from './rate.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';

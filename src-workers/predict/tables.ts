@@ -1,0 +1,97 @@
+import type { Balancing } from '../domain/design.ts';
+import type { CpuLoads } from './cpu.ts';
+import type { SortedOrder } from './dealing/order.ts';
+import type { SortedLaunch } from './dealing/sorted-launch.ts';
+import type { DepthTable } from './depth/depth-table.ts';
+import type { DepthMeans } from './depth/means.ts';
+import type { Shape } from './design/shapes.ts';
+import type { SweepPlan } from './plan.ts';
+import type { Arena } from './time/arena.ts';
+import type { BlockLaw } from './time/law.ts';
+import type { RateTable } from './time/rate.ts';
+import type { Residency } from './time/residency.ts';
+
+/* What a worker keeps while it predicts the designs of a plan. */
+
+/** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
+export interface Predictor {
+  readonly plan: SweepPlan;
+  /** Values of each axis, in AXIS_ORDER. */
+  readonly counts: readonly number[];
+  readonly balancing: readonly Balancing[];
+  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
+  readonly shapes: readonly (readonly Shape[])[];
+  /** By device, then register cap; empty for a CPU. */
+  readonly rates: readonly (readonly RateTable[])[];
+  /** E[longest of all units] with its setup, iterations: no launch is over before. */
+  readonly longestUnit: number;
+  /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
+  readonly openStep: number;
+  /** `null` where no CPU is predicted. */
+  readonly cpuLoads: CpuLoads | null;
+  /** `stackFactor` by device and units per group. */
+  readonly stackFactors: Map<number, number>;
+  /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
+  caches: Caches;
+}
+
+export interface Caches {
+  /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
+  depths: Map<number, DepthLaws>;
+  olderDepths: Map<number, DepthLaws>;
+  /** Launches of sorted units, in the same way; and the numbers kept by those in use. */
+  launches: Map<number, SortedLaunch>;
+  olderLaunches: Map<number, SortedLaunch>;
+  launchNumbers: number;
+  /** Sorted orders by window. */
+  readonly orders: Map<number, SortedOrder>;
+  /** Where block laws live. */
+  readonly arena: Arena;
+  /** What the design predicted last shares with others that differ in their register cap only. */
+  shared: SharedByCaps | null;
+}
+
+/** A depth law and the laws of its blocks. */
+export interface DepthLaws {
+  readonly means: DepthMeans;
+  /** Made on demand: the times of sorted launches do not come from it. */
+  readonly table: DepthTable;
+  /** By W_b: of blocks whose last group is as full as in the design asked for last. */
+  blocks: (KnownBlock | undefined)[];
+}
+
+export interface KnownBlock {
+  readonly law: BlockLaw;
+  /** By device and register cap. */
+  readonly residencies: (Residency | undefined)[];
+}
+
+/** Everything about a design of a GPU that does not depend on its register cap. */
+export interface SharedByCaps {
+  readonly predictor: Predictor;
+  readonly deviceAt: number;
+  readonly threadsPerUnit: number;
+  readonly loopAt: number;
+  readonly balancingAt: number;
+  readonly blockAt: number;
+  readonly gridBlocks: number;
+  /** Depends on the cap only where lanes fetch. */
+  readonly meanUnitsPerThread: number;
+  readonly depths: DepthOfDesign;
+  /** Time of an iteration of the launch over t(w): the cost of cooperation and of the reconvergence stack. */
+  readonly iterationFactor: number;
+  readonly balancingMs: number;
+}
+
+/** The depth laws of a design. They are shared between designs, so a design has its own means and factors. */
+export interface DepthOfDesign {
+  readonly means: DepthMeans;
+  /** Mean units per slot over those of `means`. */
+  readonly scale: number;
+  /** Of its blocks, and of those with a unit per slot fewer where not all have as many. */
+  readonly laws: DepthLaws;
+  readonly shorter: DepthLaws | null;
+  readonly fullerBlocks: number;
+  /** Mean units per slot over those that the time is computed for. */
+  readonly timeScale: number;
+}
