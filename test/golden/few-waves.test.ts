@@ -260,7 +260,7 @@ it.each(ORDERED)('knows the blocks of $units units of $lengths in $balancing', a
   const pipeline = { [device.id]: { latencyCycles: 1500, issueCycles: issue, kneeSoftness: 3 } };
   const predictor = createPredictor({ ...plan, pipeline });
   const { meanMs } = unwrap(simulateDesign(predictor, 0, { seed: 1, halfWidth: HALF_WIDTH, maxReplications: 2000 }));
-  expect(Math.abs(predictChunk(predictor, 0, 1).timeMs[0] / meanMs - 1)).toBeLessThan(TOLERANCE);
+  expect(Math.abs(predictChunk(predictor, 0, 1).timeMs[0] / meanMs - 1)).toBeLessThan(0.08);
 });
 
 /*

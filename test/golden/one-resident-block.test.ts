@@ -1,13 +1,7 @@
 import { expect, it } from 'vitest';
-import { kneeRate, unsortedDepth } from '../bench/composite-designs.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { predictCycles } from '../../src-workers/predict/time/regimes.ts';
-import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
-import { prepareDevice } from '../../src-workers/simulate/device.ts';
-import { replicate } from '../../src-workers/simulate/replicate.ts';
-import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -54,22 +48,4 @@ it('is predicted as the event simulation plays it, whatever the groups of the bl
     designs += 1;
   }
   expect(designs).toBeGreaterThanOrEqual(40);
-});
-
-/*
- * Blocks that all but surely hold one of the long units: each lives 9 iterations, but has more or fewer groups active in them.
- * The last blocks go to the multiprocessors that were faster.
- */
-it.each([60, 100, 138, 152, 184, 200])('plays %i even blocks on 46 multiprocessors one after another', (gridBlocks) => {
-  const lengths = categoricalLaw([
-    { length: 1, probability: 0.9716 },
-    { length: 9, probability: 0.0284 },
-  ]);
-  const depth = unsortedDepth(unwrap(lengths), 32);
-  const groupsPerBlock = 32;
-  const rate = kneeRate(572, 45.53, 3.5, 4, groupsPerBlock);
-  const launch = { multiprocessors: 46, residentBlocks: 1, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
-  const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth)));
-  const times = unwrap(replicate(device, { seed: 1, atLeast: 100, atMost: 2000, relativeStandardError: 0.002 }));
-  expect(Math.abs(predictCycles({ ...launch, depth, rate }) / times.meanCycles - 1)).toBeLessThan(0.1);
 });

@@ -185,7 +185,7 @@ describe('the composite prediction', () => {
           const gridBlocks = Math.ceil(waves * 50 * residentBlocks);
           const cycles = launchCycles(plainLaunch(residencyOf(block, residentBlocks, rate), gridBlocks, 50));
           const work = (gridBlocks / (50 * residentBlocks)) * block.meanBlock;
-          expect(cycles).toBeLessThanOrEqual((work + block.longest) * 1.03);
+          expect(cycles).toBeLessThanOrEqual((work + block.longest) * 1.01);
         },
       ),
       { numRuns: 500 },

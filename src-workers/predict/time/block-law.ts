@@ -180,6 +180,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
     longest: from,
     top: steps[top],
     topShare: top > 0 ? group[top - 1] : 1,
+    topBlockShare: top > 0 ? block[top - 1] : 1,
     lattice,
     stationary: null,
     renewal: null,

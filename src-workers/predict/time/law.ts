@@ -31,9 +31,10 @@ export interface BlockLaw {
   readonly blockDeviation: number;
   /** The longest life, iterations. */
   readonly longest: number;
-  /** The longest life that is not negligibly rare, iterations, and the probability that a group reaches it. */
+  /** The longest life that is not negligibly rare, iterations, and the probabilities that a group and a block reach it. */
   readonly top: number;
   readonly topShare: number;
+  readonly topBlockShare: number;
   /** Every step of the law is at a whole number of iterations. */
   readonly lattice: boolean;
   /** Activity of a slot that has been busy for ever; made on demand by `stationaryProfile`. */

@@ -106,7 +106,7 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
  */
 function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, rate } = residency;
-  const { groupsPerBlock: W, topShare } = block;
+  const { groupsPerBlock: W, topShare, topBlockShare } = block;
   const shorter = 1 - topShare;
   if (shorter > RARELY_LONGEST) return 0;
   const groups = R * W;
@@ -118,8 +118,7 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
     even += term;
   }
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
-  const noBlockEarly = Math.pow(1 - Math.pow(shorter, W), R);
-  const share = Math.pow(Math.min(even, noBlockEarly), multiprocessors * waves);
+  const share = Math.pow(Math.min(even, Math.pow(topBlockShare, R)), multiprocessors * waves);
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
