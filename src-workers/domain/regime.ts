@@ -14,7 +14,7 @@ export type RegimeId =
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
-  /** Random designs that these are measured on: `npm run bench -- prediction`. */
+  /** Random designs, unsorted, sorted, bucketed and fetched, that these were measured on: `npm run bench -- composite balancing`. */
   readonly designs: number;
 }
 
@@ -23,7 +23,7 @@ export interface RegimeInfo {
   readonly label: string;
   /** What is computed, in one sentence. */
   readonly method: string;
-  /** `null` where nothing independent to compare with exists. */
+  /** `null` where there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
 }
 
@@ -31,43 +31,43 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'known-blocks': {
     label: 'Known blocks',
     method: 'Sorted units in one wave: the time of every multiprocessor, group by group.',
-    accuracy: null,
+    accuracy: { median: 0.0055, p95: 0.086, designs: 424 },
   },
   'uneven-fetch': {
     label: 'Uneven fetching',
     method: 'Multiprocessors with fewer blocks fetch more units; all run out at the same time.',
-    accuracy: null,
+    accuracy: { median: 0.0047, p95: 0.018, designs: 26 },
   },
   'uneven-grid': {
     label: 'Uneven grid',
     method:
       'The grid does not divide the units: between the launch with one unit per slot more and the one with fewer.',
-    accuracy: null,
+    accuracy: { median: 0.0098, p95: 0.07, designs: 97 },
   },
   'equal-blocks': {
     label: 'Equal blocks',
     method: 'All groups are equally long: whole waves in step, exactly.',
-    accuracy: null,
+    accuracy: { median: 0, p95: 0, designs: 206 },
   },
   'one-wave': {
     label: 'One wave',
     method: 'All blocks start at once; the slowest multiprocessor decides.',
-    accuracy: null,
+    accuracy: { median: 0.0057, p95: 0.036, designs: 877 },
   },
   'few-waves': {
     label: 'A few waves',
     method: 'Blocks start as the renewal equation says; then the device drains.',
-    accuracy: null,
+    accuracy: { median: 0.006, p95: 0.066, designs: 993 },
   },
   'many-waves': {
     label: 'Many waves',
     method: 'The mean rate of a device that has been busy for long; then it drains.',
-    accuracy: null,
+    accuracy: { median: 0.0022, p95: 0.027, designs: 570 },
   },
   'longest-unit': {
     label: 'Longest unit',
     method: 'The longest unit alone takes longer than the launch otherwise would.',
-    accuracy: null,
+    accuracy: { median: 0.0071, p95: 0.185, designs: 44 },
   },
   'memory-contention': {
     label: 'Shared bandwidth',

@@ -67,6 +67,57 @@ export const LARGE_BLOCK = 32;
 /** Tail beyond which a depth no longer matters, even as the longest of a million. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
 
+// -- Depth: starts of units out of step. Resolution, except where it says fitted ---------------------------------------
+
+/** Standard deviation of lengths, iterations, below which lanes start in step. */
+export const IN_STEP_DEVIATION = 0.05;
+/** Deviations of a sum of lengths that are followed beyond its mean. */
+export const SUM_REACH = 6;
+/** Points of the transforms that count starts, and fewest rounds followed where that is too few. */
+export const START_POINTS = 2 ** 14;
+export const FEWEST_FOLLOWED_ROUNDS = 4;
+/** Units per fetching lane that are followed, and fewest. */
+export const FETCHED_ROUNDS = 48;
+export const FEWEST_FETCHED_ROUNDS = 12;
+/** Spectrum below which starts have settled. */
+export const DAMPED_SPECTRUM = 1e-7;
+/** Rounds overlap once their deviation is this part of the mean. Fitted on played groups (0.5 to 1 tried): starts within 6 %. */
+export const OVERLAPPING_ROUNDS = 0.75;
+/** Rounds of normal lengths that are followed. */
+export const MOST_FOLLOWED_ROUNDS = 64;
+
+// -- Depth: lanes that fetch. Resolution -----------------------------------------------------------------------------------
+
+/** Points of the lattice that the renewal equation of a lane runs on. */
+export const FETCH_LATTICE_POINTS = 300;
+/** Steps after which the rate of starts counts as settled, whether it is or not (nearly equal lengths). */
+export const LONGEST_TRANSIENT = 4096;
+/** The law of the time at which the units run out is cut into parts of at most this probability and, except in its tails, at most this many times mean and deviation of a length; each part has its own law of residual lives. */
+export const PART_PROBABILITY = 1 / 6;
+export const PART_WIDTH = 1 / 4;
+/** Probability of a tail of that law, and standard deviations after which it is cut. */
+export const TAIL_PROBABILITY = 1e-3;
+export const TIME_REACH = 6.4;
+
+// -- Depth: laws of sums. Resolution ---------------------------------------------------------------------------------------
+
+/** Terms of comparable variance from which on a sum is a Pearson III law of its first three cumulants, its largest skewness, and draws from which on it is whatever the skewness. */
+export const SMOOTH_TERMS = 16;
+export const SMOOTH_SKEWNESS = 0.5;
+export const SMOOTH_DRAWS = 256;
+/** Lattice points of the transforms of other sums. */
+export const TRANSFORM_POINTS = 1024;
+/** Skewness beyond which the normal grid does not resolve a Pearson III law; mean and deviation are still met. */
+export const LARGEST_SKEWNESS = 4;
+/** Units of a window from which on it counts as a full sort: its loss is below 1.001 for any group that fits a device. */
+export const LARGEST_WINDOW_UNITS = 2 ** 20;
+/** Laws of flattened lanes that are kept: some hundred kilobytes each with many buckets. */
+export const KEPT_LANE_LAWS = 96;
+/** Atoms kept of the sum of a lane for its mean loss: enough for three digits. */
+export const LOSS_POINTS = 192;
+/** Size of the terms that a mean loss by moments may leave out: the error was below twice that in all laws tried. */
+export const LARGEST_MOMENT_TERM = 1e-4;
+
 // -- Dealing: resolution -----------------------------------------------------------------------------------------------
 
 /** Units per slot up to which slots with one unit more than others are computed apart. */

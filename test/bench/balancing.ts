@@ -10,6 +10,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { formatLaunch } from '../../src-workers/predict/design/launch.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { playableDesign } from '../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
@@ -32,6 +33,7 @@ const MOST_REPLICATIONS = 400;
 interface Row {
   readonly label: string;
   readonly balancing: string;
+  readonly regime: string;
   readonly waves: number;
   readonly kernelMs: number;
   readonly simulatedMs: number;
@@ -146,7 +148,8 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   const start = performance.now();
   const kernelMs = predictChunk(predictor, 0, 1).timeMs[0] - design.balancingMs;
   predictedMs += performance.now() - start;
-  rows.push({ label, balancing, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
+  const regime = explainDesign(predictor, 0)!.regime.id;
+  rows.push({ label, balancing, regime, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
 }
 if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.stringify(known));
 
@@ -170,6 +173,11 @@ summarise(
   '  more waves',
   sorted.filter(({ waves }) => waves > 4),
 );
+for (const regime of new Set(rows.map((row) => row.regime)))
+  summarise(
+    `  ${regime}`,
+    rows.filter((row) => row.regime === regime),
+  );
 process.stdout.write(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared\n`);
 const worst = [...sorted].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
 for (const row of worst.slice(0, Number(options.worst))) {

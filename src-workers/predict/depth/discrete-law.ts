@@ -1,6 +1,7 @@
 import { fourier } from '../../numeric/fourier.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
+import { LARGEST_SKEWNESS, SMOOTH_DRAWS, SMOOTH_SKEWNESS, SMOOTH_TERMS, TRANSFORM_POINTS } from '../constants.ts';
 
 /**
  * A law on a few atoms, as the depths are computed with: `values` strictly increasing, `survival[i]` = P(X > values[i]),
@@ -242,14 +243,6 @@ export function sumTerm(law: DiscreteLaw): SumTerm {
   return { law, cumulants: cumulantsOf(law), logMoments: new Map() };
 }
 
-/** Terms of comparable variance from which on a sum is taken by its first three cumulants. */
-const SMOOTH_TERMS = 16;
-/** Largest skewness for that. */
-const SMOOTH_SKEWNESS = 0.5;
-/** Draws from which on it is done whatever the skewness: placing them on a lattice would cost more than it tells. */
-const SMOOTH_DRAWS = 256;
-const TRANSFORM_POINTS = 1024;
-
 /**
  * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
  *
@@ -315,8 +308,6 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: massesOf({ values: z, survival }) };
 })();
 
-/** Beyond this skewness the normal grid no longer resolves a Pearson III law; mean and deviation are still met. */
-const LARGEST_SKEWNESS = 4;
 /** Its cube is nothing, even where the deviation is a thousandth of the mean. */
 const AT_THE_END = 1e-4;
 

@@ -1,6 +1,17 @@
 import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { moments } from '../../models/workload/laws.ts';
+import {
+  DAMPED_SPECTRUM,
+  FETCHED_ROUNDS,
+  FEWEST_FETCHED_ROUNDS,
+  FEWEST_FOLLOWED_ROUNDS,
+  IN_STEP_DEVIATION,
+  MOST_FOLLOWED_ROUNDS,
+  OVERLAPPING_ROUNDS,
+  START_POINTS,
+  SUM_REACH,
+} from '../constants.ts';
 
 /**
  * Number of iterations of a work group in which some lane starts a unit, when every lane starts its next unit as soon as
@@ -22,12 +33,12 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
   const longest = law.support[law.support.length - 1];
   const reach = (sums: number): number =>
-    Math.min(sums * longest, sums * mean + REACH * standardDeviation * Math.sqrt(sums)) + 1;
+    Math.min(sums * longest, sums * mean + SUM_REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  while (followed > LEAST_FOLLOWED && reach(followed - 1) > MOST_POINTS) followed -= 1;
+  while (followed > FEWEST_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
   // Lengths that do not fit are told apart less finely.
-  const step = Math.max(1, Math.ceil(reach(followed - 1) / MOST_POINTS));
+  const step = Math.max(1, Math.ceil(reach(followed - 1) / START_POINTS));
   const size = powerOfTwoAtLeast(reach(followed - 1) / step);
   const transform = fourier(size);
   const one = new Float64Array(2 * size);
@@ -88,12 +99,6 @@ interface RoundStarts {
   readonly perRound: number;
 }
 
-/** Lanes whose lengths vary less than this start in step. */
-const IN_STEP_DEVIATION = 0.05;
-/** Deviations of a sum that are followed beyond its mean. */
-const REACH = 6;
-const MOST_POINTS = 2 ** 14;
-const LEAST_FOLLOWED = 4;
 /** Rounds after which what one adds is the same for all. */
 export const FOLLOWED_ROUNDS = 32;
 
@@ -118,10 +123,10 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
 export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => number[] {
   const { mean, standardDeviation } = moments(law);
   if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
-  const step = Math.max(1, Math.ceil((LEAST_FETCHED * mean) / MOST_POINTS));
-  const size = powerOfTwoAtLeast(Math.min(MOST_POINTS, (FETCHED_ROUNDS * mean) / step));
+  const step = Math.max(1, Math.ceil((FEWEST_FETCHED_ROUNDS * mean) / START_POINTS));
+  const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
   // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
-  const damping = DAMPED ** (1 / size);
+  const damping = DAMPED_SPECTRUM ** (1 / size);
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
   transform.realTransform(spectrum, massesOf(law, step, size, damping));
@@ -160,12 +165,6 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   };
 }
 
-/** Rounds of fetching that are followed, and at least, where lengths are told apart less finely for it. */
-const FETCHED_ROUNDS = 48;
-const LEAST_FETCHED = 12;
-/** What is left of a start at the last point while it is transformed: as far above rounding as what comes back is below 1. */
-const DAMPED = 1e-7;
-
 /** P(X = t) times damping^t at t = 0, step, 2·step, …, back at the first point after the last; the mean stays. */
 function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
@@ -191,7 +190,7 @@ function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: num
 }
 
 /**
- * The same where only the mean and the deviation of lengths are known, as inside buckets that differ from round to round: the
+ * The same where only the mean and the deviation of lengths are known, as inside buckets: the
  * start of round j comes after (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal, so an iteration t sees none
  * of the n lanes start with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
  *
@@ -205,58 +204,26 @@ function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: num
 export function divergentStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
   // Rounds overlap from here on; where lengths hardly vary that takes long, and the last round followed stands for the rest.
-  const overlap = Math.ceil((OVERLAP * mean) / standardDeviation) ** 2;
-  const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
+  const overlap = Math.ceil((OVERLAPPING_ROUNDS * mean) / standardDeviation) ** 2;
+  const followed = Math.min(rounds, overlap, MOST_FOLLOWED_ROUNDS);
   const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
   const all = normalStarts(mean, standardDeviation, lanes, followed);
   const each = followed === overlap ? mean * -Math.expm1(lanes * Math.log1p(-1 / mean)) : all - untilLast;
   return all + (rounds - followed) * each;
 }
 
-/** Rounds overlap when their deviation is this part of the mean. */
-const OVERLAP = 0.75;
-const MAX_FOLLOWED_ROUNDS = 64;
-
+/** Starts of `rounds` rounds whose unit lengths are normal, with the last round not followed by another. */
 function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
-  const lengths = { mean, variance: standardDeviation * standardDeviation, least: 0, most: Infinity };
-  return orderedStarts(new Array<RoundLengths>(Math.max(0, rounds - 1)).fill(lengths), lanes);
-}
-
-/** Lengths of the units of a round, iterations. */
-export interface RoundLengths {
-  readonly mean: number;
-  readonly variance: number;
-  readonly least: number;
-  readonly most: number;
-}
-
-/**
- * The same where lengths differ from round to round, as of lanes that pass through buckets.
- * @param rounds all but the last, in order
- */
-export function orderedStarts(rounds: readonly RoundLengths[], lanes: number): number {
-  if (rounds.length === 0 || lanes === 1) return rounds.length + 1;
-  let last = 0;
-  let all = 0;
-  for (const { mean, variance } of rounds) {
-    last += mean;
-    all += variance;
-  }
+  if (rounds <= 1) return Math.max(1, rounds);
+  const all = standardDeviation * Math.sqrt(rounds - 1);
   // Wide spreads are summed on coarser steps: the sum is an integral by then.
-  const step = Math.max(1, Math.sqrt(all / rounds.length) / 8);
-  const none = new Float64Array(Math.ceil((last + 5 * Math.sqrt(all)) / step) + 2);
-  let centre = 0;
-  let sum = 0;
-  let least = 0;
-  let most = 0;
-  for (const round of rounds) {
-    centre += round.mean;
-    sum += round.variance;
-    least += round.least;
-    most += round.most;
-    const deviation = Math.max(IN_STEP_DEVIATION, Math.sqrt(sum));
-    const from = Math.max(Math.floor(least / step), Math.floor((centre - 5 * deviation) / step));
-    const to = Math.min(none.length - 1, Math.ceil(most / step), Math.ceil((centre + 5 * deviation) / step));
+  const step = Math.max(1, standardDeviation / 8);
+  const none = new Float64Array(Math.ceil(((rounds - 1) * mean + 5 * all) / step) + 2);
+  for (let round = 1; round < rounds; round++) {
+    const centre = round * mean;
+    const deviation = Math.max(IN_STEP_DEVIATION, standardDeviation * Math.sqrt(round));
+    const from = Math.max(0, Math.floor((centre - 5 * deviation) / step));
+    const to = Math.min(none.length - 1, Math.ceil((centre + 5 * deviation) / step));
     let mass = 0;
     for (let t = from; t <= to; t += 1) mass += Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2);
     for (let t = from; t <= to; t += 1) {

@@ -12,20 +12,14 @@ import {
   sumTerm,
   type DiscreteLaw,
 } from './discrete-law.ts';
-
-/** Points of the lattice that the renewal equation runs on. */
-const LATTICE_POINTS = 300;
-/** Steps after which the renewal rate is taken for settled, whether it is or not (nearly equal lengths). */
-const LONGEST_TRANSIENT = 4096;
-/**
- * The law of the time T is cut into parts of at most this probability and, but for its tails, at most this many times mean
- * and deviation of a length; each has its own law of residual lives.
- */
-const PART_PROBABILITY = 1 / 6;
-const PART_WIDTH = 1 / 4;
-const TAIL_PROBABILITY = 1e-3;
-/** Standard deviations after which the law of T is cut. */
-const TIME_REACH = 6.4;
+import {
+  FETCH_LATTICE_POINTS,
+  LONGEST_TRANSIENT,
+  PART_PROBABILITY,
+  PART_WIDTH,
+  TAIL_PROBABILITY,
+  TIME_REACH,
+} from '../constants.ts';
 
 /** How often a lane that fetches unit after unit starts one, and what its units are; lengths in steps of `step`. */
 export interface Renewals {
@@ -52,7 +46,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const largest = values[values.length - 1];
   if (largest === 0) return null;
   const ownStep = wholeStep(values);
-  const step = ownStep > 0 && largest / ownStep <= LATTICE_POINTS ? ownStep : largest / LATTICE_POINTS;
+  const step = ownStep > 0 && largest / ownStep <= FETCH_LATTICE_POINTS ? ownStep : largest / FETCH_LATTICE_POINTS;
   const points = Math.round(largest / step);
   const grid = Float64Array.from({ length: points + 1 }, (_, i) => i * step);
   grid[points] = largest;

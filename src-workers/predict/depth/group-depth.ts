@@ -20,18 +20,10 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import {
-  divergentStarts,
-  fetchedStarts,
-  FOLLOWED_ROUNDS,
-  independentStarts,
-  orderedStarts,
-} from './divergent-starts.ts';
+import { divergentStarts, fetchedStarts, FOLLOWED_ROUNDS, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
-
-/** Windows of more units count as a full sort; their loss is below 1.001 for any group that fits a device. */
-const LARGEST_WINDOW_UNITS = 2 ** 20;
+import { KEPT_LANE_LAWS, LARGEST_MOMENT_TERM, LARGEST_WINDOW_UNITS, LOSS_POINTS } from '../constants.ts';
 
 /**
  * Law of the depth of work groups of `n` units, for one balancing.
@@ -134,7 +126,6 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
-      if (rounds <= MOST_ORDERED_ROUNDS) return bucketStarts(lengthBuckets(prepared, n, balancing), n, rounds);
       const within = lengthBuckets(prepared, n, balancing).reduce(
         (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
         0,
@@ -150,31 +141,6 @@ function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loo
     case 'full-sort':
       return rounds;
   }
-}
-
-/** Rounds up to which the bucket of each is told apart. */
-const MOST_ORDERED_ROUNDS = 32;
-
-/** Starts in groups of n lanes that take their units from one bucket after another, the shortest first. */
-function bucketStarts(buckets: readonly Bucket[], n: number, rounds: number): number {
-  const lengths = buckets.map(({ law }) => {
-    const { mean, variance } = cumulantsOf(law);
-    return { mean, variance, least: law.values[0], most: law.values[law.values.length - 1] };
-  });
-  let starts = 0;
-  for (const { weight, counts } of roundPatterns(
-    buckets.map(({ share }) => share),
-    rounds,
-  )) {
-    const order = counts.flatMap((count, b) => new Array<number>(count).fill(b)).slice(0, -1);
-    starts +=
-      weight *
-      orderedStarts(
-        order.map((b) => lengths[b]),
-        n,
-      );
-  }
-  return starts;
 }
 
 /** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
@@ -220,9 +186,6 @@ interface PreparedLaw {
   /** Of flattened loops, by buckets and rounds: those asked for last. */
   readonly lanes: Map<string, LaneLaws>;
 }
-
-/** Laws of lanes that are kept: some hundred kilobytes each with many buckets. */
-const MAX_LANES = 96;
 
 const prepared = new WeakMap<LengthLaw, PreparedLaw>();
 
@@ -334,7 +297,7 @@ function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: stri
   const name = `${key} ${rounds}`;
   const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES);
   lanes.delete(name);
-  if (lanes.size >= MAX_LANES) lanes.delete(lanes.keys().next().value!);
+  if (lanes.size >= KEPT_LANE_LAWS) lanes.delete(lanes.keys().next().value!);
   lanes.set(name, known);
   return known;
 }
@@ -438,11 +401,6 @@ function sortedModel({ law }: PreparedLaw): DepthModel {
 function constantLaw(value: number): DiscreteLaw {
   return { values: Float64Array.of(value), survival: Float64Array.of(0) };
 }
-
-/** Atoms kept of a lane's sum for its mean loss: enough for three digits. */
-const LOSS_POINTS = 192;
-/** Size of the terms that `momentLoss` may leave out: its error was below twice that in all laws tried. */
-const LARGEST_MOMENT_TERM = 1e-4;
 
 function meanLossOf(
   prepared: PreparedLaw,

@@ -7,7 +7,6 @@ import {
   divergentStarts,
   fetchedStarts,
   independentStarts,
-  orderedStarts,
 } from '../../../src-workers/predict/depth/divergent-starts.ts';
 import { bucketRanges, groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
@@ -227,35 +226,7 @@ describe('group depths against played launches', () => {
     expect(divergentStarts(32, 0, 32, 7)).toBe(7);
     expect(divergentStarts(20, 19, 1, 7)).toBe(7);
   });
-
-  it('passes through buckets from the shortest to the longest: what the last unit varies by starts nothing', () => {
-    const buckets = [uniformLaw(2, 5), uniformLaw(10, 14), uniformLaw(40, 90)].map(unwrap);
-    const draws = buckets.map(lengthSampler);
-    const lengths = buckets.map((law) => {
-      const { mean, standardDeviation } = moments(law);
-      return { mean, variance: standardDeviation ** 2, least: law.support[0], most: law.support.at(-1)! };
-    });
-    for (const lanes of [2, 8, 32]) {
-      const uniformSource = mersenneTwister(4);
-      let played = 0;
-      for (let group = 0; group < 2000; group += 1) {
-        const starts = new Set<number>();
-        for (let lane = 0; lane < lanes; lane += 1) {
-          let at = 0;
-          for (const draw of draws) {
-            starts.add(at);
-            at += draw(uniformSource);
-          }
-        }
-        played += starts.size / 2000;
-      }
-      const model = orderedStarts(lengths.slice(0, 2), lanes);
-      expect(Math.abs(model / played - 1), `n=${lanes}: ${model} ${played}`).toBeLessThan(0.08);
-    }
-    const fixed = [5, 20].map((length) => ({ mean: length, variance: 0, least: length, most: length }));
-    expect(orderedStarts(fixed, 32)).toBeCloseTo(3, 6);
-    expect(orderedStarts([], 32)).toBe(1);
-  });
+});
 });
 
 /** Mean number of distinct iterations in which some lane starts a unit, by playing groups. */
