@@ -227,7 +227,6 @@ describe('group depths against played launches', () => {
     expect(divergentStarts(20, 19, 1, 7)).toBe(7);
   });
 });
-});
 
 /** Mean number of distinct iterations in which some lane starts a unit, by playing groups. */
 function sampledStarts(law: LengthLaw, lanes: number, m: number, groups: number, uniform: UniformSource): number {
