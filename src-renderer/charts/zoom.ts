@@ -1,7 +1,7 @@
 /** Part of an axis that is shown, 0…1 of its whole. */
 export type Zoom = readonly [from: number, to: number];
 export const WHOLE: Zoom = [0, 1];
-/** The smallest part that can be shown. */
+/** The smallest part that a chart shows. */
 export const CLOSEST = 1 / 64;
 
 function within(from: number, width: number): Zoom {
@@ -9,9 +9,9 @@ function within(from: number, width: number): Zoom {
   return [start, start + width];
 }
 
-/** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1. */
-export function zoomed([from, to]: Zoom, by: number, at = 0.5): Zoom {
-  const width = Math.min(1, Math.max(CLOSEST, (to - from) * by));
+/** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1; at least the part `closest` stays. */
+export function zoomed([from, to]: Zoom, by: number, at = 0.5, closest = CLOSEST): Zoom {
+  const width = Math.min(1, Math.max(closest, (to - from) * by));
   return within(from + at * (to - from - width), width);
 }
 

@@ -20,25 +20,23 @@ export function mersenneTwister(seed: number): UniformSource {
 }
 
 /**
- * Draws lengths from a law in constant time, by an alias table built in time linear in the support; one double per draw.
+ * Draws an index of a discrete law in constant time, by an alias table built in linear time; one double per draw.
  * Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ *
+ * @param keep the probabilities times their number, so that their mean is 1; owned by the sampler from then on
  */
-export function lengthSampler(law: LengthLaw): (uniform: UniformSource) => number {
-  const { support, probability } = law;
-  const count = support.length;
-  const keep = new Float64Array(count);
+export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {
+  const count = keep.length;
   const alias = new Int32Array(count);
-  const scaled = probability.map((p) => p * count);
   const small: number[] = [];
   const large: number[] = [];
-  for (let i = 0; i < count; i++) (scaled[i] < 1 ? small : large).push(i);
+  for (let i = 0; i < count; i++) (keep[i] < 1 ? small : large).push(i);
   while (small.length > 0 && large.length > 0) {
     const poor = small.pop()!;
     const rich = large.pop()!;
-    keep[poor] = scaled[poor];
     alias[poor] = rich;
-    scaled[rich] -= 1 - scaled[poor];
-    (scaled[rich] < 1 ? small : large).push(rich);
+    keep[rich] -= 1 - keep[poor];
+    (keep[rich] < 1 ? small : large).push(rich);
   }
   // What is left differs from 1 by rounding only.
   for (const i of small) keep[i] = 1;
@@ -46,8 +44,14 @@ export function lengthSampler(law: LengthLaw): (uniform: UniformSource) => numbe
   return (uniform) => {
     const position = uniform() * count;
     const cell = Math.floor(position);
-    return support[position - cell < keep[cell] ? cell : alias[cell]];
+    return position - cell < keep[cell] ? cell : alias[cell];
   };
+}
+
+/** Draws lengths from a law in constant time; one double per draw. */
+export function lengthSampler({ support, probability }: LengthLaw): (uniform: UniformSource) => number {
+  const draw = aliasSampler(probability.map((p) => p * probability.length));
+  return (uniform) => support[draw(uniform)];
 }
 
 /** 0 … count − 1 in an order without pattern: Fisher and Yates, with the multiplier of Numerical Recipes' quick generator. */

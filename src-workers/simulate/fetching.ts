@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { checkLaunch, type DeviceRun, type Launch } from './device.ts';
 import { indexedQueue } from './queue.ts';
-import { aliasSampler } from './samplers.ts';
+import { indexSampler } from './samplers.ts';
 
 /** Work that lanes fetch for themselves from one queue of the whole device. */
 export interface FetchedWork {
@@ -52,7 +52,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     );
   }
   const lanesPerBlock = work.lanesPerBlock ?? n * W;
-  const draw = aliasSampler(work.law.probability);
+  const draw = indexSampler(work.law.probability);
   const { support } = work.law;
 
   const groupsEach = R * W;

@@ -4,7 +4,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { dealingScratch, groupDepth, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import type { Random } from './random.ts';
-import { aliasSampler, type BlockSource } from './samplers.ts';
+import { indexSampler, type BlockSource } from './samplers.ts';
 
 /** A launch of a workload, whose units a balancing puts in order. */
 export interface WorkloadLaunch extends Dealing {
@@ -32,7 +32,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
       `${balancing.kind} of ${units} units cannot be simulated: at most ${MAX_ORDERED_UNITS} can be put in order. Simulate fewer units.`,
     );
   }
-  const draw = aliasSampler(law.probability);
+  const draw = indexSampler(law.probability);
   const scratch = dealingScratch(launch);
   return ok((random) => {
     // Independent draws need not be kept: a launch asks for every unit once.

@@ -1,5 +1,6 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { firstIndex } from '../numeric/search.ts';
 import { axisCounts } from '../space/axes.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
 
@@ -254,12 +255,5 @@ export function tieCount(ranking: Ranking, byTimeList: Uint32Array, fraction: nu
   if (byTimeList.length === 0) return 0;
   const { timeMs } = ranking.columns;
   const limit = timeMs[byTimeList[0]] * (1 + fraction);
-  let low = 0;
-  let high = byTimeList.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (timeMs[byTimeList[middle]] <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(0, byTimeList.length, (i) => !(timeMs[byTimeList[i]] <= limit));
 }

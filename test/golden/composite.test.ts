@@ -7,7 +7,7 @@ import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
-import { aliasSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
+import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
 
 /** A short form of test/bench/prediction.ts, which judges 2,000 designs by the same figures. */
@@ -50,7 +50,7 @@ describe('the composite prediction against the event simulation', () => {
     const groupsPerBlock = 4;
     const survival = new Float64Array(depth.values.length);
     depth.survivalInto(survival, groupsPerBlock);
-    const draw = aliasSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
+    const draw = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
     const rate = kneeRate(400, 60, 4, 4, 16);
     for (const gridBlocks of [40, 160, 800]) {
       const launch = { multiprocessors: 20, residentBlocks: 4, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };

@@ -4,31 +4,6 @@ import { count } from '../../format/numbers.ts';
 
 /** A launch over time as a picture: which part of it is seen, what lies where, what it leaves out. */
 
-/** Part of the time that is seen, ms. */
-export interface TimeWindow {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/** Closer than this share of the launch nothing more is to be seen. */
-const CLOSEST = 1 / 2000;
-
-/** The window zoomed by a factor (below 1: closer) about a place in it, 0…1; never beyond the launch. */
-export function zoomed({ fromMs, toMs }: TimeWindow, by: number, at: number, totalMs: number): TimeWindow {
-  const width = Math.min(totalMs, Math.max(totalMs * CLOSEST, (toMs - fromMs) * by));
-  return within(fromMs + at * (toMs - fromMs) - at * width, width, totalMs);
-}
-
-/** The window moved by a share of its own width; never beyond the launch. */
-export function moved({ fromMs, toMs }: TimeWindow, by: number, totalMs: number): TimeWindow {
-  return within(fromMs + by * (toMs - fromMs), toMs - fromMs, totalMs);
-}
-
-function within(fromMs: number, width: number, totalMs: number): TimeWindow {
-  const from = Math.max(0, Math.min(totalMs - width, fromMs));
-  return { fromMs: from, toMs: from + width };
-}
-
 export interface RowGeometry {
   /** Height of one slot of a multiprocessor. */
   readonly lanePx: number;
@@ -39,13 +14,13 @@ export interface RowGeometry {
 }
 
 const GAP_PX = 4;
-const LEAST_LANE_PX = 2;
-const MOST_LANE_PX = 12;
+const MIN_LANE_PX = 2;
+const MAX_LANE_PX = 12;
 
 /** Slots as tall as the room allows, but never too flat to be pointed at: then the rows scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeometry {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
-  const lanePx = Math.max(LEAST_LANE_PX, Math.min(MOST_LANE_PX, Math.floor(fit)));
+  const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));
   const rowPx = lanes * lanePx + GAP_PX;
   return { lanePx, rowPx, totalPx: rows * rowPx };
 }

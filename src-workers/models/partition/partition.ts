@@ -1,3 +1,5 @@
+import { firstIndex } from '../../numeric/search.ts';
+
 /**
  * Static partitions of sparse rows over p workers (CPU cores, blocks, lanes): who gets which rows and entries.
  */
@@ -24,7 +26,7 @@ export function evenNonZeros(rowLengths: Float64Array, workers: number): Partiti
   return partition(workers, (w) => {
     const nonZero = Math.floor((w * total) / workers);
     if (w === 0) return { row: 0, nonZero: 0 };
-    return { row: w === workers ? ends.length : firstIndex(ends.length, (i) => ends[i] > nonZero), nonZero };
+    return { row: w === workers ? ends.length : firstIndex(0, ends.length, (i) => ends[i] > nonZero), nonZero };
   });
 }
 
@@ -38,7 +40,7 @@ export function mergePath(rowLengths: Float64Array, workers: number): Partition 
   return partition(workers, (w) => {
     const diagonal = Math.floor((w * total) / workers);
     // The end of row i is item ends[i] + i of the merged list.
-    const row = firstIndex(ends.length, (i) => ends[i] + i >= diagonal);
+    const row = firstIndex(0, ends.length, (i) => ends[i] + i >= diagonal);
     return { row, nonZero: diagonal - row };
   });
 }
@@ -73,16 +75,4 @@ function partition(
     from = to;
   }
   return { rows, nonZeros };
-}
-
-/** First index for which `holds`, given that it holds from there on; `count` when it never does. */
-function firstIndex(count: number, holds: (index: number) => boolean): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { moved, zoomed, type Zoom } from '../../../src-renderer/charts/zoom.ts';
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import {
   alternation,
   barAt,
-  moved,
   partShown,
   relativeDurations,
   rowGeometry,
   rowStarts,
   timelineTable,
-  zoomed,
 } from '../../../src-renderer/views/ranking/timeline.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
 
@@ -81,28 +80,31 @@ describe('rows', () => {
 });
 
 describe('the window', () => {
-  const time = fc.double({ min: 0, max: 1, noNaN: true });
-  test('stays within the launch, whatever is done', () => {
+  const place = fc.double({ min: 0, max: 1, noNaN: true });
+  const closest = 1 / 2000;
+  test('stays within the launch after every step', () => {
     fc.assert(
-      fc.property(time, time, fc.double({ min: 0.01, max: 100, noNaN: true }), time, (a, b, by, at) => {
-        const view = { fromMs: Math.min(a, b) * 8, toMs: Math.max(a, b) * 8 + 1e-3 };
-        for (const next of [zoomed(view, by, at, 9), moved(view, by, 9), moved(view, -by, 9)]) {
-          expect(next.fromMs).toBeGreaterThanOrEqual(0);
-          // Two roundings of numbers up to 9.
-          expect(next.toMs).toBeLessThanOrEqual(9 * (1 + 4 * Number.EPSILON));
-          expect(next.toMs).toBeGreaterThan(next.fromMs);
+      fc.property(place, place, fc.double({ min: 0.01, max: 100, noNaN: true }), place, (a, b, by, at) => {
+        const from = Math.min(a, b) * (1 - closest);
+        const view: Zoom = [from, Math.max(from + closest, Math.max(a, b))];
+        for (const next of [zoomed(view, by, at, closest), moved(view, by), moved(view, -by)]) {
+          expect(next[0]).toBeGreaterThanOrEqual(0);
+          // Two roundings of numbers up to 1.
+          expect(next[1]).toBeLessThanOrEqual(1 + 4 * Number.EPSILON);
+          expect(next[1] - next[0]).toBeGreaterThan(closest * (1 - 1e-9));
         }
       }),
     );
   });
   test('keeps what is under the pointer where it is', () => {
-    const next = zoomed({ fromMs: 2, toMs: 6 }, 0.5, 0.25, 10);
-    expect(next).toEqual({ fromMs: 2.5, toMs: 4.5 });
-    expect(next.fromMs + 0.25 * 2).toBe(3);
+    const next = zoomed([0.25, 0.75], 0.5, 0.25, closest);
+    expect(next).toEqual([0.3125, 0.5625]);
+    expect(next[0] + 0.25 * 0.25).toBe(0.375);
   });
   test('reaches the ends', () => {
-    expect(moved({ fromMs: 2, toMs: 4 }, Infinity, 10)).toEqual({ fromMs: 8, toMs: 10 });
-    expect(moved({ fromMs: 2, toMs: 4 }, -Infinity, 10)).toEqual({ fromMs: 0, toMs: 2 });
-    expect(zoomed({ fromMs: 2, toMs: 4 }, 1000, 0.5, 10)).toEqual({ fromMs: 0, toMs: 10 });
+    expect(moved([0.25, 0.5], Infinity)).toEqual([0.75, 1]);
+    expect(moved([0.25, 0.5], -Infinity)).toEqual([0, 0.25]);
+    expect(zoomed([0.25, 0.5], 1000, 0.5, closest)).toEqual([0, 1]);
+    expect(zoomed([0.25, 0.5], 0, 0, closest)).toEqual([0.25, 0.25 + closest]);
   });
 });
