@@ -4,7 +4,7 @@ import { isEstimate } from '../../src-workers/domain/device.ts';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
-import { LEAST_TRUNCATION, MOST_TRUNCATION } from '../contract/study.ts';
+import { MIN_TRUNCATION, MAX_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { doctorChecks } from '../services/app/doctor.ts';
@@ -47,9 +47,9 @@ interface GlobalOptions {
   readonly db?: string;
 }
 
-const wholeFrom = (least: number, text: string): number => {
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < least)
-    throw new InvalidArgumentError(`It must be a whole number ≥ ${least}.`);
+const wholeFrom = (min: number, text: string): number => {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < min)
+    throw new InvalidArgumentError(`It must be a whole number ≥ ${min}.`);
   return Number(text);
 };
 const whole = (text: string): number => wholeFrom(0, text);
@@ -127,11 +127,11 @@ function lossCommand(program: Command, cli: CommandLine): void {
     .option('--truncation <mass>', 'probability cut from an infinite support (default: 1e-6)')
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
-      if (truncation !== undefined && !(truncation >= LEAST_TRUNCATION && truncation <= MOST_TRUNCATION)) {
+      if (truncation !== undefined && !(truncation >= MIN_TRUNCATION && truncation <= MAX_TRUNCATION)) {
         cli.status = reportFailure(
           terminal,
           badUsage(
-            `--truncation must be a number from ${LEAST_TRUNCATION} to ${MOST_TRUNCATION}, not "${options.truncation}".`,
+            `--truncation must be a number from ${MIN_TRUNCATION} to ${MAX_TRUNCATION}, not "${options.truncation}".`,
           ),
           true,
         );

@@ -109,12 +109,12 @@ const measuringInput = {
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
 };
 
-const mostThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
+const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
 const pageLimits = v.optional(
   v.strictObject({
-    threadsPerUnit: mostThreads,
-    blockThreads: mostThreads,
+    threadsPerUnit: maxThreads,
+    blockThreads: maxThreads,
     bestBuckets: v.optional(v.boolean(), true),
   }),
 );

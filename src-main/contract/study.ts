@@ -37,8 +37,8 @@ export const MAX_AXIS_VALUES = 4096;
 export const MAX_DESIGNS = 64_000_000;
 
 /** The probability that may be cut from an infinite support: below it the mass that is left rounds to 1. */
-export const LEAST_TRUNCATION = 1e-15;
-export const MOST_TRUNCATION = 0.01;
+export const MIN_TRUNCATION = 1e-15;
+export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
   from: v.pipe(count(LARGEST), v.description('First value')),
@@ -61,7 +61,7 @@ export const workloadSchema = v.strictObject(
     units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
     truncation: v.optional(
       v.pipe(
-        between(LEAST_TRUNCATION, MOST_TRUNCATION),
+        between(MIN_TRUNCATION, MAX_TRUNCATION),
         v.description('Probability cut from an infinite support (default 1e-6)'),
       ),
     ),

@@ -72,7 +72,7 @@ export function curvesChart(
   );
 
   const step = niceStep((yTo ?? most) - yLow || 1, 4);
-  const round = logY ? logTicks(yLow, yHigh, { most: 5 }) : multiples(yLow, yHigh, step);
+  const round = logY ? logTicks(yLow, yHigh, { max: 5 }) : multiples(yLow, yHigh, step);
   // Where the axis starts is written, too, if there is room below the first round value.
   const yTicks = !logY && round[0] - yLow > step / 2 ? [yLow, ...round] : round;
   const yText = (tick: number) => (logY ? write(tick) : tick === 0 ? '0' : fixed(tick, stepDecimals(step)));

@@ -31,12 +31,12 @@ export function freePlace(
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
   /** Points between two of the curve: eight, or one each two px where they are closer. */
-  const MOST_STEPS = 8;
+  const MAX_STEPS = 8;
   const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];
   for (const [i, [x, y]] of curve.entries()) {
     const [nextX, nextY] = curve[i + 1] ?? [x, y];
-    const steps = Math.min(MOST_STEPS, Math.max(1, Math.ceil(Math.abs(nextX - x) / STEP_PX)));
+    const steps = Math.min(MAX_STEPS, Math.max(1, Math.ceil(Math.abs(nextX - x) / STEP_PX)));
     for (let k = 0; k < steps; k += 1) dense.push([x + ((nextX - x) * k) / steps, y + ((nextY - y) * k) / steps]);
   }
   const hidden = (from: number, above: boolean) =>

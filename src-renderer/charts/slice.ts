@@ -23,7 +23,7 @@ export interface SliceInput {
 
 const RIGHT = 12;
 /** More values than this are drawn without a dot each. */
-const MOST_DOTS = 40;
+const MAX_DOTS = 40;
 
 /** Words have no order: a line from one to the next would say that there is something between them. */
 export function areNames(values: readonly string[]): boolean {
@@ -95,7 +95,7 @@ export function sliceChart(
         data: times.map((ms, i) => [i, Number.isFinite(ms) ? ms : '-']),
         clip: true,
         symbol: 'circle',
-        showSymbol: values.length <= MOST_DOTS,
+        showSymbol: values.length <= MAX_DOTS,
         showAllSymbol: true,
         symbolSize: (_: unknown, { dataIndex }: { dataIndex: number }) =>
           dataIndex === at || times[dataIndex] > limit ? 0 : named ? 6 : 3.2,

@@ -14,7 +14,7 @@ import { AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
   calibrationFigures,
-  fewestDesigns,
+  minDesigns,
   fitParameters,
   heldOutFigures,
   heldOutPredictions,
@@ -60,7 +60,7 @@ export interface CalibrationOptions {
 const FOLDS = 5;
 
 /** A calibration that explains less than a tenth of the spread of the measured times is of something else. */
-const LEAST_EXPLAINED = 0.1;
+const MIN_EXPLAINED = 0.1;
 /** Mean |ln| by which times must differ before that can be said. */
 const SPREAD = 0.05;
 
@@ -99,7 +99,7 @@ export function calibrateFromDesigns(
   const smallest = measured.length - Math.ceil(measured.length / folds);
   let heldOut: HeldOutFigures | null = null;
   let judged = fitted.value.predictedMs;
-  if (folds >= 2 && smallest >= fewestDesigns(parameters.length)) {
+  if (folds >= 2 && smallest >= minDesigns(parameters.length)) {
     const predicted = heldOutPredictions(problem.value, folds, options.uniform);
     if (!predicted.ok) return predicted;
     judged = predicted.value;
@@ -400,7 +400,7 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
     column.reduce((sum, time, i) => sum + Math.abs(Math.log(time / over(i))), 0) / column.length;
   const left = size(predictedMs, (i) => measuredMs[i]);
   const spread = size(measuredMs, () => centre);
-  if (spread < SPREAD || left < (1 - LEAST_EXPLAINED) * spread) return ok(null);
+  if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return fail(
     'conflict',

@@ -49,13 +49,13 @@ const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1
 
 interface LogTickLimits {
   /** Maximum number of ticks; none are given where even the powers of ten exceed it. */
-  readonly most?: number;
+  readonly max?: number;
   /** Distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;
 }
 
-/** Round numbers on a logarithmic axis between two values: the most that the limits allow. */
-export function logTicks(low: number, high: number, { most = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
+/** Round numbers on a logarithmic axis between two values: as many as the limits allow. */
+export function logTicks(low: number, high: number, { max = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
   if (!(low > 0 && high > low)) return [];
   const span = Math.log(high / low);
   let ticks: number[] = [];
@@ -67,19 +67,19 @@ export function logTicks(low: number, high: number, { most = Infinity, apartFrac
         if (value >= low && value <= high) ticks.push(value);
       }
     if (
-      ticks.length <= most &&
+      ticks.length <= max &&
       ticks.every((tick, i) => i === 0 || Math.log(tick / ticks[i - 1]) / span >= apartFraction)
     )
       return ticks;
   }
-  return ticks.length <= most ? ticks : [];
+  return ticks.length <= max ? ticks : [];
 }
 
-/** Powers of two between two values, every second one where they would be more than `most`. */
-export function powersOfTwo(low: number, high: number, most = 8): number[] {
+/** Powers of two between two values, every second one where they would be more than `max`. */
+export function powersOfTwo(low: number, high: number, max = 8): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
-  return ticks.length > most ? ticks.filter((_, i) => i % 2 === 0) : ticks;
+  return ticks.length > max ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
 /** Moves labels apart until none is closer than `gap` to the one above; NaN stays. Input order is kept. */

@@ -6,18 +6,17 @@ import { parseBalancing } from '../domain/balancing.ts';
 
 // Every message below completes "must be …". Fields that are not known are left out, since a newer program may
 // write more of them than this one reads.
-const text = (most: number) => {
-  const expected = `text of at most ${most} characters`;
-  return v.pipe(v.string(expected), v.maxLength(most, expected));
+const text = (max: number) => {
+  const expected = `text of at most ${max} characters`;
+  return v.pipe(v.string(expected), v.maxLength(max, expected));
 };
-const number = (least = -Infinity) => {
-  const expected = least === -Infinity ? 'a finite number' : `a number ≥ ${least}`;
-  return v.pipe(v.number(expected), v.finite(expected), v.minValue(least, expected));
+const number = (min = -Infinity) => {
+  const expected = min === -Infinity ? 'a finite number' : `a number ≥ ${min}`;
+  return v.pipe(v.number(expected), v.finite(expected), v.minValue(min, expected));
 };
-const whole = (least: number, most: number = Number.MAX_SAFE_INTEGER) => {
-  const expected =
-    most === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${least}` : `a whole number, ${least} to ${most}`;
-  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected), v.maxValue(most, expected));
+const whole = (min: number, max: number = Number.MAX_SAFE_INTEGER) => {
+  const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${min}` : `a whole number, ${min} to ${max}`;
+  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(min, expected), v.maxValue(max, expected));
 };
 const yesOrNo = v.boolean('true or false');
 const MAX_NAMES = 1000;

@@ -13,15 +13,14 @@ const text = v.pipe(
   v.maxLength(200, 'text of 1 to 200 characters'),
 );
 
-function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
-  const expected =
-    most === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${least}` : `a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected), v.maxValue(most, expected));
+function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${min}` : `a whole number from ${min} to ${max}`;
+  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(min, expected), v.maxValue(max, expected));
 }
 
-function positive(most: number) {
-  const expected = `a number above 0, at most ${most}`;
-  return v.pipe(v.number(expected), v.finite(expected), v.gtValue(0, expected), v.maxValue(most, expected));
+function positive(max: number) {
+  const expected = `a number above 0, at most ${max}`;
+  return v.pipe(v.number(expected), v.finite(expected), v.gtValue(0, expected), v.maxValue(max, expected));
 }
 
 const SOURCES = 'a map of field name to source, 500 characters at most each';

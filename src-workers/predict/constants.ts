@@ -43,7 +43,7 @@ export const BLOCK_EDGES = 48;
 export const SAMPLE_QUANTILES = 128;
 /** Points of the renewal grid per E[B]; in between, one per standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
-export const MOST_POINTS_PER_BLOCK = 20;
+export const MAX_POINTS_PER_BLOCK = 20;
 /** Looks at the activity of the slots per E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
 /** Share of a slot's activity that ages are taken together up to, and widest relative span of such ages. */
@@ -75,16 +75,16 @@ export const IN_STEP_DEVIATION = 0.05;
 export const SUM_REACH = 6;
 /** Points of the transforms that count starts, and fewest rounds followed where that is too few. */
 export const START_POINTS = 2 ** 14;
-export const FEWEST_FOLLOWED_ROUNDS = 4;
+export const MIN_FOLLOWED_ROUNDS = 4;
 /** Units per fetching lane that are followed, and fewest. */
 export const FETCHED_ROUNDS = 48;
-export const FEWEST_FETCHED_ROUNDS = 12;
+export const MIN_FETCHED_ROUNDS = 12;
 /** Spectrum below which starts have settled. */
 export const DAMPED_SPECTRUM = 1e-7;
 /** Rounds overlap once their deviation is this part of the mean. Fitted on played groups (0.5 to 1 tried): starts within 6 %. */
 export const OVERLAPPING_ROUNDS = 0.75;
 /** Rounds of normal lengths that are followed. */
-export const MOST_FOLLOWED_ROUNDS = 64;
+export const MAX_FOLLOWED_ROUNDS = 64;
 
 // -- Depth: lanes that fetch. Resolution -----------------------------------------------------------------------------------
 
@@ -141,10 +141,10 @@ export const KNOWN_GROUPS = 10_240;
 export const KNOWN_LOOKUPS = 2 ** 16;
 /** Lengths looked up for a sample, which decide its groups; those at least and at most, and its blocks. */
 export const SAMPLED_LOOKUPS = 4096;
-export const FEWEST_SAMPLED_GROUPS = 160;
-export const MOST_SAMPLED_GROUPS = 480;
-export const FEWEST_SAMPLED_BLOCKS = 48;
-export const MOST_SAMPLED_BLOCKS = 256;
+export const MIN_SAMPLED_GROUPS = 160;
+export const MAX_SAMPLED_GROUPS = 480;
+export const MIN_SAMPLED_BLOCKS = 48;
+export const MAX_SAMPLED_BLOCKS = 256;
 /** Blocks that a sample is chosen from, and the longest of them, which are kept one by one. */
 export const SAMPLE_CANDIDATES = 256;
 export const LONGEST_SAMPLED_BLOCKS = 16;

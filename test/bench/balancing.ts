@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 
 /** 95 % interval to either side of the simulated mean: a standard error of half a percent. */
 const HALF_WIDTH = 0.0098;
-const MOST_REPLICATIONS = 400;
+const MAX_REPLICATIONS = 400;
 
 interface Row {
   readonly label: string;
@@ -136,7 +136,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   let simulatedMs = known[label];
   if (simulatedMs === undefined) {
     const simulated = unwrap(
-      simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MOST_REPLICATIONS }),
+      simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS }),
     );
     // What cannot be known well enough judges nothing.
     simulatedMs = simulated.precise ? simulated.meanMs - design.balancingMs : NaN;

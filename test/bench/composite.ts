@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
 });
 
 /** Group ends spent on one design at most, and the largest single launch. */
-const MOST_GROUP_ENDS = 2e7;
+const MAX_GROUP_ENDS = 2e7;
 const LARGEST_LAUNCH = 5e5;
 
 interface Row {
@@ -53,7 +53,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
       independentGroups(design.depth),
     ),
   );
-  const most = Math.min(50_000, Math.max(16, Math.ceil(MOST_GROUP_ENDS / groups)));
+  const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
   const times = unwrap(
     replicate(device, {
       seed,
@@ -126,7 +126,7 @@ function accuracy(): void {
 }
 
 /** Least CPU time of one round, µs: the clock of some machines ticks in hundredths of a second. */
-const LEAST_ROUND = 100_000;
+const MIN_ROUND = 100_000;
 
 /** CPU time of `work` per item, µs, the median of five rounds. */
 function measure(name: string, items: number, work: () => number): void {
@@ -136,7 +136,7 @@ function measure(name: string, items: number, work: () => number): void {
     const start = process.cpuUsage().user;
     let times = 0;
     let spent = 0;
-    for (; spent < LEAST_ROUND; times++) {
+    for (; spent < MIN_ROUND; times++) {
       sink += work();
       spent = process.cpuUsage().user - start;
     }

@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Megabytes instead of gigabytes: what is tested here is not speed. */
 const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
-const MACHINE = { passBytes: 2 ** 20, mostThreads: 3 };
+const MACHINE = { passBytes: 2 ** 20, maxThreads: 3 };
 
 async function planFolder(name: string, plan: BenchPlan): Promise<string> {
   const path = join(folder, name);
@@ -313,7 +313,7 @@ test.each([
     [2 ** 12, 2 ** 20],
   ]) {
     const traffic = { bytesPerIteration: 16 * factor, bytesPerUnit: 20 * factor };
-    const machine = { passBytes, mostThreads: 3 };
+    const machine = { passBytes, maxThreads: 3 };
     const { shares, copies } = unwrap(designShares(cpuDesign(balancing, 3), loadsOf(LENGTHS, traffic), machine));
     if (shares.kind !== 'triad') throw new Error('expected a triad');
     expect(shares.passes).toBe(Math.ceil((total * factor) / passBytes));
@@ -328,7 +328,7 @@ test.each([
 });
 
 test('cores without a unit move nothing, and those with all of them move everything', () => {
-  const machine = { passBytes: 192_000, mostThreads: 8 };
+  const machine = { passBytes: 192_000, maxThreads: 8 };
   const { shares } = unwrap(designShares(cpuDesign('row-split', 8), loadsOf(Uint32Array.of(5, 5)), machine));
   // ⌊w·2/8⌋ first passes 1 at the fourth core and 2 at the eighth.
   expect(shares.loadBytes).toEqual([0, 0, 0, 96_000, 0, 0, 0, 96_000]);

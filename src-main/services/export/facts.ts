@@ -41,7 +41,7 @@ export interface ReportFacts {
 }
 
 /** Rows of the near-tie table. */
-const MOST_ROWS = 20;
+const MAX_ROWS = 20;
 
 /** @param within the designs that the report is of: all valid ones, or those of one device */
 export function reportFacts(
@@ -83,7 +83,7 @@ export function reportFacts(
     ties,
     tieFraction: TIE_FRACTION,
     tieSentence: tieSentence(ties, cpu !== null),
-    rows: rows.slice(0, MOST_ROWS),
+    rows: rows.slice(0, MAX_ROWS),
     devices: compared.value.devices,
     histogram: histogram.value,
     basis: [

@@ -124,7 +124,7 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
     option: {
       ...axes(
         box,
-        { low: first, high: last, log: true, ticks: logTicks(first, last, { most: 8 }), text: String },
+        { low: first, high: last, log: true, ticks: logTicks(first, last, { max: 8 }), text: String },
         { low: 0, high: most, log: false, ticks: multiples(0, most, Math.max(1, niceStep(most, 3))), text: whole },
       ),
       series: [
@@ -196,7 +196,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
           ticks: [...sizes.keys()],
           text: (i) => String(sizes[i]),
         },
-        { low, high, log: true, ticks: logTicks(low, high, { most: 8 }), text: String },
+        { low, high, log: true, ticks: logTicks(low, high, { max: 8 }), text: String },
       ),
       series: curves.flatMap(({ points }, i) => {
         if (points.length === 0) return [];

@@ -100,7 +100,7 @@ const gigabytesPerSecond = (device: Device): number =>
   device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
 /** Parts smaller than this share of the difference are not worth a sentence. */
 const WORTH_SAYING = 0.05;
-const MOST_CAUSES = 3;
+const MAX_CAUSES = 3;
 
 /** Why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
 export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
@@ -124,14 +124,14 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
   const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';
   const words = gpus ? GPU_PART_WORDS : PART_WORDS;
-  for (const { id, ms } of causes.slice(0, MOST_CAUSES)) {
+  for (const { id, ms } of causes.slice(0, MAX_CAUSES)) {
     const share = Math.abs(ms) / gap;
     // Parts of two devices that are nearly as fast can differ by far more than their times.
     const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} times the difference`;
     if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${difference}.`);
     else lines.push(`It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${difference} back.`);
   }
-  if (causes.slice(0, MOST_CAUSES).some(({ id }) => id === 'lastWave'))
+  if (causes.slice(0, MAX_CAUSES).some(({ id }) => id === 'lastWave'))
     for (const { device, breakdown } of [winner, next]) {
       const longest = longestUnitText(breakdown!);
       if (longest !== '') lines.push(`On ${device.name}: ${longest.charAt(0).toLowerCase()}${longest.slice(1)}`);

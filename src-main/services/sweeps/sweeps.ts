@@ -32,7 +32,7 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
  */
 const TASKS_PER_WORKER = 8;
 /** As many at least, where designs that share laws are kept in one task. */
-const LEAST_TASKS_PER_WORKER = 2;
+const MIN_TASKS_PER_WORKER = 2;
 const TASK_DESIGNS = 32_768;
 /** Each chunk is a transaction: bounds on its designs. */
 const MIN_CHUNK_DESIGNS = 512;
@@ -271,7 +271,7 @@ export function missingTasks(
   // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
-  const sharing = family <= most && perDevice >= LEAST_TASKS_PER_WORKER * workers * family ? family : perLaunch;
+  const sharing = family <= most && perDevice >= MIN_TASKS_PER_WORKER * workers * family ? family : perLaunch;
   const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
 
   const tasks = new Map<number, DesignRange[]>();

@@ -52,7 +52,7 @@ export function granularityChart(
   return {
     ...planeAxes(theme, area, {
       x: { ticks: sizes.map(place), format: (at) => String(sizes.length === 1 ? sizes[0] : sizes[at]), bold: chosen },
-      y: { ticks: logTicks(low, high, { most: 5 }), format: (ms) => plain(ms, 3) },
+      y: { ticks: logTicks(low, high, { max: 5 }), format: (ms) => plain(ms, 3) },
     }),
     tooltip: {
       ...tooltip(theme),

@@ -24,7 +24,7 @@ export interface Facet {
 }
 
 /** Facets beyond this are drawn from every second value, or third, …: a turn must stay smooth. */
-const MOST_VALUES = 96;
+const MAX_VALUES = 96;
 /** Height of the box over its width. */
 const HEIGHT = 0.55;
 
@@ -132,9 +132,9 @@ export function surfaceFacets(
   return facets.sort((a, b) => b.depth - a.depth);
 }
 
-/** Positions of an axis, thinned so that at most MOST_VALUES stay; the ends always do. */
+/** Positions of an axis, thinned so that at most MAX_VALUES stay; the ends always do. */
 function sampled(count: number): number[] {
-  const step = Math.max(1, Math.ceil(count / MOST_VALUES));
+  const step = Math.max(1, Math.ceil(count / MAX_VALUES));
   const out: number[] = [];
   for (let i = 0; i < count; i += step) out.push(i);
   if (out.at(-1) !== count - 1) out.push(count - 1);

@@ -15,7 +15,7 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 
 /** Beyond so many cores every few are written. */
-const MOST_TICKS = 16;
+const MAX_TICKS = 16;
 
 /** Measured bandwidth by cores, with 95 % intervals, beside what one core reaches times their number, up to that of all. */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
@@ -28,7 +28,7 @@ export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, 
     { low: 0, high: cores },
     { low: 0, high: most },
   );
-  const every = findings.cores.length <= MOST_TICKS ? 1 : Math.ceil(findings.cores.length / 12);
+  const every = findings.cores.length <= MAX_TICKS ? 1 : Math.ceil(findings.cores.length / 12);
   const ticks = findings.cores.filter((_, i) => i % every === 0 || i === findings.cores.length - 1);
   const knee = Math.min(cores, fullGbS / singleCoreGbS);
   const blue = theme.series[0];

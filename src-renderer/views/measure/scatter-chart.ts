@@ -33,7 +33,7 @@ export interface ScatterInput {
 }
 
 /** Beyond this many, intervals are drawn for the selected design alone. */
-const MOST_BARS = 400;
+const MAX_BARS = 400;
 /** Wider than this, the legend stands beside the title of the axis instead of below it. */
 const WIDE_PX = 460;
 
@@ -169,7 +169,7 @@ export function scatterChart(
             ),
           ]
         : []),
-      ...(points.length <= MOST_BARS
+      ...(points.length <= MAX_BARS
         ? points.flatMap((p) => {
             if (p.lowMs === null || p.highMs === null) return [];
             const x = area.x(p.predictedMs);

@@ -14,7 +14,7 @@ export interface ScatterFrame {
 /** Room around the outermost points, as a part of the span. */
 const MARGIN = 0.07;
 /** A frame never spans less than this ratio, or noise would fill it. */
-const LEAST_RATIO = 1.06;
+const MIN_RATIO = 1.06;
 
 /**
  * Null where there is nothing to draw.
@@ -22,7 +22,7 @@ const LEAST_RATIO = 1.06;
  */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
-  leastRatio = LEAST_RATIO,
+  leastRatio = MIN_RATIO,
 ): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
@@ -76,13 +76,13 @@ export function framesOf(
 function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[]): number {
   const ratio = (values: readonly number[]) => Math.max(...values) / Math.min(...values);
   return points.length === 0
-    ? LEAST_RATIO
+    ? MIN_RATIO
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
 /** Ticks of a logarithmic axis; of a short one, evenly spaced round numbers, where powers and halves would be too few. */
 export function fineTicks(low: number, high: number): readonly number[] {
-  const ticks = logTicks(low, high, { most: 5 });
+  const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
   const rough = (high - low) / 4;
   const size = 10 ** Math.floor(Math.log10(rough));

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   const passBytes = standardBytes(Number(device.properties.lastLevelCacheBytes), freemem());
   const measure = (plan: Parameters<typeof measureCpu>[0]): Promise<void> => {
     print(device);
-    const machine = { passBytes, mostThreads: availableParallelism() };
+    const machine = { passBytes, maxThreads: availableParallelism() };
     return measureCpu(plan, new URL(import.meta.url), machine, (record: BenchRecord) => print(record));
   };
   if (standard) {

@@ -6,14 +6,14 @@ export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's own rule: arrays of at least four times the last cache. */
 const CACHES = 4;
 /** Below this the start of the threads is no longer small beside the time. */
-const LEAST_BYTES = 256 * 2 ** 20;
+const MIN_BYTES = 256 * 2 ** 20;
 /** Of the one memory, and of what is free: some is for everything else. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
 /** Bytes that one pass of a case should move: beyond every cache where the memory allows. */
 export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
-  const wanted = Math.max(CACHES * lastLevelCacheBytes, LEAST_BYTES);
+  const wanted = Math.max(CACHES * lastLevelCacheBytes, MIN_BYTES);
   return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));
 }
 

@@ -74,7 +74,7 @@ export interface DesignMachine {
   /** Bytes that one pass of a launch moves, the same for all designs: see `standardBytes`. */
   readonly passBytes: number;
   /** Threads that can run at once. */
-  readonly mostThreads: number;
+  readonly maxThreads: number;
 }
 
 /** The shares of a design, and how many times the design's own bytes a launch moves. */
@@ -99,10 +99,10 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
     return fail('unsupported', `balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
     return fail('bad-input', `${cores} cores are not within 1 to ${MAX_CORES}`);
-  if (cores > machine.mostThreads)
+  if (cores > machine.maxThreads)
     return fail(
       'unsupported',
-      `${cores} cores exceed the ${machine.mostThreads} threads that this machine runs at once`,
+      `${cores} cores exceed the ${machine.maxThreads} threads that this machine runs at once`,
     );
   const bytes = coreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);

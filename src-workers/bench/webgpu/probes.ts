@@ -135,7 +135,7 @@ const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
 /** One thread follows a random cycle through the lines of a buffer, each holding the place of the next. */
-async function chase(launcher: Launcher, leastBytes: number, mostBytes: number, signal: AbortSignal) {
+async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
 @group(0) @binding(1) var<storage, read> next: array<u32>;
@@ -152,8 +152,8 @@ fn main() {
   const uniform = mersenneTwister(1);
   const sizesBytes: number[] = [];
   const nsPerLoad: number[] = [];
-  const most = Math.min(mostBytes, launcher.device.limits.maxStorageBufferBindingSize);
-  for (let bytes = leastBytes; bytes <= most && !signal.aborted; bytes *= 2) {
+  const most = Math.min(maxBytes, launcher.device.limits.maxStorageBufferBindingSize);
+  for (let bytes = minBytes; bytes <= most && !signal.aborted; bytes *= 2) {
     const next = await launcher.storage(randomCycle(bytes / 4, uniform));
     const timeNs = await fastest(launcher, pipeline, launcher.bind(pipeline, [words, next, end]), 1);
     next.destroy();

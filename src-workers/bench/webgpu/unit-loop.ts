@@ -71,9 +71,9 @@ export async function prepareUnitLoop(
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;
   if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots exceed the limit of ${MAX_SLOTS}`);
-  const mostThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
-  if (blockThreads > mostThreads)
-    return fail('unsupported', `block of ${blockThreads} threads; this device allows ${mostThreads}`);
+  const maxThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
+  if (blockThreads > maxThreads)
+    return fail('unsupported', `block of ${blockThreads} threads; this device allows ${maxThreads}`);
 
   const { kind } = balancing.value;
   const key = kind === 'best-buckets' ? `${design.balancing} ${layout.unitsPerGroup}` : design.balancing;

@@ -91,8 +91,8 @@ const SHORTLISTS = [1, 2, 5, 10, 20];
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
 /** Designs drawn in all; fewer resamples of many designs do, as their intervals are narrow. */
-const MOST_DRAWN = 400_000;
-const FEWEST_RESAMPLES = 100;
+const MAX_DRAWN = 400_000;
+const MIN_RESAMPLES = 100;
 
 /**
  * Agreement of predictions with measurements over the measured designs.
@@ -178,7 +178,7 @@ function bootstrap(
 ): Record<keyof Figures, { readonly low: number; readonly high: number } | null> | null {
   const n = predicted.length;
   if (n < MIN_BOOTSTRAP) return null;
-  const resamples = Math.max(FEWEST_RESAMPLES, Math.min(RESAMPLES, Math.floor(MOST_DRAWN / n)));
+  const resamples = Math.max(MIN_RESAMPLES, Math.min(RESAMPLES, Math.floor(MAX_DRAWN / n)));
   const drawnPredicted = new Float64Array(n);
   const drawnMeasured = new Float64Array(n);
   const all: Figures[] = [];
@@ -255,8 +255,8 @@ function shortlist(
     // Of an expectation over ties, the interval of the nearest design that is no faster.
     const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
     const foundHalf = halfWidth[measured.indexOf(found)];
-    const leastHalf = halfWidth[measured.indexOf(sorted[0])];
-    if (!Number.isNaN(foundHalf + leastHalf)) withinNoise = bestMs - foundHalf <= sorted[0] + leastHalf;
+    const bestHalf = halfWidth[measured.indexOf(sorted[0])];
+    if (!Number.isNaN(foundHalf + bestHalf)) withinNoise = bestMs - foundHalf <= sorted[0] + bestHalf;
   }
   return {
     k,

@@ -49,12 +49,12 @@ const FIRST_HUBER = 0.2;
 /** Refits with the deviation of the last. */
 const ROUNDS = 3;
 /** Deviations of less than 0.01 % decide nothing. */
-const LEAST_DEVIATION = 1e-4;
+const MIN_DEVIATION = 1e-4;
 /** 95 % quantile of χ² with one degree of freedom: a parameter is held where that costs no more. */
 const HOLD_COST = 3.841459;
 
 /** Fewest designs for a number of parameters: two more, so that there is something left to judge the fit by. */
-export function fewestDesigns(parameters: number): number {
+export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
 
@@ -97,7 +97,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
     // A deviation too small to matter is always allowed.
-    const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), LEAST_DEVIATION ** 2);
+    const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), MIN_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;
     errors = standardErrors(problem, best, free, loss);
@@ -168,7 +168,7 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   if (bad >= 0)
     return fail('bad-input', `design ${bad} took ${measuredMs[bad]} ms, which is not a positive time`, { design: bad });
   const designs = included ? included.filter(Boolean).length : measuredMs.length;
-  const expected = fewestDesigns(parameters.length);
+  const expected = minDesigns(parameters.length);
   if (designs < expected)
     return fail('bad-input', `${parameters.length} parameters need ${expected} measured designs, not ${designs}`);
   return ok(null);
@@ -221,15 +221,15 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
 /** Deviation of the residuals about zero, robustly, and with it the loss of the next fit. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
-  const deviation = Math.max(LEAST_DEVIATION, MAD_TO_DEVIATION * median(sizes));
+  const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));
   return {
     huber: HUBER_DEVIATIONS * deviation,
     weights: base.map((weight, i) => weight / (1 + (problem.relativeErrors[i] / deviation) ** 2)),
   };
 }
 
-const MOST_STEPS = 60;
-const MOST_DAMPING = 1e9;
+const MAX_STEPS = 60;
+const MAX_DAMPING = 1e9;
 
 /** Levenberg–Marquardt with reweighted residuals. Parameters at a bound that the descent would cross wait there. */
 function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
@@ -239,7 +239,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   let fit = evaluate(problem, start, loss);
   if (!Number.isFinite(fit.cost)) return fit;
   let damping = 1e-3;
-  for (let step = 0; step < MOST_STEPS; step += 1) {
+  for (let step = 0; step < MAX_STEPS; step += 1) {
     const { normal, gradient } = normalEquations(problem, fit, free, loss);
     const moving = parameters.map((_, j) => {
       const x = fit.coordinates[j];
@@ -249,7 +249,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
     const before = fit.cost;
     let improved = false;
     let moved = 0;
-    while (!improved && damping < MOST_DAMPING && active.length > 0) {
+    while (!improved && damping < MAX_DAMPING && active.length > 0) {
       const damped = active.map((i) =>
         active.map((j) => normal[i][j] * (i === j ? 1 + damping : 1) + (i === j ? 1e-12 * normal[i][i] : 0)),
       );
@@ -332,7 +332,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 }
 
 /** A parameter whose variance the others inflate by this much is a combination of them, within the accuracy of numeric derivatives. */
-const MOST_INFLATION = 1e6;
+const MAX_INFLATION = 1e6;
 
 /**
  * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter has no
@@ -340,7 +340,7 @@ const MOST_INFLATION = 1e6;
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);
-  const residualVariance = Math.max(variance(fit, loss, free), LEAST_DEVIATION ** 2);
+  const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
   // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others in any units.
@@ -351,7 +351,7 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
       scaled.map((line, i) => line.map((value, k) => (i === k ? value + 1e-9 : value))),
       unit,
     )[at];
-    if (inverse < MOST_INFLATION) errors[j] = Math.sqrt((residualVariance * inverse) / normal[j][j]);
+    if (inverse < MAX_INFLATION) errors[j] = Math.sqrt((residualVariance * inverse) / normal[j][j]);
   });
   return errors;
 }

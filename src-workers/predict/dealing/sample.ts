@@ -1,11 +1,11 @@
 import {
-  FEWEST_SAMPLED_BLOCKS,
-  FEWEST_SAMPLED_GROUPS,
+  MIN_SAMPLED_BLOCKS,
+  MIN_SAMPLED_GROUPS,
   KNOWN_GROUPS,
   KNOWN_LOOKUPS,
   LONGEST_SAMPLED_BLOCKS,
-  MOST_SAMPLED_BLOCKS,
-  MOST_SAMPLED_GROUPS,
+  MAX_SAMPLED_BLOCKS,
+  MAX_SAMPLED_GROUPS,
   SAMPLE_CANDIDATES,
   SAMPLED_LOOKUPS,
   STEADY_GROUPS,
@@ -43,8 +43,8 @@ export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBloc
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
   // Blocks of many rounds are more alike.
-  const groups = Math.max(FEWEST_SAMPLED_GROUPS, Math.min(MOST_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
-  const wanted = Math.min(MOST_SAMPLED_BLOCKS, Math.max(FEWEST_SAMPLED_BLOCKS, Math.ceil(groups / W)));
+  const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
+  const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return allBlocks(order, dealing);
   const candidates = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const count = candidates.length;

@@ -4,10 +4,10 @@ import { moments } from '../../models/workload/laws.ts';
 import {
   DAMPED_SPECTRUM,
   FETCHED_ROUNDS,
-  FEWEST_FETCHED_ROUNDS,
-  FEWEST_FOLLOWED_ROUNDS,
+  MIN_FETCHED_ROUNDS,
+  MIN_FOLLOWED_ROUNDS,
   IN_STEP_DEVIATION,
-  MOST_FOLLOWED_ROUNDS,
+  MAX_FOLLOWED_ROUNDS,
   OVERLAPPING_ROUNDS,
   START_POINTS,
   SUM_REACH,
@@ -36,7 +36,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
     Math.min(sums * longest, sums * mean + SUM_REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  while (followed > FEWEST_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
+  while (followed > MIN_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
   // Lengths that do not fit are told apart less finely.
   const step = Math.max(1, Math.ceil(reach(followed - 1) / START_POINTS));
   const size = powerOfTwoAtLeast(reach(followed - 1) / step);
@@ -123,7 +123,7 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
 export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => number[] {
   const { mean, standardDeviation } = moments(law);
   if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
-  const step = Math.max(1, Math.ceil((FEWEST_FETCHED_ROUNDS * mean) / START_POINTS));
+  const step = Math.max(1, Math.ceil((MIN_FETCHED_ROUNDS * mean) / START_POINTS));
   const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
   // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
   const damping = DAMPED_SPECTRUM ** (1 / size);
@@ -205,7 +205,7 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
   if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
   // Rounds overlap from here on; where lengths hardly vary that takes long, and the last round followed stands for the rest.
   const overlap = Math.ceil((OVERLAPPING_ROUNDS * mean) / standardDeviation) ** 2;
-  const followed = Math.min(rounds, overlap, MOST_FOLLOWED_ROUNDS);
+  const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
   const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
   const all = normalStarts(mean, standardDeviation, lanes, followed);
   const each = followed === overlap ? mean * -Math.expm1(lanes * Math.log1p(-1 / mean)) : all - untilLast;

@@ -188,12 +188,12 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
 }
 
 /** Most edges of a sampled law. */
-const MOST_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
+const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const sampled = {
-  edges: new Float64Array(MOST_EDGES),
-  block: new Float64Array(MOST_EDGES),
-  group: new Float64Array(MOST_EDGES),
-  either: new Float64Array(MOST_EDGES),
+  edges: new Float64Array(MAX_EDGES),
+  block: new Float64Array(MAX_EDGES),
+  group: new Float64Array(MAX_EDGES),
+  either: new Float64Array(MAX_EDGES),
 };
 
 /**
@@ -270,7 +270,7 @@ function sampledEdges(edges: Float64Array, { depths, groupsPerBlock: W }: Sample
   const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
   for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   groups.sort();
-  const candidates = new Float64Array(MOST_EDGES);
+  const candidates = new Float64Array(MAX_EDGES);
   candidates[0] = least;
   candidates[1] = most;
   for (let g = 0; g < GROUP_EDGES; g++)

@@ -2,7 +2,7 @@ import {
   LONGEST_PHASE_MEMORY,
   LUMP_ACTIVITY,
   LUMP_SPAN,
-  MOST_POINTS_PER_BLOCK,
+  MAX_POINTS_PER_BLOCK,
   POINTS_PER_BLOCK,
   RESIDUAL_LIVES,
   SAMPLES_PER_BLOCK,
@@ -37,7 +37,7 @@ const NONE = new Float64Array(0);
 
 function prepareRenewal(law: BlockLaw): Renewal {
   const { meanBlock, arena } = law;
-  const perBlock = Math.min(MOST_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, meanBlock / law.blockDeviation));
+  const perBlock = Math.min(MAX_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, meanBlock / law.blockDeviation));
   let grid = meanBlock / perBlock;
   if (law.lattice) grid = Math.max(1, Math.round(grid));
   const points = Math.ceil((wavesUntilStationary(law) * meanBlock) / grid);

@@ -8,4 +8,4 @@ const PROGRAM = new URL('../../../src-workers/bench/cpu/child.ts', import.meta.u
 const print = (record: object): void => void process.stdout.write(`${JSON.stringify(record)}\n`);
 const plan = unwrap(await readPlanFolder(process.argv[2]));
 print(cpuDevice());
-await measureCpu(plan, PROGRAM, { passBytes: 2 ** 22, mostThreads: 2 }, print);
+await measureCpu(plan, PROGRAM, { passBytes: 2 ** 22, maxThreads: 2 }, print);
