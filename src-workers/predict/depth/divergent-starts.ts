@@ -1,5 +1,6 @@
 import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { firstIndex } from '../../numeric/search.ts';
 import { moments } from '../../models/workload/laws.ts';
 import {
   DAMPED_SPECTRUM,
@@ -151,15 +152,9 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
     tellAny(lane / step, sizes, (i, any) => (starts[i][t] = starts[i][t - 1] + step * any));
   }
   return (rounds) => {
-    let low = 0;
-    let high = size - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (taken[middle] < rounds) low = middle;
-      else high = middle;
-    }
+    const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
     // Beyond what is followed a round adds what those of the second half add.
-    if (taken[high] < rounds) low = size >> 1;
+    const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
     return starts.map((sums) => sums[low] + part * (sums[high] - sums[low]));
   };
