@@ -30,7 +30,7 @@ export interface RegimeInfo {
 const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'known-blocks': {
     label: 'Known blocks',
-    method: 'Sorted units in one wave: the time of every multiprocessor, group by group.',
+    method: 'Sorted units in one wave: the slowest multiprocessors, group by group.',
     accuracy: { median: 0.0055, p95: 0.086, designs: 424 },
   },
   'uneven-fetch': {

@@ -58,7 +58,7 @@ describe('predicted times of sorted units', () => {
     const { balancingMs } = playableDesign(predictor, 0)!;
     const simulated = unwrap(simulateDesign(predictor, 0, { seed: 7, halfWidth: 0.015, maxReplications: 40 }));
     const predictedMs = predictChunk(predictor, 0, 1).timeMs[0] - balancingMs;
-    // The 95th percentile that test/bench/prediction.ts holds, and what the simulated mean is not known better than.
+    // The 95th percentile that test/bench/balancing.ts holds, and what the simulated mean is not known better than.
     const error = (simulated.highMs - simulated.lowMs) / 2 / (simulated.meanMs - balancingMs);
     expect(Math.abs(predictedMs / (simulated.meanMs - balancingMs) - 1)).toBeLessThan(0.12 + error);
   });

@@ -10,7 +10,7 @@ import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
 
-/** A short form of test/bench/prediction.ts, which judges 2,000 designs by the same figures. */
+/** A short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {
   it('differs by at most 1 % in the median and 5 % at the 95th percentile, and ranks alike', () => {
     const random = seededRandom(11);

@@ -195,6 +195,27 @@ describe('laws of a prediction', () => {
     }
   });
 
+  it('are the same bits whichever sorted design is asked for first', async () => {
+    const plan = await planOf({
+      ...study({ setupIterationsPerUnit: 5, lengthsKnownBeforeLaunch: true }),
+      workload: { lengths: 'geometric(0.02)', units: 100_000 },
+      axes: {
+        threadsPerUnit: [1, 8],
+        loop: ['nested', 'flattened'],
+        balancing: ['window-sort(1000)', 'window-sort(4096)', 'full-sort'],
+        blockThreads: [64, 96, 256],
+        gridBlocks: [196, 259, 390],
+      },
+    });
+    const size = spaceSize(plan.axes);
+    const { timeMs } = predictChunk(createPredictor(plan), 0, size);
+    for (let design = 0; design < size; design += 5)
+      expect(predictChunk(createPredictor(plan), design, 1).timeMs[0]).toBe(timeMs[design]);
+    const backwards = createPredictor(plan);
+    for (let design = size - 1; design >= 0; design -= 1)
+      expect(predictChunk(backwards, design, 1).timeMs[0]).toBe(timeMs[design]);
+  });
+
   it('a faster clock, with all else in cycles, never raises a time', async () => {
     const device = gpu('nvidia-a100-sxm4-40gb');
     const slow = await planOf(study(), [device]);

@@ -104,9 +104,9 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     sameLaneLongest,
     setups() {
       const rounds = Math.ceil(units / (dealing.slotsPerBlock * dealing.gridBlocks));
-      const key = (dealing.unitsPerGroup * 2 ** 20 + rounds) * 2 + Number(sameLaneLongest);
+      const key = dealing.unitsPerGroup * 2 ** 20 + rounds;
       let curve = order.setupCurves.get(key);
-      if (!curve) order.setupCurves.set(key, (curve = setupCurve(this, dealing, rounds)));
+      if (!curve) order.setupCurves.set(key, (curve = setupCurve(order, dealing, rounds)));
       return curve;
     },
     lengthAt,
@@ -143,18 +143,22 @@ function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number 
   return mean;
 }
 
-/** Counts the setups of some groups exactly. */
-function setupCurve(order: UnitOrder, dealing: Dealing, rounds: number): SetupCurve {
-  const { gridBlocks: G, groupsPerBlock: W, unitsPerGroup } = dealing;
-  const plain = { ...dealing, setupIterations: 0 };
-  const scratch = dealingScratch(dealing);
+/**
+ * Counts the setups of some groups exactly: those of a launch of single groups over as many rounds, so that all launches of
+ * as many units per group and rounds have the same curve, whichever is asked for first.
+ */
+function setupCurve(order: SortedOrder, dealing: Dealing, rounds: number): SetupCurve {
+  const { unitsPerGroup, units } = dealing;
+  const gridBlocks = Math.ceil(units / (unitsPerGroup * rounds));
+  const single = { ...dealing, slotsPerBlock: unitsPerGroup, groupsPerBlock: 1, gridBlocks };
+  const plain = { ...single, setupIterations: 0 };
+  const reader = readSorted(order, single);
+  const scratch = dealingScratch(single);
   const count = Math.max(2 * SETUP_BINS, Math.ceil(SETUP_LOOKUPS / (unitsPerGroup * rounds)));
   const counted = Array.from({ length: count }, (_, i) => {
-    const block = Math.floor(((i + 0.5) * G) / count);
-    // Not the same group of every block.
-    const group = (i * 7) % W;
-    const depth = groupDepth(order, plain, block, group, scratch);
-    return { depth, setup: groupDepth(order, dealing, block, group, scratch) - depth };
+    const block = Math.floor(((i + 0.5) * gridBlocks) / count);
+    const depth = groupDepth(reader, plain, block, 0, scratch);
+    return { depth, setup: groupDepth(reader, single, block, 0, scratch) - depth };
   }).sort((a, b) => a.depth - b.depth);
   const bins = Array.from({ length: SETUP_BINS }, (_, b) => {
     const inBin = counted.slice(Math.floor((b * count) / SETUP_BINS), Math.floor(((b + 1) * count) / SETUP_BINS));

@@ -1,6 +1,6 @@
 import { anyOf } from '../../numeric/exponential.ts';
 import { normalQuantile } from '../../models/workload/normal.ts';
-import { ALL_BUT_CERTAIN, AT_MOST_ONE_ACTIVE, IMPOSSIBLE_LOG } from '../constants.ts';
+import { ALIGNMENT_POWER, ALL_BUT_CERTAIN, AT_MOST_ONE_ACTIVE, IMPOSSIBLE_LOG } from '../constants.ts';
 import {
   ACTIVE,
   BLOCK,
@@ -47,7 +47,7 @@ export function drainCycles(
   if (apart >= bound) return meanTime + bound;
   const aligned = slowest[ALIGNED];
   const alignment = aligned > 0 ? Math.min(1, Math.sqrt(variance) / aligned) : 0;
-  return meanTime + apart + (bound - apart) * Math.pow(alignment, 8);
+  return meanTime + apart + (bound - apart) * Math.pow(alignment, ALIGNMENT_POWER);
 }
 
 /** Expected time of one multiprocessor, cycles. The loops are two: one of both is too long for the compiler to inline. */
