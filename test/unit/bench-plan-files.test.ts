@@ -42,9 +42,13 @@ describe('plan folders', () => {
 
   it.each([
     ['plan.json', '{', /plan\.json: /],
-    ['plan.json', '{"format":"lockstep-bench","version":2}', /got format lockstep-bench version 2, expected/],
-    ['plan.json', 'null', /got format undefined/],
-    ['lengths.u32', 'abc', /lengths\.u32: got 3 bytes, expected 12/],
+    [
+      'plan.json',
+      '{"format":"lockstep-bench","version":2}',
+      /the format is lockstep-bench version 2, not lockstep-bench 1/,
+    ],
+    ['plan.json', 'null', /the format is undefined/],
+    ['lengths.u32', 'abc', /lengths\.u32: the file has 3 bytes instead of 12$/],
   ])('are refused with %s holding %s', async (file, content, message) => {
     await writePlanFolder(folder, PLAN);
     await writeFile(join(folder, file), content);
