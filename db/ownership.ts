@@ -17,7 +17,7 @@ interface OwnerRow {
 }
 
 /**
- * Tells a running run from an interrupted one when several processes share a database. The owner of a run is one opening
+ * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is one opening
  * of the store, known by a token. It is dead when its process is, or when its heartbeat has stopped for long: then the process
  * id has gone to another process. Taking a run from a live owner by mistake (a machine that slept) harms nothing: each
  * chunk is saved only while its store owns the run.
@@ -30,7 +30,7 @@ export interface Ownership {
   beat(): void;
   /** Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns how many were marked. */
   markInterrupted(): number;
-  /** The same for one's own: nobody works on them from here on. */
+  /** Marks this store's own running runs as interrupted, since it stops working on them. */
   release(): void;
 }
 
@@ -93,13 +93,13 @@ export function ownershipOf(statements: Statements): Ownership {
   };
 }
 
-/** Whether a process with this id works on this machine: one that has ended and that nobody has asked for its end does not. */
+/** Whether a process with this id works on this machine. One that has ended does not, even before its parent collects it. */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return !hasEnded(pid);
   } catch (error) {
-    // EPERM: it exists and is somebody else's.
+    // EPERM: it exists and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -114,7 +114,7 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
   return leftOut ? `lockstep: ${leftOutText(leftOut)}\n` : '';
 }
 
-/** A run that a page measures cannot go on without one. */
+/** A run that a page measures cannot be resumed without a page. */
 export async function checkResumable(engine: Engine, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);
@@ -421,7 +421,7 @@ function printProfile(
         name,
         value === null ? '–' : String(Number(value.toPrecision(4))),
         standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
-        held ? 'kept: the designs do not tell it' : '',
+        held ? 'kept: the designs do not determine it' : '',
       ];
     }),
   );

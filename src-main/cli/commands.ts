@@ -135,7 +135,7 @@ export async function sweepCommand(
     : reportFailure(terminal, run.error);
 }
 
-/** Goes on with a run that stopped before its end. */
+/** Resumes a run that stopped before its end. */
 export async function resumeCommand(
   engine: Engine,
   terminal: Terminal,

@@ -305,7 +305,7 @@ With --json:
                suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
                workloads, warnings}
   --bundle     {path, cases, leftOut, files, bytes}
-Ctrl-C stops and keeps every case that is done; lockstep runs resume goes on with the others.`,
+Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.`,
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
@@ -423,7 +423,7 @@ function fileCommands(program: Command, cli: CommandLine): void {
     .addHelpText(
       'after',
       `
-FILE is told by what it holds, and may be compressed (.gz):
+The kind of FILE is detected from its content. It may be compressed (.gz):
   results.jsonl of a bundle    JSON lines: the plan first, then a record per line
   Kernel Tuner                 a cache, or results in the T4 format (JSON)
   measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule

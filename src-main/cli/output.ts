@@ -19,7 +19,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   const message = `Standard output cannot be written (${systemReason(error)}).`;
   process.exit(reportFailure(processTerminal, { code: 'storage', message }));
 });
-// Nothing is left to say it on, and a run that goes on is worth more than its progress.
+// No stream is left for a message, and the run is worth more than its progress.
 process.stderr.on('error', () => {});
 
 export const processTerminal: Terminal = {

@@ -123,7 +123,7 @@ export interface MeasuredDesignTime {
   readonly lowMs: number | null;
   readonly highMs: number | null;
   readonly repeats: number;
-  /** Name of the device, as it told it. */
+  /** Name of the device, as it reports it. */
   readonly measuredOn: string;
 }
 
@@ -153,7 +153,7 @@ export interface RankRow {
   /** By predicted time within the filter, from 1; 0 where the design has none. */
   readonly rank: number;
   /**
-   * True where the time cannot be told from the best of the list. Where both this design and the list's best of the same
+   * True where the time cannot be distinguished from the best of the list. Where both this design and the list's best of the same
    * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
    * the prediction is within `TIE_FRACTION` of the best.
    */
@@ -245,7 +245,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** Number of leading designs (by time, within the filter) that the model cannot tell apart, and the relative width of that band. */
+  /** Number of leading designs (by time, within the filter) that the model cannot distinguish, and the relative width of that band. */
   readonly ties: number;
   readonly tieFraction: number;
   readonly baseline: RankRow | null;
@@ -278,7 +278,7 @@ export interface LandscapeGrid {
   readonly waves: Float32Array;
   readonly best: number;
   readonly bestDesign: number;
-  /** Relative width of the band the model cannot tell apart. */
+  /** Relative width of the band within which the model cannot distinguish designs. */
   readonly tieFraction: number;
 }
 
@@ -323,7 +323,7 @@ export interface DeviceBest {
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** Relative width of the band in which the model cannot tell designs apart. */
+  /** Relative width of the band within which the model cannot distinguish designs. */
   readonly tieFraction: number;
   /** timeMs[i][j]: the best design of device i, run on device j (NaN where invalid there). */
   readonly cross: readonly (readonly number[])[];

@@ -167,7 +167,7 @@ export interface MeasuringComparison {
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
-    /** Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be told. */
+    /** Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be determined. */
     readonly explained: number;
     readonly values: readonly {
       readonly value: string;

@@ -332,7 +332,7 @@ export const procedures = {
       hold: v.optional(v.record(shortText, index), {}),
     }),
   ).returns<LandscapeGrid>(),
-  /** The same for every value of a third axis, each drawn with no more pixels than told. */
+  /** A map for every value of a third axis, each drawn with at most the requested pixels. */
   'landscape.facets': procedure(
     v.strictObject({
       runId: id,
@@ -408,7 +408,7 @@ export type ProcedureInput<Name extends ProcedureName> = v.InferInput<Procedures
 export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Procedures[Name]['input']>;
 export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['output'];
 
-/** Things the engine tells every window. */
+/** Events that the engine sends to every window. */
 export interface Events {
   'run.progress': RunProgress;
   'run.finished': RunSummary;

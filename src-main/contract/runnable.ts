@@ -47,7 +47,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
     case 'registerCap':
       return 'a register cap';
     case 'bestBuckets':
-      return 'best buckets, whose thread-group width it does not tell';
+      return 'best buckets, whose thread-group width it does not report';
   }
 }
 

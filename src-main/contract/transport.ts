@@ -109,7 +109,7 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   return frame;
 }
 
-/** The message of a frame; a failure (never an exception) where the frame is malformed, whoever sent it. */
+/** The message of a frame; a failure (never an exception) where the frame is malformed, from any sender. */
 export function decodeMessage(frame: Uint8Array): Result<unknown> {
   const malformed = (detail: string) => fail('bad-input', `malformed message: ${detail}`);
   if (frame.length < 4) return malformed(`it has ${frame.length} bytes, and the shortest has 4`);

@@ -73,7 +73,7 @@ if (app.requestSingleInstanceLock()) {
   for (const file of studyArguments(process.argv)) void takeFile(resolve(file));
   void app.whenReady().then(start);
 } else {
-  app.quit(); // the first instance has been told what to open
+  app.quit(); // the first instance has received what to open
 }
 
 function start(): void {

@@ -57,7 +57,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
   return window;
 }
 
-/** A page that died or hangs: the engine and its runs go on, so reloading loses nothing but what was typed. */
+/** A page that died or hangs: the engine and its runs continue, so reloading loses nothing but what was typed. */
 function offerReload(window: BrowserWindow): void {
   let asking: AbortController | null = null;
   const ask = async (message: string, detail: string, other: string) => {
@@ -82,11 +82,11 @@ function offerReload(window: BrowserWindow): void {
     if (reason !== 'clean-exit')
       void ask(
         'The page stopped working.',
-        `${reason}, exit code ${exitCode}. Runs go on; nothing saved is lost.`,
+        `${reason}, exit code ${exitCode}. Runs continue; nothing saved is lost.`,
         'Close',
       );
   });
-  window.on('unresponsive', () => void ask('The page does not answer.', 'Runs go on in the engine.', 'Wait'));
+  window.on('unresponsive', () => void ask('The page does not answer.', 'Runs continue in the engine.', 'Wait'));
   window.on('responsive', () => asking?.abort());
 }
 

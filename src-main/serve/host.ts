@@ -13,13 +13,13 @@ export interface BrowserHostOptions {
   readonly token?: string;
   /** Takes the lines meant for the person. */
   readonly print: (line: string) => void;
-  /** Told where it is served, once it is. */
+  /** Called with the address once the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
   /** Folder of the page; left out: the built one. */
   readonly rendererFolder?: string;
 }
 
-/** Opens the engine and serves it until the process is told to stop. Resolves once everything is closed. */
+/** Opens the engine and serves it until the process receives a signal to stop. Resolves once everything is closed. */
 export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;
@@ -46,7 +46,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     return host;
   }
   const { address, port, close } = host.value;
-  const stopped = stopSignal(); // before the address is out, or an early Ctrl-C would find nobody listening
+  const stopped = stopSignal(); // before the address is out, or an early Ctrl-C would find no listener
   if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
   options.ready?.({ address, port });
   options.print(`Lockstep is at ${address}`);

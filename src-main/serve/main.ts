@@ -22,7 +22,7 @@ const port = Number(values?.port ?? DEFAULT_PORT);
 if (!values) {
   process.exitCode = 2;
 } else if (!Number.isInteger(port) || port < 0 || port > 65535) {
-  complain(`got port ${values.port}; expected a whole number from 0 (any free port) to 65535`);
+  complain(`The port ${values.port} is not a whole number from 0 (any free port) to 65535.`);
   process.exitCode = 2;
 } else {
   const ended = await runBrowserHost({ port, print, ...(values.db === undefined ? {} : { databaseFile: values.db }) });

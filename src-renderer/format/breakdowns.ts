@@ -1,7 +1,7 @@
 import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
 
-/** A newer model may explain an older run's time differently; below this fraction nobody would see it. */
+/** A newer model may explain an older run's time differently; below this fraction the difference is not visible. */
 const APART = 0.005;
 
 /** Whether the parts of a design add up to another time than its run kept, since the model has changed in between. */

@@ -85,7 +85,7 @@ export class Commands {
     const withMod = key.startsWith('Mod+');
     if (isTyping(event.target)) {
       // A field that took Escape itself, to take back what was typed, has stopped it: the next one leaves the field, so
-      // that letters are commands again. Tab goes on from where it was.
+      // that letters are commands again. Tab continues from that field.
       if (key === 'Escape' && !inOverlay(event.target)) {
         event.preventDefault();
         (event.target as HTMLElement).blur();

@@ -5,7 +5,7 @@ import type { Engine } from '../api/engine.svelte.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
 
-/** What the store holds that several views show: studies, runs, devices. Follows every change, whoever made it. */
+/** What the store holds that several views show: studies, runs, devices. Follows every change, from any client. */
 export class Library {
   #engine: Engine;
   #studies = $state.raw<readonly StudySummary[]>([]);

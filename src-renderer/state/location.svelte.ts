@@ -150,7 +150,7 @@ export class Location {
     this.#write(this.#view, params, !options.push);
   }
 
-  /** Goes on from an earlier address: to its study and run or, where the present address names no view, to all of it. */
+  /** Restores an earlier address: its study and run or, where the present address names no view, all of it. */
   resume(earlier: string): void {
     const named = /^#\/?[^?]/.test(window.location.hash);
     const params = new URLSearchParams(named ? this.#query : '');

@@ -5,14 +5,14 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after the one that reads it is gone, however that ended: a killed one cannot end its programs. One that
- * a person started has no such variable, and goes on.
+ * Ends this process soon after the one that reads it is gone, for any reason: a killed one cannot end its programs. A process
+ * that a person started has no such variable, and continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // Whoever takes over a process without a parent has another id.
+    // The process that adopts one without a parent has another id.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }

@@ -14,7 +14,7 @@ const MAX_WINDOW_UNITS = 2 ** 31;
 /**
  * Reads a balancing from its text form, as in `none` or `window-sort(4096)`; spaces around names and numbers are allowed.
  *
- * @returns the balancing, or `bad-input` with a message that says what was got and what is expected
+ * @returns the balancing, or `bad-input` with a message that has the text and the accepted forms
  */
 export function parseBalancing(text: string): Result<Balancing> {
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);

@@ -132,7 +132,7 @@ export interface BenchPlan {
   readonly workload: UnitLoopWorkload | null;
 }
 
-/** The sweep whose designs a plan measures, told well enough to find it again in the database that it came from. */
+/** The sweep whose designs a plan measures, with what identifies it in the database that it came from. */
 export interface PlanSource {
   readonly runId: number;
   /** Name of the sweep's study. */
@@ -194,7 +194,7 @@ export type BenchRecord =
       readonly timeNs: number;
       readonly clockMhz: number | null;
     }
-  /** The result against the CPU's. `message` says what was got and what was expected where they differ. */
+  /** The result against the CPU's. `message` has both values where they differ. */
   | { readonly type: 'check'; readonly case: string; readonly correct: boolean; readonly message: string }
   /** What a case found besides its time: bandwidths, cycles per group, a device's limit. */
   | {

@@ -24,7 +24,7 @@ export interface DrawnTimeline {
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
   readonly activeMax: Float64Array;
-  /** The same of each shown multiprocessor, row-major (row, bin). */
+  /** Active thread groups of each shown multiprocessor, row-major (row, bin). */
   readonly activePerRow: Float64Array;
 }
 

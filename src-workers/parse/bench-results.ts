@@ -40,7 +40,7 @@ interface Attempt extends GatheredCase {
 /**
  * Reads a result file: one JSON object per line, the plan first, then what a program that measures writes (`BenchRecord`).
  *
- * A file may stop anywhere, and may go on after a stop: a script that was started again writes the plan and the device once
+ * A file may stop anywhere, and may continue after a stop: a script that was started again writes the plan and the device once
  * more, and a case that it measures again replaces what was there. A last line that is cut off, records of a type or a case
  * that is not known, and cases that were not reached are left out; `warnings` say so.
  *
@@ -208,7 +208,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
   });
 }
 
-/** A line's object; where a program was stopped while it wrote and another went on in the same line, that of the latter. */
+/** A line's object; where a program stopped while it wrote and another continued in the same line, the object of the latter. */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],

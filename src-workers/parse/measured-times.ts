@@ -36,14 +36,14 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Names that say which design, in a header: those of devices and loops alone are too common. */
-const TELLING: ReadonlySet<string> = new Set(
+/** Names of columns that identify a design; those of devices and loops alone are too common. */
+const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   Object.entries(DESIGN_NAMES).flatMap(([field, names]) => (field === 'device' || field === 'loop' ? [] : names)),
 );
 
-/** Whether a CSV file with this header is one of measured times, or means to be. */
-export function tellsTimes(header: readonly string[]): boolean {
-  return header.some((name) => TELLING.has(name));
+/** Whether a CSV file with this header contains measured times of designs, even if columns are missing. */
+export function hasDesignColumns(header: readonly string[]): boolean {
+  return header.some((name) => DESIGN_COLUMNS.has(name));
 }
 
 /**

@@ -138,7 +138,7 @@ export const DEALT_STEPS_PER_OCTAVE = 6;
 export const BUCKET_STEPS_PER_OCTAVE = 32;
 export const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Share of the blocks, the last ones, whose missing unit is not worth a law. */
-export const HARDLY_ANY_BLOCKS = 1 / 64;
+export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Groups of a device that fetch from one counter: beyond some hundreds their number no longer matters. */
 export const FETCHING_GROUPS = 1024;
 /** Lengths kept of a sorted order: all of them, or evenly spaced ranks of as many windows as fit. */
@@ -160,7 +160,7 @@ export const SAMPLE_CANDIDATES = 256;
 export const LONGEST_SAMPLED_BLOCKS = 16;
 /** Groups of a block that are computed where depths rise steadily. */
 export const STEADY_GROUPS = 4;
-/** Units looked at to count setups of lanes out of step, and depths that groups are told apart by for that. */
+/** Units looked at to count setups of lanes out of step, and bins of depth that groups are sorted into for that. */
 export const SETUP_LOOKUPS = 2 ** 15;
 export const SETUP_BINS = 12;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */

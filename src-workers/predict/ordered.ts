@@ -2,7 +2,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
 
 /**
- * Lengths in the order of the units: what a partition over the cores of a CPU depends on, and a law does not tell.
+ * Lengths in the order of the units: a partition over the cores of a CPU depends on it, and a law does not contain it.
  * Entries are units, or bundles of neighbouring units where there are more than `MAX_ENTRIES`.
  */
 export interface OrderedLengths {

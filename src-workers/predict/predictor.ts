@@ -73,7 +73,7 @@ function longestOf({ support, probability }: LengthLaw, units: number): number {
   return mean;
 }
 
-/** Probabilities that are as good as 0 or 1 to a handful of replications. */
+/** Probabilities that a few replications cannot distinguish from 0 or 1. */
 const OPEN = 1e-3;
 
 function openStepOf({ support, probability }: LengthLaw, units: number): number {

@@ -8,7 +8,7 @@ import { describeDesign, playableDesign, type PlayableDesign } from '../predict/
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 
-/** Fewest replications before an early stop: fewer cannot tell their own spread. */
+/** Fewest replications before an early stop: fewer do not determine their own spread. */
 export const MIN_REPLICATIONS = 5;
 /**
  * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications is then

@@ -6,7 +6,7 @@ const BENCHES = ['imbalance', 'composite', 'balancing', 'simulations', 'store', 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !BENCHES.includes(name));
 if (unknown !== undefined) {
-  process.stderr.write(`bench: got "${unknown}", expected some of ${BENCHES.join(', ')}\n`);
+  process.stderr.write(`No benchmark has the name "${unknown}". Specify some of ${BENCHES.join(', ')}.\n`);
   process.exitCode = 2;
 } else
   for (const name of asked.length > 0 ? asked : BENCHES) {

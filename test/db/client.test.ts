@@ -85,7 +85,7 @@ it('fails pending and later calls when its thread dies', () =>
     await client.close();
   }));
 
-it('tells of changes by others, and only by others', () =>
+it('reports changes by others, and only by others', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const first = unwrap(await openStoreClient({ file, migrationsFolder }));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { PredictionChunk, RunAxes, RunDraft } from '../../db/records.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 
-/** A small run whose every value follows from the design index, so that any process can tell what should be saved. */
+/** A small run whose every value follows from the design index, so that any process knows what should be saved. */
 
 export const MIGRATIONS = join(import.meta.dirname, '../../db/migrations');
 

@@ -81,7 +81,7 @@ test('a second start hands its study to the first and ends', async ({ desktop: {
     .toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
 });
 
-test('an engine that dies is started again, and the page is told', async ({ desktop: { app, window: page } }) => {
+test('an engine that dies is started again, and the page learns of it', async ({ desktop: { app, window: page } }) => {
   await page.evaluate(() => {
     const host = window as unknown as {
       lockstep: { onEngineLost(listener: (message: string) => void): void };

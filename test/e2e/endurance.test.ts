@@ -50,7 +50,7 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await expect(page.getByText(new RegExp(`^${total.toLocaleString('en-US')} of `))).toBeVisible();
 });
 
-test('a killed engine: what is on screen stays, and the page goes on when it is back', async ({
+test('a killed engine: what is on screen stays, and the page continues when it is back', async ({
   page,
   seed: _,
   own,

@@ -12,7 +12,7 @@ async function landscapeOf(page: Parameters<typeof open>[0], name: string, runId
   await page.keyboard.press('2');
 }
 
-test('a map has the launches of its device, a CPU is at its own best, and two launches of one number are told apart', async ({
+test('a map has the launches of its device, a CPU is at its own best, and two launches of one number stay separate', async ({
   page,
   own,
   complaints,

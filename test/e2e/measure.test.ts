@@ -105,7 +105,7 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   expect(complaints).toEqual([]);
 });
 
-test('measuring is cancelled with Escape, keeps what it has, and goes on', async ({ page, own }) => {
+test('measuring is cancelled with Escape, keeps what it has, and resumes', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);

@@ -5,7 +5,7 @@ import { expect, open, startHost, test } from './fixtures/browser.ts';
 import { isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
-// What somebody does who starts Lockstep for the first time: twice, by pointer and by keys alone.
+// The first use of Lockstep: once by pointer, once by keys alone.
 
 const figure = (page: Page, name: RegExp) => page.getByRole('figure', { name }).first();
 const lengths = (page: Page) => figure(page, /^Distribution of unit lengths of /);

@@ -101,7 +101,7 @@ test('a page measures with its own GPU, and finds the bits that the CPU finds', 
   }
 });
 
-test('a page is told of the loss of its device, and stops when asked to', async ({ page }) => {
+test('a page reports the loss of its device, and stops when asked to', async ({ page }) => {
   await openPage(page);
   const lost = await measureInPage(page, 'destroy');
   expect(lost.map(({ type }) => type)).toEqual(['device', 'sample', 'sample', 'lost']);

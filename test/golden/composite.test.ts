@@ -32,7 +32,7 @@ describe('the composite prediction against the event simulation', () => {
           relativeStandardError: 0.005,
         }),
       );
-      // Heavy tails that this many replications cannot pin down judge nobody.
+      // Heavy tails that this many replications do not determine are left out.
       if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
       predicted.push(predictCycles(design));
       simulated.push(times.meanCycles);
@@ -65,8 +65,8 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   /*
-   * Two lengths far apart, the long one rare: the slowest multiprocessor is one with more of the long ones than others, at a time
-   * when hardly anything else is active. These were up to 35 % too soon, and less for more blocks.
+   * Two lengths far apart, the long one rare: the slowest multiprocessor has more of the long ones than others, at a time
+   * when little else is active. These were up to 35 % too soon, and less for more blocks.
    */
   it.each([
     { low: 3, high: 288, share: 0.01386, n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] },

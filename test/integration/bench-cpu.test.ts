@@ -165,11 +165,11 @@ test('the bytes of a case outgrow the cache, but not half of what is free', () =
   expect(standardBytes(2 ** 40, 2 ** 45)).toBeLessThan(MAX_MEMORY_BYTES);
 });
 
-test('nobody passes the barrier before all have come', async () => {
+test('no thread passes the barrier before all have arrived', async () => {
   const threads = 3;
   const rounds = 500;
   const state = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
-  // One count per round; whoever has passed the barrier of a round must see it complete.
+  // One count per round; a thread that has passed the barrier of a round must see it complete.
   const counts = new Int32Array(new SharedArrayBuffer(4 * rounds));
   const code = `
     const { workerData, parentPort } = require('node:worker_threads');
@@ -192,7 +192,7 @@ test('nobody passes the barrier before all have come', async () => {
   expect(early).toEqual([0, 0, 0]);
 });
 
-test('the program measures a plan: every case correct, every launch told, every thread ends by the end of its launch', async () => {
+test('the program measures a plan: every case correct, every launch reported, every thread ends by the end of its launch', async () => {
   const path = await planFolder('small', SMALL);
   const { status, stdout, stderr } = spawnSync(process.execPath, [fileURLToPath(CHILD), path], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
@@ -376,11 +376,11 @@ test('designs are measured on as many threads as they have cores; what is none o
   });
 
   const untold = async (change: Partial<BenchPlan>): Promise<string[]> => {
-    const told: string[] = [];
+    const messages: string[] = [];
     await measureCpu({ ...SMALL, cases: cases.slice(0, 1), ...change }, CHILD, MACHINE, (record) => {
-      if (record.type === 'failed') told.push(record.message);
+      if (record.type === 'failed') messages.push(record.message);
     });
-    return told;
+    return messages;
   };
   expect(await untold({ workload: { ...workload, traffic: null } })).toEqual([
     'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',

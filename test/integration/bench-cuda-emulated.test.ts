@@ -261,7 +261,7 @@ describe('measuring with the emulation', () => {
     });
   });
 
-  it('tells cycles by thread groups and by sizes', () => {
+  it('reports cycles by thread groups and by sizes', () => {
     expect(valuesOf('float-add')['cyclesByThreadGroups']).toHaveLength(32);
     expect(valuesOf('schedulers')['schedulers']).toBe(32);
     expect(valuesOf('cache-l1')['sizesBytes']).toHaveLength(17);
@@ -291,7 +291,7 @@ describe('iterations of every shape', () => {
 });
 
 describe('what goes wrong', () => {
-  it('is told where a result is wrong, by unit', async () => {
+  it('reports a wrong result, by unit', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})]), {
       spoil: async (where) => {
         const path = join(where, 'expected.u32');
@@ -305,7 +305,7 @@ describe('what goes wrong', () => {
     expect(check.message).toMatch(/^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/);
   });
 
-  it('fails one case and goes on with the next', async () => {
+  it('fails one case and continues with the next', async () => {
     const { ended, records } = await measure(
       planOf([
         unitLoop('too-wide', { blockThreads: 2048 }),
@@ -435,7 +435,7 @@ describe('compiling', () => {
 
   it('keeps what was used last, and no more than it may', async () => {
     const nvcc = join(folder, 'copying-nvcc');
-    // Tells its version, and otherwise writes 100,000 bytes to where its output goes.
+    // Prints its version, and otherwise writes 100,000 bytes to where its output goes.
     await writeFile(
       nvcc,
       `#!/bin/sh
@@ -494,7 +494,7 @@ head -c 100000 /dev/zero >"$2"
   it('is stopped with everything it started, by a cancel and by its time limit', async () => {
     const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
-    // Tells its version, and otherwise starts something that writes for as long as it lives.
+    // Prints its version, and otherwise starts something that writes for as long as it lives.
     await writeFile(
       slow,
       `#!/bin/sh
@@ -617,7 +617,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(records.at(-1)!.type).toBe('done');
   });
 
-  it('goes on where it was interrupted, and measures nothing twice', async () => {
+  it('continues where it was interrupted, and measures nothing twice', async () => {
     // As if stopped in the middle of a line of case b.
     const text = await results();
     const cut = text.indexOf('"case":"b"', text.indexOf('"type":"sample","case":"b"') + 20) + 12;
@@ -700,7 +700,7 @@ int main() { return cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, null
 });
 
 describe('the line of a cache', () => {
-  it('is told by the usual slow load, whatever waits for a translation, and only where slow loads stand out', async () => {
+  it('follows from the usual slow load, not from waits for a translation, and only where slow loads stand out', async () => {
     // As a GPU may answer: a hit takes 40 cycles or one more, every `links` loads a miss 250, the first load of a page 2000.
     const source = join(folder, 'line.cu');
     await writeFile(

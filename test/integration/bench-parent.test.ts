@@ -22,36 +22,39 @@ const STARTER = `
   console.log('pid ' + child.pid);
 `;
 
-it.each([true, false])('ends when whoever started it was killed, if it was told: %s', async (told) => {
-  // Far more launches than there is time for: by itself it goes on for a minute.
-  await writePlanFolder(folder, {
-    format: 'lockstep-bench',
-    version: 1,
-    backend: 'cpu',
-    cases: [{ id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } }],
-    warmUps: 0,
-    repeats: 10_000_000,
-    seed: 1,
-    caseTimeLimitMs: 60_000,
-    workload: null,
-  });
-  const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(told ? ['told'] : [])], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  let ended = false;
-  starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
-  const close = once(starter.stdout, 'close').then(() => (ended = true));
-  await expect.poll(() => output, { timeout: 120_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
-  starter.kill('SIGKILL');
-  if (told) await expect.poll(() => ended, { timeout: 120_000 }).toBe(true);
-  else {
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    expect(ended).toBe(false);
-    process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
-  }
-  await close;
-});
+it.each([true, false])(
+  'ends when the process that started it was killed, if it knows that process: %s',
+  async (knows) => {
+    // Far more launches than there is time for: by itself it runs for a minute.
+    await writePlanFolder(folder, {
+      format: 'lockstep-bench',
+      version: 1,
+      backend: 'cpu',
+      cases: [{ id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } }],
+      warmUps: 0,
+      repeats: 10_000_000,
+      seed: 1,
+      caseTimeLimitMs: 60_000,
+      workload: null,
+    });
+    const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(knows ? ['told'] : [])], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    let ended = false;
+    starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
+    const close = once(starter.stdout, 'close').then(() => (ended = true));
+    await expect.poll(() => output, { timeout: 120_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
+    starter.kill('SIGKILL');
+    if (knows) await expect.poll(() => ended, { timeout: 120_000 }).toBe(true);
+    else {
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(ended).toBe(false);
+      process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
+    }
+    await close;
+  },
+);
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cuda', 'tool.ts');
 /** Runs a compiler as the engine does: one that starts another program, whose id it writes down, and waits for it. */

@@ -201,7 +201,7 @@ it('refuses what makes no sense in one line', async () => {
   }
 });
 
-it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no process, and goes on', async () => {
+it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no process, and resumes', async () => {
   const own = join(folder, 'stopped.db');
   const env = {
     ...process.env,

@@ -142,7 +142,7 @@ it('refuses what it cannot simulate in one line', async () => {
   }
 });
 
-it('keeps every design that was saved when it is killed, and goes on from there', async () => {
+it('keeps every saved design when it is killed, and resumes from there', async () => {
   const child = spawn(
     process.execPath,
     [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), 'simulate', '2', '--top', '12', '--db', db],

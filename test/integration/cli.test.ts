@@ -658,7 +658,7 @@ it('says what is kept of a run that failed', async () => {
       message: expect.stringMatching(/^no space left\..*lockstep runs resume 7 /) as string,
     },
   });
-  const said = fail('storage', 'lockstep runs resume 7 goes on with the others');
+  const said = fail('storage', 'lockstep runs resume 7 measures the others');
   expect(await follow(said)).toEqual(said);
 });
 

@@ -81,26 +81,29 @@ it('keeps everything reported as saved when it is killed at any moment, and resu
     open.close();
   }));
 
-it.runIf(process.platform === 'linux')('takes a process that nobody has asked for its end for a dead one', async () => {
-  // The shell has a child and turns into a program that never asks for its end; only then may the child end.
-  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
-    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
-  });
-  const exited = once(parent, 'exit');
-  const soon = { timeout: 120_000 };
-  try {
-    const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
-    await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');
-    expect(processLives(Number(line.toString()))).toBe(true);
-    (parent.stdio[3] as Writable).end();
-    await expect.poll(() => processLives(Number(line.toString())), soon).toBe(false);
-    process.kill(Number(line.toString()), 0);
-    expect(processLives(parent.pid!)).toBe(true);
-  } finally {
-    parent.kill('SIGKILL');
-    await exited;
-  }
-});
+it.runIf(process.platform === 'linux')(
+  'takes a process that has ended for dead before its parent collects it',
+  async () => {
+    // The shell has a child and becomes a program that never collects it; only then may the child end.
+    const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    });
+    const exited = once(parent, 'exit');
+    const soon = { timeout: 120_000 };
+    try {
+      const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');
+      expect(processLives(Number(line.toString()))).toBe(true);
+      (parent.stdio[3] as Writable).end();
+      await expect.poll(() => processLives(Number(line.toString())), soon).toBe(false);
+      process.kill(Number(line.toString()), 0);
+      expect(processLives(parent.pid!)).toBe(true);
+    } finally {
+      parent.kill('SIGKILL');
+      await exited;
+    }
+  },
+);
 
 it('takes a run for interrupted when its process is gone or has been silent for long, and only then', () =>
   inFolder((folder) => {
@@ -120,7 +123,7 @@ it('takes a run for interrupted when its process is gone or has been silent for 
     expect(stateAfter('UPDATE owners SET pid = ?', process.ppid)).toBe('running');
     const gone = spawnSync(process.execPath, ['--version']).pid;
     expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
-    // The former owner, if it lives after all, is told and writes nothing.
+    // The former owner, if it lives after all, gets a conflict and writes nothing.
     expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toMatchObject({
       ok: false,
       error: { code: 'conflict' },

@@ -107,7 +107,7 @@ it('measures the bytes that were predicted, and shows predicted beside measured'
   expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
   expect(text.out).toMatch(/median, ms +predicted, ms/);
 
-  // What a run that stopped would go on with: the same entries, and the same bytes of each.
+  // What a resumed run would measure: the same entries, and the same bytes of each.
   const { bench: line } = unwrap(await engine.context.store.getRun(runId)).study as BenchRunStudy;
   const located = unwrap(await engine.context.store.getRun(sweep.id)).study as Required<BenchRunStudy>;
   const again = unwrap(await restoredPlan(engine.context, line, located, line.plan.seed)).workload!;

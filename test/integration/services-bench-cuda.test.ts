@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 
-it('names the device, compiles, measures designs, stops without leaving a process, and goes on', async () => {
+it('names the device, compiles, measures designs, stops without leaving a process, and resumes', async () => {
   const targets = await call<MeasuringTarget[]>('bench.targets', {});
   expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
   // What each target answered is kept: the very same objects, so nothing was asked again.

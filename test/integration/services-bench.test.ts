@@ -171,7 +171,7 @@ describe('measuring designs of a sweep', () => {
     expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
   });
 
-  it('measures the rows of a matrix in their order, and goes on only with the same ones', async () => {
+  it('measures the rows of a matrix in their order, and resumes only with the same ones', async () => {
     const engine = await engineOn(temporaryFile());
     const file = join(temporaryFile(), '..', 'rows.mtx');
     const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
@@ -268,7 +268,7 @@ describe('a target that cannot run all of a sweep', () => {
     registerCap: [null],
   };
 
-  it('chooses among the designs that it can run, as many as there are, and tells what it left out', async () => {
+  it('chooses among the designs that it can run, as many as there are, and reports what it left out', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy());
     fake(NARROW);
@@ -335,7 +335,7 @@ describe('a target that cannot run all of a sweep', () => {
     const page = { target: 'webgpu-page', runId, deviceId: DEVICE };
     expect(await call(engine, 'bench.runnable', { ...page, limits: { bestBuckets: false } })).toEqual(leftOut);
     expect(await call(engine, 'bench.runnable', { ...page, limits: {} })).toMatchObject({ runnable: all.length });
-    expect(leftOutText(leftOut)).toMatch(/need best buckets, whose thread-group width it does not tell: left out$/);
+    expect(leftOutText(leftOut)).toMatch(/need best buckets, whose thread-group width it does not report: left out$/);
 
     fake({ width: null });
     const run = await measure(engine, runId, { choose: 'best', count: all.length, repeats: 1, warmUps: 0 });
@@ -344,7 +344,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(request.leftOut).toEqual(leftOut);
   });
 
-  it('is told by a page what its own GPU can do', async () => {
+  it('learns from a page what its GPU can do', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine, smallStudy());
     const able = await ranked(engine, runId, narrowFilter);
@@ -498,7 +498,7 @@ describe('predictions beside measurements', () => {
 });
 
 describe('a measurement that is stopped', () => {
-  it('by its person keeps what is saved, and goes on with what is missing', async () => {
+  it('by its person keeps what is saved, and resumes with what is missing', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
     fake({ pauseMs: 60 });
@@ -605,7 +605,7 @@ describe('a measurement that is stopped', () => {
     expect(processesWith('cmdline', /^sleep 601$/)).toEqual([]);
   });
 
-  it('refuses to go on with another device', async () => {
+  it('refuses to resume with another device', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
     fake({ at: await caseAt(engine, runId, 2), event: 'leave' });
@@ -666,14 +666,14 @@ describe('a measurement that is stopped', () => {
     );
     fake({ pauseMs: 53 });
     const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let told = 0;
+    let reported = 0;
     for await (const text of child.stdout.setEncoding('utf8')) {
-      told = Math.max(told, ...(text as string).trim().split('\n').map(Number));
-      if (told >= 3) break;
+      reported = Math.max(reported, ...(text as string).trim().split('\n').map(Number));
+      if (reported >= 3) break;
     }
     child.kill('SIGKILL');
     await once(child, 'exit');
-    // The program that measured has nobody to tell, and ends.
+    // The program that measured has lost its reader, and ends.
     const measuring = (): readonly string[] => processesWith('environ', /"pauseMs":53/);
     for (let wait = 0; wait < 100 && measuring().length > 0; wait += 1)
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -683,7 +683,7 @@ describe('a measurement that is stopped', () => {
     const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
     expect(run).toMatchObject({ kind: 'bench', state: 'interrupted' });
     const before = await doneCases(engine, run.id);
-    expect(before.length).toBeGreaterThanOrEqual(told);
+    expect(before.length).toBeGreaterThanOrEqual(reported);
     expect(before.length).toBeLessThan(12);
     fake({});
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 12 });
@@ -730,7 +730,7 @@ describe('a page that measures', () => {
       clockMhz: null,
     }));
 
-  it('asks for the plan, sends what it finds, and may stop and go on', async () => {
+  it('asks for the plan, sends what it finds, and may stop and resume', async () => {
     const engine = await engineOn(temporaryFile());
     const runId = await sweep(engine);
     const { runId: id } = await call<{ runId: number }>(

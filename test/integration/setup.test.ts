@@ -137,7 +137,7 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
   });
 
   it.each([
-    ['nobody answers', () => Promise.resolve('http://127.0.0.1:9/'), /TypeError: fetch failed/],
+    ['no server answers', () => Promise.resolve('http://127.0.0.1:9/'), /TypeError: fetch failed/],
     ['the release is missing', () => mirror((_, response) => response.writeHead(404).end()), /Response code 404/],
     ['the archive is another', () => mirror(releases([], '0'.repeat(64))), /[Cc]hecksum|sum/],
   ])('serves the browser host where %s, and says why in one line', async (_, from, reason) => {

@@ -310,7 +310,7 @@ describe('laws', () => {
     );
   });
 
-  it('a result file gives the times that were written, wherever a script stopped and went on', async () => {
+  it('a result file gives the times that were written, wherever a script stopped and continued', async () => {
     const sessions = fc.array(
       fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.array(fc.nat(1e9), { minLength: 1, maxLength: 4 })), {
         maxLength: 4,

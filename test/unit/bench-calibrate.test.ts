@@ -172,7 +172,7 @@ describe('calibration from measured designs', () => {
       expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.25);
   });
 
-  it('holds what designs cannot tell: one way to share units, and multiprocessors that are never full', async () => {
+  it('holds what designs do not determine: one way to share units, and multiprocessors that are never full', async () => {
     const sparse = await planOf(
       oneDesign({
         workload: { lengths: 'uniform(20,40)', units: 6912 },

@@ -226,7 +226,7 @@ ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
 describe('a bundle', () => {
   const source = { runId: 3, study: 'Test', seed: 1, deviceId: 'nvidia-a100' };
 
-  it("begins its results with the plan's line, which tells the lengths by their digest", async () => {
+  it("begins its results with the plan's line, which identifies the lengths by their digest", async () => {
     const plan = planOf([unitLoop('a', {}), power]);
     const files = unwrap(await makeBundle(plan, { sources: [], source, context: NO_FILES }));
     const line = files.find(({ path }) => path === 'plan.jsonl')!.bytes;

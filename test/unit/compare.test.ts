@@ -72,7 +72,7 @@ describe('a comparison', () => {
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
   });
 
-  it('calls devices alike that the model cannot tell apart', async () => {
+  it('calls devices alike that the model cannot distinguish', async () => {
     const { devices: bests } = await compare();
     const twin: DeviceBest = { ...bests[0], best: { ...bests[0].best!, timeMs: bests[0].best!.timeMs * 1.005 } };
     expect(comparisonReasons([bests[0], twin])).toEqual([expect.stringContaining('less than the model')]);
@@ -193,7 +193,7 @@ describe('names and marks', () => {
     ]);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
   });
-  it('keep the form in a table head, and the memory only where it tells two apart', () => {
+  it('keep the form in a table head, and the memory only where it distinguishes two', () => {
     expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
     expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
   });

@@ -68,7 +68,7 @@ describe('study files', () => {
     expect(await readStudyFile(join(folder, 'none.json'))).toMatchObject({ error: { code: 'not-found' } });
   });
 
-  test('are told from flags and folders on a command line', () => {
+  test('are separated from flags and folders on a command line', () => {
     expect(
       studyArguments(['/usr/bin/electron', '--no-sandbox', '-r', 'scheme.cjs', '.', 'a.json', 'B.JSON', '--x=c.json']),
     ).toEqual(['a.json', 'B.JSON']);

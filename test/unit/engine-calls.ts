@@ -7,7 +7,7 @@ export async function call<T>(engine: Engine, name: string, input: unknown): Pro
   return unwrap((await engine.dispatch(name, input)) as Result<T>);
 }
 
-/** Resolves with a run that goes on when it ends. */
+/** Resolves with the run when it ends. */
 export function finished(engine: Engine, runId: number): Promise<RunSummary> {
   return new Promise((resolve) => {
     const off = engine.subscribe((event, payload) => {

@@ -68,7 +68,7 @@ describe('the GPU of the page', () => {
     expect(adapter.requestDevice).toHaveBeenCalledWith(expect.objectContaining({ requiredFeatures: ['timestamp-query', 'subgroups'] }));
   }); // prettier-ignore
 
-  it('tells of a lost device once, and of nothing after it', async () => {
+  it('reports a lost device once, and nothing after it', async () => {
     const { engine, all } = fakeEngine();
     const { gpu, lose } = fakeGpu();
     await measureInPage(

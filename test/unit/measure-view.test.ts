@@ -258,7 +258,7 @@ describe('table', () => {
     expect(byMeasured.slice(0, 39).map(({ point }) => point!.measuredRank)).toEqual(points.map((_, i) => i + 1));
   });
 
-  it('tells what waits from what failed', () => {
+  it('separates waiting cases from failed ones', () => {
     const rows = measuredRows([sampleCase(0), detail.cases[17]], [], { column: 'predictedRank', descending: false });
     expect(rows.map(({ state }) => state)).toEqual(['waiting', 'failed']);
   });
@@ -279,7 +279,7 @@ describe('table', () => {
 });
 
 describe('repeats of one design', () => {
-  it('are told apart: warm-ups, those that count, outliers', () => {
+  it('are marked: warm-ups, those that count, outliers', () => {
     const steady = sampleTime(5);
     const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
     const all = launches(time);

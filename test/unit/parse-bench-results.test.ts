@@ -129,7 +129,7 @@ describe('a file that stopped', () => {
     expect(warnings).toContain('Fewer than 3 repeats: stream-2.');
   });
 
-  it('takes the later of two measurements of a case, and goes on in a line that was cut off', async () => {
+  it('takes the later of two measurements of a case, and continues in a line that was cut off', async () => {
     const first = [PLAN, DEVICE, ...samples('stream-1', [1e6, 2e6])];
     const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
     const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
@@ -143,7 +143,7 @@ describe('a file that stopped', () => {
     ]);
   });
 
-  it('tells a case measured twice in one session by its repeats', async () => {
+  it('detects a case measured twice in one session by its repeats', async () => {
     const { cases, warnings } = unwrap(
       await read([
         PLAN,

@@ -80,7 +80,7 @@ describe('pairs', () => {
   });
 });
 
-describe('failures name line and column, what was got and what was expected', () => {
+describe('failures have line, column, the text found and the form expected', () => {
   it.each([
     ['1\nNaN\n', 2, 1, 'file:x.csv, line 2, column 1: "NaN" is not a length: an integer ≥ 0'],
     ['nan\n1\n', 1, 1, 'file:x.csv, line 1, column 1: "nan" is not a length: an integer ≥ 0'],

@@ -163,7 +163,7 @@ describe('T4 results', () => {
     expect(unwrap(await read(byFile)).cases[0].timesMs).toEqual([expected]);
   });
 
-  it('tells a wrong result from one that was not checked', async () => {
+  it('separates a wrong result from one that was not checked', async () => {
     const wrong = unwrap(await read(t4({ invalidity: 'correctness', correctness: 0 }))).cases[0];
     expect(wrong).toMatchObject({ correct: false, failure: 'gave a wrong result', timesMs: [] });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { parseMeasuredTimes, tellsTimes } from '../../src-workers/parse/measured-times.ts';
+import { parseMeasuredTimes, hasDesignColumns } from '../../src-workers/parse/measured-times.ts';
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
@@ -83,9 +83,9 @@ describe('measured times', () => {
   });
 
   it('are known by a header that says designs', () => {
-    expect(tellsTimes(['design', 'time_ms'])).toBe(true);
-    expect(tellsTimes(['block_threads', 'grid_blocks', 'runtime_us'])).toBe(true);
-    expect(tellsTimes(['device', 'loop', 'time_ms'])).toBe(false);
-    expect(tellsTimes(['n', 'p'])).toBe(false);
+    expect(hasDesignColumns(['design', 'time_ms'])).toBe(true);
+    expect(hasDesignColumns(['block_threads', 'grid_blocks', 'runtime_us'])).toBe(true);
+    expect(hasDesignColumns(['device', 'loop', 'time_ms'])).toBe(false);
+    expect(hasDesignColumns(['n', 'p'])).toBe(false);
   });
 });

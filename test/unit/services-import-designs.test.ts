@@ -223,7 +223,7 @@ describe('configurations of a kernel of one’s own', () => {
     expect(await runCount()).toBe(before + 1);
   });
 
-  it('that nobody links stand alone, unless the open sweep has the parameters that only designs have', async () => {
+  it('without a link stand alone, unless the open sweep has the parameters that only designs have', async () => {
     const row = ofDevice(DEVICE, 1)[0];
     const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
     const single = await importText('own.json', text);
@@ -263,7 +263,7 @@ describe('an exported T4 file', () => {
     expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
   });
 
-  it('that was not changed is no measurement, whoever names its run', async () => {
+  it('that was not changed is no measurement, even where its run is named', async () => {
     const text = JSON.stringify(await exported(20));
     const imported = await importText('same.json', text);
     expect(imported.linked).toBeUndefined();
@@ -325,7 +325,7 @@ describe('a CSV of measured times', () => {
     ]);
     expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
-    // The exported ranking with a column beside it; the sweep that is open is as good as one named.
+    // The exported ranking with a column beside it; the open sweep counts like a named one.
     const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
     expect(head).toContain('measured_ms');
     const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));

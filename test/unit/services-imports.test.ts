@@ -198,7 +198,7 @@ describe('a result file', () => {
     expect((await detailOf(runId)).cases.map((one) => one.failure)).toEqual([null, 'launch failed']);
   });
 
-  it('does not go on, and keeps the end that it had', async () => {
+  it('is not resumed, and stays as it ended', async () => {
     const { store } = bench.engine.context;
     const draft = {
       kind: 'import' as const,

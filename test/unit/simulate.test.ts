@@ -9,7 +9,7 @@ import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
 
-/** Rates that tell every number of active groups apart. */
+/** Rates that differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 
 function launchOf(change: Partial<Launch>): Launch {
@@ -64,7 +64,7 @@ describe('a launch by hand', () => {
     expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
   });
 
-  it('takes instants that only rounding tells apart for one', () => {
+  it('takes instants that differ only by rounding for one', () => {
     // 1 and then 5 iterations are as long as 6 at a rate that does not change, but not in floating point.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);

@@ -28,7 +28,7 @@ async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;
     if (pid === undefined || processLives(Number(pid))) continue;
-    // Somebody else's stays.
+    // A folder of another user cannot be removed, and stays.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
   }
 }

@@ -101,8 +101,8 @@ export function reportFacts(
 
 /** @param isCpu whether the best is of a CPU, whose time is not simulated */
 function tieSentence(ties: number, isCpu: boolean): string {
-  const band = `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to tell`;
-  const choice = ` apart: choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
+  const band = `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to distinguish`;
+  const choice = `: choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
   return `${band}${ties > 1 ? choice : ''}.${isCpu ? '' : ` ${ACCURACY_TEXT}`}`;
 }
 
@@ -131,7 +131,7 @@ function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice
   return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
 }
 
-/** Differences of time below this fraction are not told. */
+/** Differences of time below this fraction are not reported. */
 const WORTH_TELLING = 1e-3;
 
 function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
@@ -173,7 +173,7 @@ function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): reado
     .sort((a, b) => b.share - a.share);
   sentences.push(
     losses.length === 0
-      ? `${percent(ideal)} of the time is the work itself: hardly anything is lost.`
+      ? `${percent(ideal)} of the time is the work itself: almost nothing is lost.`
       : `${percent(ideal)} of the time is the work itself. The largest loss is ${losses
           .map(
             ({ label, hint, share }, at) => `${label.toLowerCase()}, ${percent(share)}${at === 0 ? ` (${hint})` : ''}`,

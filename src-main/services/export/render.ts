@@ -69,7 +69,7 @@ export async function renderExport(
   }
 }
 
-/** The row that code is written of: the chosen one, or where that is a CPU's and nobody asked for it, the best of a GPU. */
+/** The row that code is written of: the chosen one, or where that is a CPU's and was not asked for, the best of a GPU. */
 function onGpu(view: RunView, chosen: RankRow, askedFor: boolean): Result<RankRow> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');

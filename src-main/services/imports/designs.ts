@@ -54,8 +54,8 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null): Wante
   return wantedOf({ ...design, registerCap: registerCap ?? 0, ...(deviceId === null ? {} : { device: deviceId }) });
 }
 
-/** Whether any of the cases is told by a parameter that only designs have. */
-export function tellsDesigns(cases: readonly CaseResult[]): boolean {
+/** Whether any of the cases has a parameter that only designs have. */
+export function hasDesignParameters(cases: readonly CaseResult[]): boolean {
   return cases.some((one) => OWN.some((field) => wantedDesign(one, null)?.[field] !== undefined));
 }
 

@@ -12,7 +12,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../../src-workers/parse/bench-results.ts';
 import { parseKernelTuner, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../../src-workers/parse/loops.ts';
-import { parseMeasuredTimes, tellsTimes } from '../../../src-workers/parse/measured-times.ts';
+import { parseMeasuredTimes, hasDesignColumns } from '../../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../../src-workers/parse/smite.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES, unpacked } from '../../../src-workers/parse/unpack.ts';
@@ -22,7 +22,7 @@ import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { ImportedFile, MeasuringRequest } from '../../contract/measuring.ts';
 import type { Context } from '../context.ts';
 import { readBytes } from '../app/files.ts';
-import { linkDesigns, tellsDesigns } from './designs.ts';
+import { linkDesigns, hasDesignParameters } from './designs.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
@@ -55,7 +55,7 @@ const MAX_BATCH_TIMES = 20_000;
 /** Reads a file that is to be imported, if it is one and not too large. */
 export const readImportFile = (path: string): Promise<Result<Uint8Array>> => readBytes(path, MAX_IMPORT_BYTES);
 
-/** Tells what a file is from its content. @param bytes not compressed */
+/** Detects the kind of a file from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
@@ -71,7 +71,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
   const has = (...names: readonly string[]): boolean => names.every((name) => columns.includes(name));
   if (has('dataset', 'rows', 'cols', 'nnzs')) return { kind: 'loops' };
   if (has('distribution', 'n', 'measured_mean_loss')) return { kind: 'smite' };
-  if (tellsTimes(columns)) return { kind: 'times' };
+  if (hasDesignColumns(columns)) return { kind: 'times' };
   if (has('simulated_simt_iterations', 'measured_simt_cycles')) {
     return {
       kind: 'other',
@@ -116,7 +116,7 @@ interface Imported {
   readonly cases: readonly CaseResult[];
   /** Per case, where the file is of several devices; otherwise `device` is the one. */
   readonly devices: readonly string[] | null;
-  /** Who measured, where the file tells all of it. */
+  /** The device that measured, where the file describes it in full. */
   readonly device: MeasuringDevice | null;
   /** The name of the device alone: as the person or the file says, and as the name of the file may say. */
   readonly deviceName: string | null;
@@ -405,10 +405,10 @@ async function linkedPlan(
   { cases, device, plan }: Imported,
   { runId }: ImportInput,
 ): Promise<Result<Linked>> {
-  const told = plan?.source ?? null;
-  if (runId !== undefined && !told)
+  const source = plan?.source ?? null;
+  if (runId !== undefined && !source)
     return fail('bad-input', `Its cases are not designs of a sweep. Import it without run ${runId}.`);
-  const line = plan && told && runId !== undefined ? { ...plan, source: { ...told, runId } } : plan;
+  const line = plan && source && runId !== undefined ? { ...plan, source: { ...source, runId } } : plan;
   const linked = await sourceOf(context, line);
   if (!linked.ok) return linked;
   if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
@@ -422,7 +422,7 @@ async function linkedPlan(
 async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
   if (!line || !source) return ok({ source: null, study: null, warnings: [] });
-  const run = await toldRun(context, source);
+  const run = await runOfFile(context, source);
   if (!run.ok) return run;
   if (typeof run.value === 'string') return ok(alone(run.value));
   const planned = await runPlan(context.store, run.value);
@@ -453,7 +453,7 @@ const alone = (why: string): LinkedSource => ({
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the one that the designs are of`;
 
 /** The run that a file says its designs are of, or why it is not here. */
-async function toldRun(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
+async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;
   if (!run.ok || run.value.kind !== 'sweep' || run.value.deletedAt !== null)
@@ -461,7 +461,7 @@ async function toldRun(context: Context, { runId, study, seed }: FileSweep): Pro
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** Configurations of another program beside the sweep that they are designs of: the one named, told by the file, or open. */
+/** Links cases of a file to the sweep whose designs they are: the run that the user names, else the file, else the open one. */
 async function linkedFile(
   context: Context,
   read: Imported,
@@ -498,14 +498,14 @@ async function linkedFile(
   let target = runId ?? read.sweep?.runId ?? null;
   let exported = read.sweep !== null && read.sweep.runId === target;
   if (read.sweep && exported) {
-    const told = await toldRun(context, read.sweep);
-    if (!told.ok) return told;
-    if (typeof told.value === 'string') {
-      if (!isAsked) return unlinked(alone(told.value));
+    const found = await runOfFile(context, read.sweep);
+    if (!found.ok) return found;
+    if (typeof found.value === 'string') {
+      if (!isAsked) return unlinked(alone(found.value));
       exported = false;
     }
   }
-  if (target === null && openRunId !== undefined && (isAsked || tellsDesigns(read.cases))) target = openRunId;
+  if (target === null && openRunId !== undefined && (isAsked || hasDesignParameters(read.cases))) target = openRunId;
   if (target === null)
     return isAsked
       ? fail(
@@ -521,7 +521,7 @@ async function linkedFile(
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
   }
-  // A prediction of another run is none of this one, and cannot be told from what someone wrote over it.
+  // A prediction of another run is no measurement of this one, and cannot be distinguished from a time that replaced it.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);

@@ -65,7 +65,7 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
     const { designIndex, failure, correct } = record;
     if (designIndex === null || failure !== null || correct === false) continue;
     const time = measuredTime(record);
-    // A time of 0 is less than the device's timer can tell.
+    // A time of 0 is below the resolution of the device's timer.
     if (!time || time.medianMs === 0) continue;
     const { medianMs: timeMs, lowMs, highMs } = time;
     const halfWidthMs = lowMs === null || highMs === null ? null : (highMs - lowMs) / 2;

@@ -16,7 +16,7 @@ function modelWords(name: string): readonly string[] {
   return numbered.length > 0 ? numbered : all;
 }
 
-/** What tells the boards of one model apart, where a name says it: memory and form. */
+/** What distinguishes the boards of one model, where a name contains it: memory and form. */
 function variant(name: string): readonly (string | undefined)[] {
   return [/(\d+)\s*gi?b\b/i.exec(name)?.[1], /sxm|pcie|nvl/i.exec(name)?.[0].toLowerCase()];
 }
@@ -25,7 +25,7 @@ function variant(name: string): readonly (string | undefined)[] {
  * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its name
  * decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board)
  * counts too where the model's own word is in both and the multiprocessors, which most variants differ in, are as many.
- * Boards of different memory or form are different devices where both names tell.
+ * Boards of different memory or form are different devices where both names say which.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
   const theirs = variant(measuring.name);

@@ -128,7 +128,7 @@ export function measuringWarnings(
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
   if (instant.length > 0)
-    warnings.push(`Faster than the timer can tell, left out of comparisons: ${counted(instant)}.`);
+    warnings.push(`Faster than the timer resolves, left out of comparisons: ${counted(instant)}.`);
   // The findings of contention say so themselves, case by case.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;

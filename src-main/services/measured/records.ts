@@ -5,7 +5,7 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { RUN_KIND_TEXT } from '../runs/runs.ts';
 
 /**
- * How a measured run stands in the database, whoever measured: a `bench` run of this machine or an `import` of a file. One
+ * How a measured run is stored, from either source: a `bench` run of this machine or an `import` of a file. One
  * place writes and reads it, so that both come back through the same procedures.
  */
 

@@ -25,7 +25,7 @@ import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 
 /**
  * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run remembers its
- * plan, so that one that stopped goes on with the cases that have no result, on the same device or not at all.
+ * plan, so that a resumed run measures only the cases that have no result, and only on the same device.
  */
 
 /** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
@@ -125,7 +125,7 @@ export interface Benchmarks extends PageMeasurements {
   /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
-  /** Goes on with a run that stopped: only the cases that have no result are measured. */
+  /** Resumes a run that stopped: only the cases that have no result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 

@@ -140,7 +140,7 @@ export interface MeasuredUnits {
 }
 
 /**
- * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload tells one for every unit,
+ * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload has one for every unit,
  * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
  * units that each stands for. Asked again it gives the same, unless a file has changed.
  */
@@ -181,7 +181,7 @@ export async function measuredUnits(
   }
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
-  // Tens of millions of draws, and their digest, would hold up whoever else asks.
+  // Tens of millions of draws, and their digest, would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', { law, order: iterations, units, seed });
   const profile = unitLoopProfile(kernel, backend);

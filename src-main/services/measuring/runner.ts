@@ -5,7 +5,7 @@ import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 
-/** Running a program that measures: a process group of its own, JSON lines from its standard output, and its end told apart. */
+/** Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can end. */
 
 export interface Program {
   readonly program: string;
@@ -31,7 +31,7 @@ export type ProgramEnd =
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
   /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
   | { readonly kind: 'crashed'; readonly message: string }
-  /** It said what is no record, or whoever takes the records refused one. */
+  /** It printed a line that is no record, or the receiver of the records refused one. */
   | { readonly kind: 'refused'; readonly message: string };
 
 /** The longest line that is read: values of a case can be many. */
@@ -88,7 +88,7 @@ export async function runProgram(
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.once('exit', (code, name) => resolve({ code, signal: name })),
   );
-  const toldAll = new Promise<void>((resolve) => child.stderr.once('close', resolve));
+  const drained = new Promise<void>((resolve) => child.stderr.once('close', resolve));
   let stderr = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_TAIL_CHARACTERS)));
@@ -133,7 +133,7 @@ export async function runProgram(
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
-    await Promise.race([toldAll, pause(LAST_WORDS_MS, undefined, { ref: false })]);
+    await Promise.race([drained, pause(LAST_WORDS_MS, undefined, { ref: false })]);
     const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
     const words = lastWords(stderr);
     return { kind: 'crashed', message: words ? `${how}: ${shown(words)}` : how };

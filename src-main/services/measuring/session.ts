@@ -9,7 +9,7 @@ import { caseLabel } from '../measured/measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from '../measured/records.ts';
 import { openExecution } from '../runs/execution.ts';
 
-/** A run that is being measured, whoever measures: takes records, saves every case as it is complete, tells of progress. */
+/** A run that a program or a page measures: takes records, saves every case as it is complete, reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
   /** The cases that have no result. */

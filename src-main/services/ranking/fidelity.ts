@@ -22,7 +22,7 @@ export interface SimulationDetail {
   readonly precise: boolean;
 }
 
-/** Reads a saved simulation. One saved without an interval has the plainest that is certain: from its least to its greatest time. */
+/** Reads a saved simulation. One saved without an interval gets the range from its smallest to its largest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
   const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
@@ -112,7 +112,7 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Whether two times of one fidelity cannot be told apart: their intervals overlap. Without an interval nothing is told. */
+/** Whether two times of one fidelity cannot be distinguished: their intervals overlap. False where one has no interval. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;

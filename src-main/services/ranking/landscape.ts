@@ -97,13 +97,13 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/** An axis drawn with as many cells as told, each `size` cells of the map wide: values share one where they are more. */
+/** An axis drawn with the requested number of cells, each `size` cells of the map wide: values share one where they are more. */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };
 }
 
-/** Best time for every pair of values of two axes; the other axes are held where told, and minimised over elsewhere. */
+/** Best time for every pair of values of two axes; the other axes are held where the input says so, and minimised over elsewhere. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;

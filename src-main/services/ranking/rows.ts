@@ -11,7 +11,7 @@ import type { RunView } from '../runs/run-view.ts';
 /** Designs of an opened run: checked, filtered, and as rows. */
 
 /**
- * Width of the band in which the model cannot tell designs apart. Among the best of a study, predictions differ from event
+ * Width of the band within which the model cannot distinguish designs. Among the best of a study, predictions differ from event
  * simulations by a median of 0.3 to 1.5 % where units come unsorted (npm run bench simulations; the random designs of
  * npm run bench composite differ by less). Sorted windows and fetching from heavy-tailed work differ by more: simulate those.
  */

@@ -54,7 +54,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
   return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
 }
 
-/** Designs compared at most: a million rank pairs would take a second and tell nothing more. */
+/** Designs compared at most: a million rank pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
 function rankCorrelation(left: RunView, right: RunView): number {

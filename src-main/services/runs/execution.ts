@@ -4,12 +4,12 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
-/** What every run that executes tells while it does, whatever its kind, and how it ends. */
+/** What a run of any kind reports while it executes, and how it ends. */
 export interface Execution {
   /** Designs or cases that have a result. */
   done(): number;
   add(count: number): void;
-  /** Tells how far the run is. */
+  /** Reports how far the run is. */
   progress(): void;
   /** Saves how the run ended. The failure that ended it, or that of the store, is the result. */
   finish(end: 'complete' | 'cancelled' | Failure, best: BestDesign | null): Promise<Result<RunRecord>>;

@@ -9,7 +9,7 @@ import { runStudy } from './run-view.ts';
 import type { RunHandle } from './running.ts';
 import { runSummary } from './runs.ts';
 
-/** How runs of each kind go on where they stopped. */
+/** How runs of each kind are resumed. */
 export type Resumers = Readonly<Record<Exclude<RunKind, 'import'>, (run: RunRecord) => Promise<Result<RunHandle>>>>;
 
 export function runHandlers(
@@ -75,10 +75,10 @@ export function runHandlers(
   };
 }
 
-/** Takes over a run that stopped and goes on with it. */
+/** Takes over a run that stopped and resumes it. */
 async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
   const before = await store.getRun(id);
-  // An import cannot go on, so it is not taken over and keeps its end.
+  // An import cannot be resumed, so it is not taken over and stays as it ended.
   if (before.ok && before.value.kind === 'import')
     return fail('unsupported', `Run ${id} was imported, so it cannot be resumed. Import its file again.`);
   const run = await store.resumeRun(id);

@@ -10,7 +10,7 @@ export interface RunHandle {
   cancel(): void;
 }
 
-/** All runs that execute in this engine, whoever started them: one that is not here cannot be cancelled. */
+/** All runs that execute in this engine, from any client: a run that is not here cannot be cancelled. */
 export interface RunningRuns {
   /** Knows a run from its start to its end. A failure to start is handed on. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;

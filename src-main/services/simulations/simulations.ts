@@ -26,7 +26,7 @@ import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts
 
 /**
  * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. A run of its own
- * that remembers what it was asked for, so that one that stopped can go on with the designs that are missing.
+ * that remembers what it was asked for, so that a resumed run simulates only the designs that are missing.
  */
 
 /** What a `simulate` run's `study` column holds beside the study of its sweep. */
@@ -116,7 +116,7 @@ export async function startSimulations(
   return ok(runSimulations(context, view, run.value, study.simulation, []));
 }
 
-/** Goes on with a run that stopped: only the designs that are missing are simulated. */
+/** Resumes a run that stopped: only the designs that are missing are simulated. */
 export async function resumeSimulations(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;

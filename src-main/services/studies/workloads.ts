@@ -94,7 +94,7 @@ export function unpackLengths(provenance: unknown): OrderedLengths | null {
 
 const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
-/** A law, and the order of its lengths where the workload tells it. */
+/** A law, and the order of its lengths where the workload has one. */
 interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;

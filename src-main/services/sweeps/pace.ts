@@ -5,23 +5,23 @@ export interface FinishedSweep {
   readonly elapsedMs: number;
 }
 
-/** A first guess, designs per ms, until a run has told. */
+/** A first guess, designs per ms, until a run has been timed. */
 const FIRST_GUESS = 300;
-/** Most of a smaller and shorter run than either is spent on starting the workers and building the tables. */
-const TELLING_DESIGNS = 100_000;
-const TELLING_MS = 2000;
-/** Runs that are looked back on: later ones may be of a busier machine, or of a dearer kernel. */
+/** A run below both limits spends most of its time on starting the workers and building the tables. */
+const TIMED_DESIGNS = 100_000;
+const TIMED_MS = 2000;
+/** Number of recent runs kept: load and kernel differ from run to run. */
 const LAST_RUNS = 5;
 
-/** The runs that tell the pace, with one more; oldest first. */
+/** The runs that determine the pace, with one more; oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
-  return elapsedMs > 0 && (designs >= TELLING_DESIGNS || elapsedMs >= TELLING_MS)
+  return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)
     ? [...known, finished].slice(-LAST_RUNS)
     : known;
 }
 
-/** Designs per ms: those of the largest of the runs, of equals the last, since starting takes the least part of it. */
+/** Designs per ms of the largest run, where starting takes the smallest part of the time; of equal runs, the last. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

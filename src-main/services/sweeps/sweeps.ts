@@ -47,7 +47,7 @@ export interface PreparedStudy {
   readonly devices: readonly Device[];
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
-  /** Of a study with CPUs whose workload tells its order: stored with the law, which a resumed run reads. */
+  /** Of a study with CPUs whose workload has an order: stored with the law, which a resumed run reads. */
   readonly order: OrderedLengths | null;
   readonly plan: SweepPlan;
 }
@@ -125,7 +125,7 @@ export async function startSweep(
   return ok(runSweep(context, run.value, prepared.plan, []));
 }
 
-/** Goes on with a run that stopped: the plan is rebuilt from what the run itself recorded. */
+/** Resumes a run that stopped: the plan is rebuilt from what the run itself recorded. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;

@@ -255,7 +255,7 @@ export function spoken(label: string, term: Term): string {
   return /^[A-Z]/.test(label) ? sentenceCase(text) : text;
 }
 
-/** Whether a row says the same of every device that has a value. */
+/** Whether all devices that have a value in a row have the same one. */
 export function isEqualRow({ texts }: CompareRow): boolean {
   const said = texts.filter((text) => text !== '');
   return said.length > 0 && said.every((text) => text === said[0]);

@@ -88,7 +88,7 @@ export async function openPageDevice(
   }
 }
 
-/** The browser and its version, as it tells them: a driver's behaviour changes with it. */
+/** The browser and its version, as it reports them: a driver's behaviour changes with it. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
@@ -145,7 +145,7 @@ export async function measureInPage(
       },
     );
   } catch (error) {
-    // A lost device makes any call throw; what is told then is the loss.
+    // A lost device makes any call throw; then only the loss is reported.
     if (lost === null && !signal.aborted)
       records.push({
         type: 'lost',
@@ -182,7 +182,7 @@ function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => v
   };
   return {
     push(record: BenchRecord): void {
-      // Nothing follows a loss, and it is told once.
+      // Nothing follows a loss, which is reported once.
       if (lost) return;
       lost = record.type === 'lost';
       waiting.push(record);

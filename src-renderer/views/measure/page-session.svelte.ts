@@ -22,7 +22,7 @@ class PageSession {
     this.#target = await pageTarget(navigator.gpu);
   }
 
-  /** Measures a run to its end, its cancellation or its failure, which `report` is told. */
+  /** Measures a run to its end, its cancellation or its failure, which goes to `report`. */
   async measure(engine: Api, runId: number, report: (failure: Failure) => void): Promise<void> {
     if (this.#runId !== null) return;
     const abort = new AbortController();

@@ -16,7 +16,7 @@ export interface ResidualRow {
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** 0…1; NaN where it cannot be told. */
+  /** 0…1; NaN where it cannot be determined. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -35,7 +35,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Axes that tell designs apart, the one that explains most first. */
+/** Axes with several values, the one that explains most first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,

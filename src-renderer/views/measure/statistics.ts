@@ -25,7 +25,7 @@ function intervalText(bounds: Bounds | null, write: (value: number) => string): 
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
-/** The figures above the charts, the most telling first. */
+/** The figures above the charts, the most important first. */
 export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
   const { regret, designs, intervals } = comparison;
   const stats: Stat[] = [

@@ -9,7 +9,7 @@ import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
  * Measures the cases of a plan on threads of this process, one after another, and hands over what each finds as it comes. A case
- * that fails is told as such and the next one begins; its threads and its memory are gone before.
+ * that fails is reported as failed and the next one begins; its threads and its memory are gone before.
  *
  * @param threadModule a module that hands its `workerData`, a `ThreadTask`, to `runThread`
  * @param machine where designs are measured

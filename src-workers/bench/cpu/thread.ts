@@ -5,7 +5,7 @@ import { PAGE_BYTES } from './assembler.ts';
 import { STREAMED_ROWS, UNROLLED_BYTES, type Kernels } from './kernels.ts';
 import { packedStart, type CaseShares } from './shares.ts';
 
-/** What one thread of a case is told: its `workerData`. */
+/** The input of one thread of a case: its `workerData`. */
 export interface ThreadTask {
   readonly rank: number;
   readonly threads: number;
@@ -52,7 +52,7 @@ const vectorAt = (j: number): number => 1 + (j % 7);
  *
  * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone with them.
  */
-export async function runThread(task: ThreadTask, tell: (message: ThreadMessage) => void): Promise<void> {
+export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
   const memory = await sharedMemory(task);
   const instance = new WebAssembly.Instance(task.module, { host: { memory } });
@@ -71,10 +71,10 @@ export async function runThread(task: ThreadTask, tell: (message: ThreadMessage)
     if (rank === 0) {
       const endNs = Array.from({ length: threads }, (_, w) => Number(clock[at + 1 + w] - clock[at]));
       const onCoreFraction = Array.from(onCore.subarray(launch * threads, (launch + 1) * threads));
-      tell({ kind: 'launch', launch, timeNs: Math.max(...endNs), endNs, onCoreFraction });
+      send({ kind: 'launch', launch, timeNs: Math.max(...endNs), endNs, onCoreFraction });
     }
   }
-  tell({ kind: 'checked', rank, message: share.check() });
+  send({ kind: 'checked', rank, message: share.check() });
 }
 
 async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAssembly.Memory> {

@@ -49,7 +49,7 @@ ${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats
 2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second, and so on.
 3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
 
-Run it again to go on where it was interrupted: cases that are done, or that failed, are not measured again. Delete
+Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
 results.jsonl to measure everything anew.
 
 Settings, as environment variables:
@@ -151,7 +151,7 @@ mv build/kept.jsonl results.jsonl
 echo "measuring; $(wc -l <build/done.txt | tr -d ' ') of ${cases} cases are done already"
 if ! ./build/lockstep-cuda --plan plan.txt --device "$device" --done build/done.txt >>results.jsonl; then
   tail -n 1 results.jsonl >&2
-  stop "measuring ended early; run this again to go on with the next case"
+  stop "measuring ended early; run this again to continue with the next case"
 fi
 echo "$(grep -c '"type":"check"' results.jsonl) cases measured, $(grep -c '"type":"failed"' results.jsonl) failed: results.jsonl"
 `;

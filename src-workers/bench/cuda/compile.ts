@@ -116,8 +116,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 
 /**
  * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of all
- * sources, their flags, the compiler's version and its settings; an entry whose file is not what was put there is made again. What was used
- * longest ago goes once the cache holds more than `maxCacheBytes`. Several processes may use one cache.
+ * sources, their flags, the compiler's version and its settings; an entry whose file has changed is made again. The entries
+ * unused for longest are removed once the cache holds more than `maxCacheBytes`. Several processes may use one cache.
  *
  * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where they do
  * not go together, `storage` where the cache cannot be written, `cancelled`.

@@ -41,8 +41,8 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The script between this process and a tool, of which it is the only child: the channel to this process closes however it ended,
- * and the tool with all that it started goes at once. That a tool cannot be started is told through the channel.
+ * The script between this process and a tool; the tool is its only child. When this process ends in any way, the channel closes
+ * and the tool is killed with all that it started. The channel reports a tool that cannot be started.
  */
 const GUARD = `
 const [program, ...args] = process.argv.slice(1);

@@ -30,7 +30,7 @@ export interface WebGpuHost {
   readonly processor: string | null;
 }
 
-/** A device as its records are held against. Subgroup width is told only where all subgroups have the same. */
+/** A device as its records are held against. Subgroup width is reported only where all subgroups have the same. */
 export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: WebGpuHost): MeasuringDevice {
   const {
     vendor,

@@ -40,7 +40,7 @@ const MAX_SLOTS = 2 ** 31;
 /**
  * A design as a launch. Fails with `unsupported` or `bad-input` on what this device or WebGPU cannot do.
  *
- * @param threadGroupWidth of the device; null where it does not tell
+ * @param threadGroupWidth of the device; null where it does not report one
  */
 export async function prepareUnitLoop(
   launcher: Launcher,
@@ -66,7 +66,10 @@ export async function prepareUnitLoop(
   if (u > 1 && !launcher.device.features.has('subgroups'))
     return fail('unsupported', `${u} threads per unit; this device has no subgroup operations for their exchange`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
-    return fail('unsupported', `${design.balancing}; this device does not tell the width its best buckets depend on`);
+    return fail(
+      'unsupported',
+      `${design.balancing}; this device does not report the width that its best buckets depend on`,
+    );
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;

@@ -336,7 +336,7 @@ const MAX_INFLATION = 1e6;
 
 /**
  * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter has no
- * influence or cannot be told from others. 0 where it is not free.
+ * influence or cannot be distinguished from others. 0 where it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);

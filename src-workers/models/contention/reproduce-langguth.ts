@@ -149,7 +149,7 @@ function triangular(): ReproductionTable[] {
 /** Largest excess of a measured bandwidth over the max-rate curve that the slides' own plots leave room for. */
 const STAIRCASE_EXCESS = 0.005;
 
-/** The printed staircase may fall short of the bound, but hardly exceed it: rows show the printed value where it keeps it. */
+/** The printed staircase may be below the bound, and above it only by rounding: rows show the printed value where it keeps it. */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

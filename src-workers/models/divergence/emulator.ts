@@ -10,7 +10,7 @@ import { checkProgram, STACK_LANES, type Operand, type Program } from './program
 export interface Token {
   readonly mask: number;
   readonly id: 'SYNC' | 'DIV';
-  /** Position in the program where the lanes of the mask go on. */
+  /** Position in the program where the lanes of the mask continue. */
   readonly pc: number;
 }
 

@@ -59,7 +59,7 @@ export const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /**
  * Cycles per instruction on Kepler, not printed: what makes 14 divergent lanes cost the single loop the ~25 % that the summary
- * states. An estimate, as good as that figure.
+ * states. An estimate with the accuracy of that figure.
  */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);

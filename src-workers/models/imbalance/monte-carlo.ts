@@ -43,7 +43,7 @@ export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: 
     }
     const cost = n * longest;
     const loss = sum === 0 ? 1 : cost / sum;
-    // Welford's update: no cancellation where the losses hardly differ.
+    // Welford's update: no cancellation where the losses are almost equal.
     const step = loss - mean;
     mean += step / group;
     spread += step * (loss - mean);

@@ -100,7 +100,7 @@ const MAX_SOFTNESS = 64;
  * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all three positive, the first two
  * free in scale); q is taken from the candidates by the smallest sum of squares.
  *
- * @param rows measured launches, at least 3 with positive times; to tell τ from c some must be latency-bound, some not
+ * @param rows measured launches, at least 3 with positive times; to separate τ from c, some must be latency-bound, some not
  * @param fixed candidates for q, the schedulers per multiprocessor
  * @returns the fit, or `bad-input` when there is too little to fit
  */

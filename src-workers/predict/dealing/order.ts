@@ -87,7 +87,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const lengthAt = (position: number): number =>
     lengths[ranks === M ? position % period : Math.floor((position % M) * perRank)];
   const longestOf = (position: number, count: number): number => {
-    // Within a window the last unit is the longest; a group may go on into the next windows.
+    // Within a window the last unit is the longest; a group may continue in the next windows.
     const last = position + count - 1;
     let longest = lengthAt(last);
     for (let end = position - (position % M) + M - 1; end < last; end += M) longest = Math.max(longest, lengthAt(end));

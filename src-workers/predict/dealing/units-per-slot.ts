@@ -3,12 +3,12 @@ import {
   COUNTED_UNITS,
   DEALT_STEPS_PER_OCTAVE,
   FETCHED_STEPS_PER_OCTAVE,
-  HARDLY_ANY_BLOCKS,
+  NEGLIGIBLE_BLOCKS,
 } from '../constants.ts';
 
 /**
  * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot; a law for each
- * would cost more than it tells, because the shape of a sum hardly changes with one more term.
+ * would cost much and add little, because one more term barely changes the shape of a sum.
  */
 export interface TabulatedUnits {
   /** Units of a slot: whole where they are dealt out. */
@@ -22,7 +22,7 @@ export interface TabulatedUnits {
 export interface DealtUnits extends TabulatedUnits {
   /** Blocks whose slots have one unit more: the first ones. Below one: the part of the first block's slots that have. */
   readonly fullerBlocks: number;
-  /** Mean units per slot over those that times are to be taken of: 1 where they are told apart by blocks. */
+  /** Mean units per slot over those that times are to be taken of: 1 where blocks differ in their units. */
   readonly timeScale: number;
 }
 
@@ -37,7 +37,7 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
   const fewer = Math.max(1, Math.floor(meanUnits));
   const part = (meanUnits - fewer) * gridBlocks;
   const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
-  if (fullerBlocks > 0 && gridBlocks - fullerBlocks > HARDLY_ANY_BLOCKS * gridBlocks)
+  if (fullerBlocks > 0 && gridBlocks - fullerBlocks > NEGLIGIBLE_BLOCKS * gridBlocks)
     return { units: fewer, fullerBlocks, scale: 1, timeScale: 1, key: fewer };
   const units = fullerBlocks > 0 ? fewer + 1 : fewer;
   return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };

@@ -105,7 +105,7 @@ export function doubling(table: DepthTable, j: number): Float64Array {
   return rows;
 }
 
-/** Largest and smallest logarithm that is told apart: of all but surely some left, and of nobody ever. */
+/** Largest and smallest logarithm in the table: almost surely some lane is left, and almost surely none is. */
 const HIGHEST_LOG = 4;
 const LOWEST_LOG = -60;
 

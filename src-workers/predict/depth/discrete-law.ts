@@ -140,7 +140,7 @@ export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
     }
     if (cell < 0) masses[0] += mass;
     else {
-      // Nothing goes on from the last point, whose cell has no end.
+      // The last point has no cell above it, so it passes no mass on.
       const share = (v - grid[cell]) / width;
       masses[cell] += mass * (1 - share);
       if (share > 0) masses[cell + 1] += mass * share;
@@ -215,7 +215,7 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/** The values of all laws, or where they are many and hardly any in common twice `maxPoints` evenly spaced between them. */
+/** The values of all laws, or where they are many and few are shared twice `maxPoints` evenly spaced between them. */
 function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
@@ -417,7 +417,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.inverseTransform(masses, both);
     for (let part = 0; part < 2 && at + part < sums.length; part++) {
       const { origin, low, margin } = sums[at + part];
-      // Sums are told apart modulo the size: cell j of the window starts at the lowest sum kept.
+      // Sums are known modulo the size: cell j of the window starts at the lowest sum kept.
       const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
       laws.push(latticeLaw(masses, part, origin, start, step));
     }

@@ -38,7 +38,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   // What a round adds is soon the same for all: the last ones followed stand for the rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
-  // Lengths that do not fit are told apart less finely.
+  // Lengths that do not fit are rounded to coarser steps.
   const step = Math.max(1, Math.ceil(reach(followed - 1) / START_POINTS));
   const size = powerOfTwoAtLeast(reach(followed - 1) / step);
   const transform = fourier(size);
@@ -109,7 +109,7 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
   for (let t = 2 + part; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t] / step);
     if (a < 1e-12) continue;
-    tellAny(a, sizes, (i, any) => (sums[i] += step * any));
+    forAnyStart(a, sizes, (i, any) => (sums[i] += step * any));
   }
   return sums;
 }
@@ -149,7 +149,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   for (let t = 1; t < size; t += 1) {
     const lane = Math.min(step, Math.max(0, renewal[2 * t] / damping ** t));
     taken[t] = taken[t - 1] + lane;
-    tellAny(lane / step, sizes, (i, any) => (starts[i][t] = starts[i][t - 1] + step * any));
+    forAnyStart(lane / step, sizes, (i, any) => (starts[i][t] = starts[i][t - 1] + step * any));
   }
   return (rounds) => {
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
@@ -172,15 +172,15 @@ function massesOf({ support, probability }: LengthLaw, step: number, size: numbe
   return masses;
 }
 
-/** Tells P(any of n lanes starts) of lanes that start with probability `a`, for each n. */
-function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: number) => void): void {
+/** Passes on P(any of n lanes starts), for lanes that start with probability `a`, for each n. */
+function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: number) => void): void {
   // Of twice as many lanes any starts with s + s − s².
   let any = a;
   let lanes = 1;
   for (let i = 0; i < sizes.length; i += 1) {
     const n = sizes[i];
     for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
-    tell(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
+    use(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
   }
 }
 
@@ -198,7 +198,7 @@ function tellAny(a: number, sizes: readonly number[], tell: (i: number, any: num
  */
 export function divergentStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
-  // Rounds overlap from here on; where lengths hardly vary that takes long, and the last round followed stands for the rest.
+  // Rounds overlap from here on; where lengths vary little, that takes long, and the last round followed stands for the rest.
   const overlap = Math.ceil((OVERLAPPING_ROUNDS * mean) / standardDeviation) ** 2;
   const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
   const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);

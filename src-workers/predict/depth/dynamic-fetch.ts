@@ -195,7 +195,7 @@ export function dynamicGroupDepth(
 
 /**
  * Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. Where groups
- * share a pool, hardly any of them holds that unit.
+ * share a pool, almost none of them holds that unit.
  * @returns P(longest > x steps), x = 0, 1, …
  */
 function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
@@ -242,7 +242,7 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
 
 /**
  * P(a lane has more than x steps to go), x = 0, 1, …, taken from step `from` to a later one, where the rate of starts is
- * known: every unit started `age` steps ago that is longer than age + x. Nobody lives at step −1.
+ * known: every unit started `age` steps ago that is longer than age + x. No unit is active at step −1.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;

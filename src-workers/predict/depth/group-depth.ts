@@ -328,7 +328,7 @@ interface LaneLaws {
   readonly values: Float64Array;
   /** Mean losses of groups of such lanes, by units per group, as far as they are known. */
   readonly losses: Map<number, number>;
-  /** Units per group that designs often differ in: their losses cost hardly more together than that of the largest. */
+  /** Units per group that designs often differ in: their losses together cost little more time than that of the largest. */
   readonly sizes: readonly number[];
 }
 

@@ -14,7 +14,7 @@ export interface SortedWindow {
 /**
  * P(longest of `groups` consecutive groups > x) for every x of the law, averaged over where in its window the first of
  * them stands. Blocks start at multiples of `groups`, so at every multiple of gcd(groups, G) alike; a block that reaches
- * the end of its window goes on in the next, which is independent. The groups being in order, the last of a window is the
+ * the end of its window continues in the next, which is independent. The groups being in order, the last of a window is the
  * longest.
  */
 export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {

@@ -170,13 +170,15 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 /** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
 export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
-  if (isPartition(balancing)) throw new TypeError(`got the partition ${balancing.kind} on a GPU, expected an order`);
+  if (isPartition(balancing))
+    throw new TypeError(`The partition ${balancing.kind} is for a CPU. A GPU needs an order.`);
   return balancing;
 }
 
 /** The partition of a candidate of a CPU; see `lockstepBalancing`. */
 export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
-  if (!isPartition(balancing)) throw new TypeError(`got the order ${balancing.kind} on a CPU, expected a partition`);
+  if (!isPartition(balancing))
+    throw new TypeError(`The order ${balancing.kind} is for a GPU. A CPU needs a partition.`);
   return balancing;
 }

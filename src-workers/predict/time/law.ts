@@ -51,7 +51,7 @@ export interface Renewal {
   readonly law: BlockLaw;
   /** Spacing of the grid, iterations. */
   readonly step: number;
-  /** Points after which the process is as good as stationary. */
+  /** Points after which the process is taken as stationary. */
   readonly points: number;
   /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;

@@ -23,7 +23,7 @@ export function renewalOf(law: BlockLaw): Renewal {
 }
 
 /**
- * Blocks per slot after which a multiprocessor is as good as stationary: the phase of the waves fades as
+ * Blocks per slot after which a multiprocessor is taken as stationary: the phase of the waves fades as
  * exp(−2π²·waves·(σ_B/E[B])²), and ages need some residual lives.
  */
 export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {

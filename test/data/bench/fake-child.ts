@@ -1,5 +1,5 @@
-// A program that measures nothing and prints what a measuring program would: node fake-child.ts FOLDER. What it does wrong, and
-// when, is told by the environment variable FAKE_BENCH as JSON.
+// A program that measures nothing and prints what a measuring program would: node fake-child.ts FOLDER. The environment
+// variable FAKE_BENCH says as JSON what it does wrong, and when.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { readPlanFolder } from '../../../src-workers/bench/plan-files.ts';
@@ -11,7 +11,7 @@ export interface FakeBench {
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
-  /** Lanes of a thread group; 32 if left out, null where it does not tell. */
+  /** Lanes of a thread group; 32 if left out, null where it does not report one. */
   readonly width?: number | null;
   /** Limits as the device states them. */
   readonly properties?: Readonly<Record<string, number>>;

@@ -72,7 +72,7 @@ describe('a fit', () => {
     expect(unwrap(fitParameters(problem)).values[2]).toBe(0);
   });
 
-  it('holds what the data cannot tell at what it was, and fits the rest', () => {
+  it('keeps the initial value of what the data do not determine, and fits the rest', () => {
     const problem = lines(20, (x) => 2 * x);
     const blind: FitProblem = {
       ...problem,
@@ -100,7 +100,7 @@ describe('a fit', () => {
     expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(1e-6);
   });
 
-  it('keeps a bound that the data do tell: neither known nor held', () => {
+  it('keeps a bound that the data imply: neither known nor held', () => {
     // Any a of at most about 0.01 will do, but not its initial value 5.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {

@@ -83,7 +83,7 @@ describe('costs', () => {
     JSON.parse(readFileSync(new URL(`../../../db/devices/${file}.json`, import.meta.url), 'utf8')) as GpuDevice[];
   const divergence = { divergentBranches: 10, spills: 2 };
 
-  it('charges Kepler and Maxwell as measured, Pascal as Maxwell, and nobody else', () => {
+  it('charges Kepler and Maxwell as measured, Pascal as Maxwell, and no other generation', () => {
     for (const device of devices('nvidia')) {
       const rules = device.occupancy;
       if (rules.family !== 'nvidia') throw new Error(device.id);

@@ -14,7 +14,7 @@ import { dealtUnits } from '../../../src-workers/simulate/units.ts';
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
-/** Hardly any unit is long, and those that are take longer than all others of a slot. */
+/** Few units are long, and each of these takes longer than all others of a slot. */
 const rare = unwrap(
   categoricalLaw([
     { length: 5, probability: 1 - 1 / 6000 },
@@ -108,7 +108,7 @@ describe('depths of dealt units', () => {
     return { group: group / total, block: mean, deviation: Math.sqrt(Math.max(0, squares / total - mean * mean)) };
   }
 
-  /** The same of simulated launches of units drawn from the law. */
+  /** Mean and deviation of the depths, from simulated launches of units drawn from the law. */
   function played(law: LengthLaw, window: number, dealing: Dealing) {
     const balancing =
       window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);

@@ -49,7 +49,7 @@ describe('the bars', () => {
     expect(barAt(timeline, starts, 1, 0, 2.9)).toBe(3);
     expect(barAt(timeline, starts, 5, 0, 1)).toBe(-1);
   });
-  test('have two tones, so that those that follow each other in a slot are told apart', () => {
+  test('have two tones, which separate those that follow each other in a slot', () => {
     expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]);
   });
   test('are coloured by the mean duration of a block in them', () => {
