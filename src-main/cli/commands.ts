@@ -12,13 +12,18 @@ import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
-import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
+import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
 import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
+}
+
+/** A row of `--json`. */
+function jsonRow(row: BestRow) {
+  return { ...plainRow(row), regime: regimeFields(row.regime) };
 }
 
 /** @param legend whether to say under the table what its marks mean */
@@ -92,8 +97,8 @@ async function reportSweep(
       study,
       designs: { enumerated, valid, invalid },
       elapsedMs,
-      best: rows.map(plainRow),
-      bestOfDevices: ofDevices.map(plainRow),
+      best: rows.map(jsonRow),
+      bestOfDevices: ofDevices.map(jsonRow),
     });
     return EXIT_OK;
   }
@@ -169,7 +174,7 @@ export async function rankCommand(
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
-  if (options.json) printJson(terminal, { runId: id.value, rows: found.value.rows.map(plainRow) });
+  if (options.json) printJson(terminal, { runId: id.value, rows: found.value.rows.map(jsonRow) });
   else printDesigns(terminal, found.value.rows, found.value);
   return EXIT_OK;
 }

@@ -1,4 +1,5 @@
 import type { Design } from '../../src-workers/domain/design.ts';
+import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
@@ -14,6 +15,11 @@ export function designCells(design: Design): readonly (string | number)[] {
   if (isCpuDesign(design)) return ['–', '–', balancing, '–', coresText(gridBlocks)];
   const order = loop === 'flattened' ? `${balancing}, flattened` : balancing;
   return [threadsPerUnit, unitsPerThread, order, blockThreads, gridBlocks];
+}
+
+/** How a prediction was computed, as `--json` prints it. */
+export function regimeFields(regime: RegimeInfo | null): Omit<RegimeInfo, 'method'> | null {
+  return regime && { id: regime.id, label: regime.label, accuracy: regime.accuracy };
 }
 
 interface Found {

@@ -5,7 +5,7 @@ import { procedures } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
 import { predictionAgreement } from '../services/simulations/simulations.ts';
-import { contradictedCell, DESIGN_HEAD, designCells, sayContradicted } from './design-columns.ts';
+import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
@@ -109,6 +109,7 @@ function plainSimulation({
   predictedMs,
   simulated,
   difference,
+  regime,
 }: SimulatedDesign) {
   return {
     rank,
@@ -128,5 +129,6 @@ function plainSimulation({
     difference,
     contradicted: isContradicted(predictedMs, simulated),
     designIndex,
+    regime: regimeFields(regime),
   };
 }

@@ -2,6 +2,7 @@ import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
 import type { DrawnTimeline } from '../../src-workers/domain/timeline.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { Study } from './study.ts';
@@ -141,6 +142,8 @@ export interface SimulatedDesign {
   readonly simulated: SimulatedTime;
   /** Prediction over simulated mean, less 1. */
   readonly difference: number;
+  /** How the prediction was computed; null where nothing explains it. */
+  readonly regime: RegimeInfo | null;
 }
 
 /** One replication of one design of a run. */
@@ -183,13 +186,19 @@ export interface RankRow {
   readonly alongBlock: Float64Array | null;
 }
 
-/** A row as the command line prints it. */
-export interface BestRow extends RankRow {
+/** A row as exports write it. */
+export interface ExportRow extends RankRow {
   /**
    * Of a measured design: the part of `predictedMs` that ordering the units before the launch takes, ms. Measurements time the
    * kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
    */
   readonly orderingMs: number;
+}
+
+/** A row as the command line prints it. */
+export interface BestRow extends ExportRow {
+  /** How the prediction was computed; null where nothing explains it. */
+  readonly regime: RegimeInfo | null;
 }
 
 /** The best designs of a run, each at its best fidelity. */

@@ -80,3 +80,6 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
 export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }
+
+/** Every regime, in the order in which a launch is asked for them. */
+export const REGIME_INFO: readonly RegimeInfo[] = (Object.keys(INFO) as RegimeId[]).map(regimeInfo);

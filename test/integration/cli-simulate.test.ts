@@ -28,6 +28,7 @@ interface Simulation {
     readonly replications: number;
     readonly difference: number;
     readonly contradicted: boolean;
+    readonly regime: unknown;
   }[];
   readonly spearman: number;
   readonly medianAbsoluteDifference: number;
@@ -76,7 +77,13 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   expect(Math.abs(found.spearman)).toBeLessThanOrEqual(1);
 
   type Ranked = {
-    rows: { fidelity: string; designIndex: number; timeMs: number; simulatedMs: { mean: number } | null }[];
+    rows: {
+      fidelity: string;
+      designIndex: number;
+      timeMs: number;
+      simulatedMs: { mean: number } | null;
+      regime: unknown;
+    }[];
   };
   const ranked = await json<Ranked>('rank', '1', '--top', '6', '--device', device);
   expect(ranked.rows.map((row) => row.fidelity)).toEqual([
@@ -88,7 +95,10 @@ it('prints what was simulated beside what was predicted, and rank and export sho
     'predicted',
   ]);
   for (const row of ranked.rows.slice(0, 4)) {
-    expect(row.timeMs).toBe(found.rows.find((other) => other.designIndex === row.designIndex)!.simulatedMs.mean);
+    const own = found.rows.find((other) => other.designIndex === row.designIndex)!;
+    expect(row.timeMs).toBe(own.simulatedMs.mean);
+    expect(own.regime).toMatchObject({ id: expect.any(String) as string, label: expect.any(String) as string });
+    expect(row.regime).toEqual(own.regime);
     expect(row.simulatedMs?.mean).toBe(row.timeMs);
   }
   expect((await run('rank', '1', '--device', device)).out).toMatch(/simulated, ms/);

@@ -63,6 +63,7 @@ interface Row {
   readonly design: Readonly<Record<string, unknown>>;
   readonly timeMs: number;
   readonly designIndex: number;
+  readonly regime?: { readonly id: string } | null;
 }
 interface Sweep {
   readonly runId: number;
@@ -105,6 +106,15 @@ describe('sweep', () => {
         aggregateLoss: expect.any(Number) as number,
         occupancyFraction: expect.any(Number) as number,
         limitedBy: expect.any(Array) as string[],
+        regime: {
+          id: expect.stringMatching(/^[a-z-]+$/) as string,
+          label: expect.stringMatching(/^[A-Z]/) as string,
+          accuracy: {
+            median: expect.any(Number) as number,
+            p95: expect.any(Number) as number,
+            designs: expect.any(Number) as number,
+          },
+        },
       });
       if (position > 0) expect(row.timeMs).toBeGreaterThanOrEqual(swept.best[position - 1].timeMs);
     });
@@ -293,6 +303,7 @@ describe('runs and ranks', () => {
     ]);
     expect(swept.bestOfDevices[0]).toEqual(swept.best[0]);
     for (const own of swept.bestOfDevices) {
+      expect(own.regime).not.toBeNull();
       const args = ['rank', '1', '--top', '1', '--device', own.device, '--db', db];
       const [first] = (await json<{ rows: readonly Row[] }>(...args)).rows;
       expect(first).toMatchObject({ designIndex: own.designIndex, timeMs: own.timeMs });

@@ -117,6 +117,9 @@ describe('the table of a comparison', () => {
     expect(rows.find(({ id }) => id === 'time')!.values.slice(0, 3)).toEqual(
       result.devices.map(({ best }) => best!.timeMs),
     );
+    expect(rows.find(({ id }) => id === 'regime')!.texts.slice(0, 3)).toEqual(
+      result.devices.map(({ breakdown }) => breakdown!.regime.label.toLowerCase()),
+    );
   });
 
   it('marks in words a prediction that its simulation contradicts, and no other', async () => {

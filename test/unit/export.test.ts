@@ -66,6 +66,11 @@ describe('a report', () => {
     expect(text).toContain(page.rows[0].timeMs.toPrecision(4));
     for (const { device } of compared.devices) expect(text).toContain(device.name);
     expect(text).toContain(`${page.ties} design`);
+    const { regime } = unwrap(
+      await bench.engine.call('design.explain', { runId: plain, designIndex: page.rows[0].designIndex }),
+    );
+    expect(text).toContain(`Predicted as: ${regime.label}.`);
+    expect((await bench.render(plain, 'html')).text).toContain(`Predicted as: ${regime.label}.`);
     expect(text).not.toMatch(/NaN|undefined|\[object/);
   });
 

@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS, longestUnitText, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, longestUnitText, regimeText, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -77,6 +77,7 @@ export function reportFacts(
     reasons: [
       ...simulationReasons(view, chosen),
       ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown)),
+      regimeText(breakdown.regime),
     ],
     deviceReasons: compared.value.reasons,
     breakdown,

@@ -1,5 +1,5 @@
 import { isContradicted } from '../../contract/accuracy.ts';
-import type { BestRow, Design, RankRow } from '../../contract/api.ts';
+import type { Design, ExportRow, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
@@ -20,7 +20,7 @@ export function designFields(design: Design) {
 }
 
 /** A row as the command line and exports print it. */
-export function plainRow(row: BestRow) {
+export function plainRow(row: ExportRow) {
   return {
     rank: row.rank,
     device: row.deviceId,

@@ -4,6 +4,7 @@ import { fail, ok, type Failure, type Result } from '../../../src-workers/domain
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../../src-workers/simulate/simulate-design.ts';
 import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts';
@@ -268,6 +269,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
       predictedMs,
       simulated,
       difference: predictedMs / simulated.meanMs - 1,
+      regime: explainDesign(view.predictor, designIndex)?.regime ?? null,
     };
   });
 }

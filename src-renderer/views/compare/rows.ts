@@ -223,6 +223,10 @@ export function compareRows(
       format: (value) => fixed(value, 2),
       hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
     }),
+    row('regime', 'why', 'Predicted as', {
+      text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
+      hint: 'How the time was computed. The text on the bar of a device gives how much that differs from simulation',
+    }),
     ...(hasGpu
       ? [...DEVICE_METRICS]
           .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))

@@ -144,6 +144,8 @@ export interface Row {
   readonly head: string;
   readonly symbol?: string;
   readonly note?: string;
+  /** A sentence under the head. */
+  readonly under?: string;
   /** Shown when pointed at. */
   readonly title?: string;
   readonly cells: readonly Cell[];

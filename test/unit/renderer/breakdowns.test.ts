@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawnMs, isRecomputedApart } from '../../../src-renderer/format/breakdowns.ts';
-import { regimeInfo } from '../../../src-workers/domain/regime.ts';
+import { regimeText } from '../../../src-workers/domain/breakdown.ts';
+import { REGIME_INFO, regimeInfo } from '../../../src-workers/domain/regime.ts';
+import { REGIMES } from '../../../src-workers/predict/time/regimes.ts';
 import type { RankRow } from '../../../src-main/contract/api.ts';
 
 const row = (predictedMs: number, timeMs: number | null): Pick<RankRow, 'breakdown' | 'predictedMs'> => ({
@@ -28,4 +30,29 @@ it('draws the parts of a time that are there: a negative one shortens the time, 
   const parts = { idealWork: 2, imbalance: 1, lastWave: -0.5 } as NonNullable<RankRow['breakdown']>['parts'];
   expect(drawnMs({ timeMs: 2.5, parts, regime: regimeInfo('one-wave') })).toBe(3);
   expect(drawnMs(null)).toBe(0);
+});
+
+describe('the regime that gave a time', () => {
+  const text = (accuracy: { median: number; p95: number; designs: number } | null) =>
+    regimeText({ label: 'A few waves', accuracy }).replaceAll('\u00a0', ' ');
+  it('is named with its accuracy', () => {
+    expect(text({ median: 0.00512, p95: 0.0531, designs: 1775 })).toBe(
+      'Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (1,775 designs).',
+    );
+    expect(text({ median: 0.0004, p95: 0.0006, designs: 20 })).toBe(
+      'Predicted as: A few waves. Differs from simulation by less than 0.1 % in the median, 0.1 % at the 95th percentile (20 designs).',
+    );
+  });
+  it('has one figure where both are the same', () => {
+    expect(text({ median: 0, p95: 0, designs: 206 })).toBe(
+      'Predicted as: A few waves. Differs from simulation by less than 0.1 % (206 designs).',
+    );
+  });
+  it('has no figures where none are known', () => {
+    expect(text(null)).toBe('Predicted as: A few waves.');
+  });
+  it('is listed in the order in which they are tried', () => {
+    const ids = REGIME_INFO.map(({ id }) => id);
+    expect(ids.slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id));
+  });
 });

@@ -1,3 +1,6 @@
+import { differenceText } from '../../../../src-workers/domain/breakdown.ts';
+import { REGIME_INFO } from '../../../../src-workers/domain/regime.ts';
+import { count } from '../../../format/numbers.ts';
 import { controls, curves, hint, lawChoice, slider, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
 import { rows, type ModelPage } from '../page.ts';
@@ -45,6 +48,27 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
         ],
       };
     },
+    () => ({
+      title: 'How a time is computed',
+      hint: 'the first that fits the launch',
+      blocks: [
+        {
+          kind: 'table',
+          label: 'Ways to compute the time of a launch',
+          columns: ['', 'Median', '95 %', 'Designs'],
+          rows: REGIME_INFO.map(({ label, method, accuracy }) => ({
+            head: label,
+            under: method,
+            cells: accuracy
+              ? [differenceText(accuracy.median), differenceText(accuracy.p95), count(accuracy.designs)]
+              : ['–', '–', '–'],
+          })),
+        },
+        hint(
+          'Difference from the event simulation: median and 95th percentile of its absolute value over random designs. –: not compared.',
+        ),
+      ],
+    }),
   ],
 };
 
