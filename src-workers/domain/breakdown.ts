@@ -41,7 +41,7 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
 }
 
 /** 0.0053 → `0.5 %`, with a no-break space. What would round to zero is not zero. */
-export function differenceText(fraction: number): string {
+function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }
 

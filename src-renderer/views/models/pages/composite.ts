@@ -1,6 +1,5 @@
-import { differenceText } from '../../../../src-workers/domain/breakdown.ts';
 import { REGIME_INFO } from '../../../../src-workers/domain/regime.ts';
-import { count } from '../../../format/numbers.ts';
+import { count, percent } from '../../../format/numbers.ts';
 import { controls, curves, hint, lawChoice, slider, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
 import { rows, type ModelPage } from '../page.ts';
@@ -50,22 +49,21 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
     },
     () => ({
       title: 'How a time is computed',
-      hint: 'the first that fits the launch',
       blocks: [
         {
           kind: 'table',
           label: 'Ways to compute the time of a launch',
-          columns: ['', 'Median', '95 %', 'Designs'],
+          columns: ['', 'Median', '95th percentile', 'Designs'],
           rows: REGIME_INFO.map(({ label, method, accuracy }) => ({
             head: label,
             under: method,
             cells: accuracy
-              ? [differenceText(accuracy.median), differenceText(accuracy.p95), count(accuracy.designs)]
+              ? [percent(accuracy.median), percent(accuracy.p95), count(accuracy.designs)]
               : ['–', '–', '–'],
           })),
         },
         hint(
-          'Difference from the event simulation: median and 95th percentile of its absolute value over random designs. –: not compared.',
+          'Of a GPU, the first that fits the launch is used, then the longest unit where its own time is longer; of a CPU, the last. Figures: absolute difference from the event simulation over random designs; – was not compared.',
         ),
       ],
     }),
