@@ -167,7 +167,7 @@ export function agree({
 /** Workloads of suites are laws by name: none of them is a file. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
-    fail('unsupported', `a workload of a suite names the file "${path}"; expected a law`),
+    fail('unsupported', `a workload of a suite names the file "${path}". Use a law`),
 };
 
 /**

@@ -9,7 +9,7 @@ import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 
-function tell(message: FromEngine): void {
+function post(message: FromEngine): void {
   if (parent) parent.postMessage(message);
   else process.send?.(message);
 }
@@ -27,7 +27,7 @@ async function open(options: OpenOptions): Promise<void> {
     programs: options.programs,
   });
   if (opened.ok) engine = opened.value;
-  tell(opened.ok ? { kind: 'ready' } : { kind: 'failed', message: opened.error.message });
+  post(opened.ok ? { kind: 'ready' } : { kind: 'failed', message: opened.error.message });
 }
 
 function addPage(page: number, port: MessagePortMain | undefined): void {
@@ -38,7 +38,7 @@ function addPage(page: number, port: MessagePortMain | undefined): void {
     port.on('close', () => connection.close());
     port.start();
   } else {
-    const send = (message: unknown) => tell({ kind: 'message', page, message });
+    const send = (message: unknown) => post({ kind: 'message', page, message });
     connections.set(page, serveConnection(engine, send));
   }
 }
@@ -51,7 +51,7 @@ async function stop(): Promise<void> {
 function receive(message: ToEngine, port?: MessagePortMain): void {
   switch (message.kind) {
     case 'open':
-      open(message.options).catch((error: unknown) => tell({ kind: 'failed', message: String(error) }));
+      open(message.options).catch((error: unknown) => post({ kind: 'failed', message: String(error) }));
       return;
     case 'page':
       addPage(message.page, port);
@@ -76,4 +76,4 @@ if (parent) {
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => {}); // Ctrl-C reaches the whole group; the host decides when the engine ends
 }
-tell({ kind: 'listening' });
+post({ kind: 'listening' });

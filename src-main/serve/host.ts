@@ -24,7 +24,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;
   if (!existsSync(join(rendererFolder, 'index.html')))
-    return fail('not-found', `no page in ${rendererFolder}; expected the built renderer (npm run build)`);
+    return fail('not-found', `The folder ${rendererFolder} has no page. Build it with npm run build.`);
   const engine = await openEngine({
     databaseFile: options.databaseFile ?? defaultDatabaseFile(),
     resourceFolder: places.root,

@@ -149,8 +149,8 @@ export function calibrateFromDesigns(
 
 /**
  * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel for every device: a plan of several
- * devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of a plan: the first
- * is to be added to each time, the second is not predicted with.
+ * devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of a plan: add the
+ * first to each time; the prediction does not use the second.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;

@@ -1,7 +1,7 @@
 import type { Balancing } from './design.ts';
 import { fail, ok, type Result } from './result.ts';
 
-const EXPECTED =
+const FORMS =
   'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort or dynamic-fetch, with K 1 to 64; on a CPU ' +
   'row-split, nonzero-split or merge-path';
 
@@ -18,7 +18,7 @@ const MAX_WINDOW_UNITS = 2 ** 31;
  */
 export function parseBalancing(text: string): Result<Balancing> {
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
-  if (!match) return fail('bad-input', `balancing "${text}"; expected ${EXPECTED}`);
+  if (!match) return fail('bad-input', `balancing "${text}" is not valid. Use ${FORMS}`);
   const [, kind, argument] = match as unknown as [string, string, string | undefined];
   switch (kind) {
     case 'none':
@@ -33,7 +33,10 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'best-buckets': {
       const k = wholeNumber(argument, 1, MAX_BUCKETS);
       if (k === null) {
-        return fail('bad-input', `balancing "${text}"; expected ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`);
+        return fail(
+          'bad-input',
+          `balancing "${text}" is not valid. Use ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`,
+        );
       }
       return ok({ kind, k });
     }
@@ -42,13 +45,13 @@ export function parseBalancing(text: string): Result<Balancing> {
       if (units === null) {
         return fail(
           'bad-input',
-          `balancing "${text}"; expected window-sort(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
+          `balancing "${text}" is not valid. Use window-sort(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
         );
       }
       return ok({ kind, units });
     }
     default:
-      return fail('bad-input', `balancing "${text}"; expected ${EXPECTED}`);
+      return fail('bad-input', `balancing "${text}" is not valid. Use ${FORMS}`);
   }
 }
 

@@ -202,7 +202,7 @@ export type BenchRecord =
       readonly case: string;
       readonly values: Readonly<Record<string, number | readonly number[]>>;
     }
-  /** The case has no time, and why. Cases after it are still run where the device lives on. */
+  /** The case has no time, and why. Cases after it are still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   /** The device itself is gone: nothing after this. */
   | { readonly type: 'lost'; readonly message: string }

@@ -23,7 +23,7 @@ export interface Breakdown {
 }
 
 export interface LongestUnit {
-  /** Iterations; with a law rather than a list of lengths, about those of the longest that is to be expected. */
+  /** Iterations; with a law rather than a list of lengths, about those of the expected longest. */
   readonly length: number;
   readonly timeMs: number;
 }

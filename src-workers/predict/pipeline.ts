@@ -159,7 +159,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
 
 // -- Dealing -----------------------------------------------------------------------------------------------------------
 
-/** The launch whose time is to be computed. */
+/** The launch whose time is computed. */
 function launchOf(
   predictor: Predictor,
   candidate: Candidate,

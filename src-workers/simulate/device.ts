@@ -54,24 +54,21 @@ export function allocateTimeline(gridBlocks: number): Timeline {
 export function checkLaunch(launch: Launch): Result<Launch> {
   for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
     if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
-      return fail('bad-input', `${field} is ${launch[field]}; expected an integer of at least 1`);
+      return fail('bad-input', `${field} is ${launch[field]}; it must be an integer ≥ 1`);
     }
   }
   if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
-    return fail('bad-input', `gridBlocks is ${launch.gridBlocks}; expected an integer of at least 0`);
+    return fail('bad-input', `gridBlocks is ${launch.gridBlocks}; it must be an integer ≥ 0`);
   }
   const groups = launch.residentBlocks * launch.groupsPerBlock;
   if (launch.cyclesPerIteration.length <= groups) {
     return fail(
       'bad-input',
-      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries; expected ${groups + 1} (0 to R·W_b groups)`,
+      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (0 to R·W_b groups)`,
     );
   }
   if (!(launch.launchOverheadCycles >= 0 && launch.launchOverheadCycles < Infinity)) {
-    return fail(
-      'bad-input',
-      `launchOverheadCycles is ${launch.launchOverheadCycles}; expected a finite number of at least 0`,
-    );
+    return fail('bad-input', `launchOverheadCycles is ${launch.launchOverheadCycles}; it must be a finite number ≥ 0`);
   }
   return ok(launch);
 }

@@ -40,15 +40,15 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
   const { units, lanesPerGroup: n, setupIterations } = work;
   if (!(Number.isSafeInteger(units) && units >= 0)) {
-    return fail('bad-input', `units is ${units}; expected an integer of at least 0`);
+    return fail('bad-input', `units is ${units}; it must be an integer ≥ 0`);
   }
   if (!(Number.isSafeInteger(n) && n >= 1)) {
-    return fail('bad-input', `lanesPerGroup is ${n}; expected an integer of at least 1`);
+    return fail('bad-input', `lanesPerGroup is ${n}; it must be an integer ≥ 1`);
   }
   if (launch.launchOverheadCycles !== 0) {
     return fail(
       'unsupported',
-      `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; expected 0`,
+      `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; it must be 0`,
     );
   }
   const lanesPerBlock = work.lanesPerBlock ?? n * W;

@@ -12,7 +12,7 @@ export interface ReplicationOptions {
   readonly relativeStandardError: number;
   /** Stops, too, once the confidence interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
-  /** Fewest before an early stop while all took the same time to the bit, which says nothing of their spread; `atLeast` if omitted. */
+  /** Minimum before an early stop while all times are equal to the bit, since then their spread is unknown; `atLeast` if omitted. */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }
@@ -45,7 +45,7 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   if (!(atLeast >= 2 && atMost >= atLeast)) {
     return fail(
       'bad-input',
-      `${atLeast} to ${atMost} replications; expected at least 2, and no more at least than at most`,
+      `${atLeast} to ${atMost} replications; the minimum must be at least 2 and not exceed the maximum`,
     );
   }
   const cycles: number[] = [];

@@ -56,8 +56,8 @@ function prepare(
   const { plan } = predictor;
   const design = playableDesign(predictor, index);
   if (!design && describeDesign(predictor, index).device.kind === 'cpu')
-    return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated; expected one of a GPU`);
-  if (!design) return fail('conflict', `design ${index} is invalid; expected one that can run`);
+    return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated. Choose a design of a GPU`);
+  if (!design) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
   const { balancing, gridBlocks, groupsPerBlock } = design;
   const launch = {
     multiprocessors: design.device.multiprocessors,

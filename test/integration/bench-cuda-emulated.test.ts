@@ -433,7 +433,7 @@ describe('compiling', () => {
     expect((await runToEnd(program, ['--list'], folder)).code).toBe(0);
   });
 
-  it('keeps what was used last, and no more than it may', async () => {
+  it('keeps what was used last, within its limit', async () => {
     const nvcc = join(folder, 'copying-nvcc');
     // Prints its version, and otherwise writes 100,000 bytes to where its output goes.
     await writeFile(

@@ -138,7 +138,11 @@ describe('the plan that the CUDA program reads', () => {
       unitLoop('x', { balancing: 'row-split' }),
       /^case x: balancing row-split is for the cores/,
     ],
-    ['a balancing that is none', unitLoop('x', { balancing: 'luck' }), /^case x: balancing "luck"; expected/],
+    [
+      'a balancing that is none',
+      unitLoop('x', { balancing: 'luck' }),
+      /^case x: balancing "luck" is not valid\. Use none, /,
+    ],
     [
       'a group wider than a warp',
       { ...power, parameters: { ...power.parameters, unitsPerGroup: 33 } },

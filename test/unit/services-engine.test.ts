@@ -259,7 +259,7 @@ describe('the boundary', () => {
     );
   });
 
-  it('a run says what it was predicted on', async () => {
+  it('a run records what it was predicted with', async () => {
     const engine = await engineOn(temporaryFile());
     const run = await sweep(engine, smallStudy());
     const { machine } = await call<RunDetail>(engine, 'runs.get', { id: run.id });

@@ -131,9 +131,9 @@ describe('a launch by hand', () => {
       const result = prepareDevice(launchOf(change), depthsOf([1]));
       return result.ok ? '' : result.error.message;
     };
-    expect(failure({ multiprocessors: 0 })).toBe('multiprocessors is 0; expected an integer of at least 1');
-    expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks is 1.5; expected an integer of at least 0');
-    expect(failure({ residentBlocks: 9 })).toContain('has 9 entries; expected 10');
+    expect(failure({ multiprocessors: 0 })).toBe('multiprocessors is 0; it must be an integer ≥ 1');
+    expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks is 1.5; it must be an integer ≥ 0');
+    expect(failure({ residentBlocks: 9 })).toContain('has 9 entries instead of 10');
     expect(failure({ launchOverheadCycles: -1 })).toContain('launchOverheadCycles is -1');
   });
 });

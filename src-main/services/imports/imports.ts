@@ -52,7 +52,7 @@ const HEAD_BYTES = 65_536;
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** Reads a file that is to be imported, if it is one and not too large. */
+/** Reads a file to import; fails for a folder or a file above the limit. */
 export const readImportFile = (path: string): Promise<Result<Uint8Array>> => readBytes(path, MAX_IMPORT_BYTES);
 
 /** Detects the kind of a file from its content. @param bytes not compressed */
@@ -331,7 +331,7 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
   }
 }
 
-/** A file that says nothing of itself. */
+/** A file without facts about its measurement. */
 const NOTHING_SAID = {
   devices: null,
   device: null,

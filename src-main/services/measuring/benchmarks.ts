@@ -78,7 +78,7 @@ async function planMeasurement(
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (!view) return fail('bad-input', 'Specify the sweep whose designs are to be measured (runId).');
+  if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);

@@ -174,7 +174,7 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** The targets of an engine, each asked once and remembered until it is to be asked again. */
+/** The targets of an engine, each asked once and cached until it must be asked again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
   /** The device of a target where asking is quick; that of CUDA takes a compiler, and only a page knows its own. */

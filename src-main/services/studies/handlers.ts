@@ -81,7 +81,7 @@ export async function savedStudy(context: Context, located: LocatedStudy, id?: n
   return withRuns(context, stored.value);
 }
 
-/** Units where a file says nothing of them. */
+/** Units where a file does not give their number. */
 const DEFAULT_UNITS = 2 ** 20;
 
 async function upload(

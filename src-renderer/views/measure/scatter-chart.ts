@@ -122,7 +122,7 @@ export function scatterChart(
               borderColor: first ? colour.accent : colour.base,
               borderWidth: 1.5,
               opacity: 1,
-              // Repeats that drift are to be doubted.
+              // Repeats that drift are doubtful.
               ...((p.measured.measured?.driftFraction ?? null) !== null && { borderType: [2, 1.5] }),
             },
           };

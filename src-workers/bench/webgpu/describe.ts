@@ -12,7 +12,11 @@ const WANTED_LIMITS = [
   'maxComputeWorkgroupStorageSize',
 ] as const;
 /** Limits that say something of a compute launch. */
-const TOLD_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension', 'maxStorageBuffersPerShaderStage'] as const;
+const REPORTED_LIMITS = [
+  ...WANTED_LIMITS,
+  'maxComputeWorkgroupsPerDimension',
+  'maxStorageBuffersPerShaderStage',
+] as const;
 
 /** What `measureWebGpu` is best given: a device with all that this adapter has to offer it. */
 export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescriptor {
@@ -60,7 +64,7 @@ export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: Web
     clockMhz: null,
     timer: device.features.has('timestamp-query') ? 'device' : 'host',
     properties: {
-      ...Object.fromEntries(TOLD_LIMITS.map((limit) => [limit, device.limits[limit]])),
+      ...Object.fromEntries(REPORTED_LIMITS.map((limit) => [limit, device.limits[limit]])),
       ...(subgroups && subgroupMinSize && subgroupMaxSize ? { subgroupMinSize, subgroupMaxSize } : {}),
       ...(host.processor !== null ? { processor: host.processor } : {}),
       subgroups: subgroups ? 1 : 0,

@@ -65,13 +65,14 @@ export function groupDepthLaw(
   unitsPerThread: number,
   options: { readonly setupIterations: number; readonly poolGroups?: number },
 ): GroupDepth {
-  if (!Number.isInteger(n) || n < 1) throw new RangeError(`group of ${n} units; expected an integer of 1 or more`);
+  if (!Number.isInteger(n) || n < 1)
+    throw new RangeError(`A group of ${n} units is not possible; the number must be an integer ≥ 1.`);
   const fractional =
     balancing.kind === 'dynamic-fetch'
       ? (options.poolGroups ?? 1) > 1
       : balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets';
   if (!(unitsPerThread >= 1 && (fractional || Number.isInteger(unitsPerThread)))) {
-    throw new RangeError(`${unitsPerThread} units per thread; expected an integer of 1 or more`);
+    throw new RangeError(`${unitsPerThread} units per thread are not possible; the number must be an integer ≥ 1.`);
   }
   const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
   if (isOrdered && unitsPerThread !== 1) {

@@ -16,15 +16,15 @@ describe('text form', () => {
   });
 
   it.each([
-    ['sorted', 'expected none'],
+    ['sorted', 'Use none'],
     ['none(3)', 'takes no argument'],
     ['row-split(4)', 'takes no argument'],
-    ['best-buckets', 'expected best-buckets(K)'],
+    ['best-buckets', 'Use best-buckets(K)'],
     ['best-buckets(0)', 'from 1 to 64'],
     ['quantile-buckets(2.5)', 'from 1 to 64'],
     ['window-sort(-1)', 'whole number of units'],
     ['window-sort(99999999999)', 'whole number of units'],
-    ['none; drop', 'expected none'],
+    ['none; drop', 'Use none'],
   ])('refuses %s', (text, message) => {
     const result = parseBalancing(text);
     expect(result.ok).toBe(false);

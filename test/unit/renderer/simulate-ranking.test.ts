@@ -51,7 +51,7 @@ describe('what it will take', () => {
     const runs = [run({ state: 'cancelled', elapsedMs: 9e6 }), run({ kind: 'sweep', elapsedMs: 9e6 }), run({})];
     expect(simulationCost(runs, 2)).toBe('about 0.40\u00a0s');
   });
-  test('says nothing where nothing is known', () => {
+  test('is empty where nothing is known', () => {
     expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe('');
   });
 });

@@ -441,7 +441,7 @@ class Case {
     check(cudaDeviceSynchronize(), "kernel");
   }
 
-  /// Warm-ups, then repeats, with the clocks up. `before` is not timed; `after` is told whether the launch counted.
+  /// Warm-ups, then repeats, with the clocks up. `before` is not timed; `after` receives whether the launch counts.
   template <class Before, class Work, class After>
   void repeat(Before&& before, Work&& work, After&& after) {
     Stopwatch stopwatch;

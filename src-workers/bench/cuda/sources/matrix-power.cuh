@@ -14,7 +14,7 @@ constexpr unsigned CELLS = MATRIX * MATRIX;
 constexpr unsigned MATRICES = 8192;
 /// Threads of a block, as in the paper.
 constexpr unsigned MATRIX_BLOCK = 256;
-/// Units whose result the CPU computes too, and groups whose cycles are told one by one.
+/// Units whose result the CPU computes too, and groups whose cycles are reported one by one.
 constexpr uint64_t MATRIX_CHECKED = 256;
 constexpr uint64_t MATRIX_GROUPS_TOLD = 1024;
 
@@ -224,7 +224,7 @@ inline void runMatrixPower(Case& run) {
     toldWork.push_back(work[group]);
   }
   Record values = run.values();
-  // Units on their own wait for nobody: there is no loss to tell.
+  // Units on their own do not wait: there is no loss to report.
   if (together > 1 || n == 1) values.numbers("meanLoss", meanLoss).numbers("aggregateLoss", aggregateLoss);
   values.numbers("lockstepCycles", lockstepTotal)
       .numbers("ownCycles", ownTotal)

@@ -94,7 +94,7 @@ __global__ void nested(const uint32_t* __restrict__ order, const uint32_t* __res
   }
 }
 
-/// Every slot goes on to its next unit at once, within one loop. `FETCH`: the next position is whichever nobody has taken.
+/// Every slot continues with its next unit at once, within one loop. `FETCH`: a slot takes the next free position.
 template <unsigned U, bool FETCH>
 __device__ __forceinline__ void oneLoop(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
                                         const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table,
