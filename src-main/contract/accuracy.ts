@@ -5,8 +5,8 @@ import type { SimulatedTime } from './api.ts';
  * designs, units unsorted) and `node test/bench/balancing.ts` (sorted and bucketed units).
  */
 export const ACCURACY_TEXT =
-  'Against the event simulation half of the predictions of unsorted units are within 0.4 %, and 95 % within 4 %; of sorted or ' +
-  'bucketed units 95 % are within 5 %, over a few waves 15 %. Errors are largest where a few units are far longer than all others.';
+  'Against the event simulation, half of the predictions of unsorted units are within 0.4 % and 95 % within 4 %; of sorted, bucketed or ' +
+  'fetched units, half are within 0.8 % and 95 % within 9 %. Errors are largest where a few units are far longer than all others.';
 
 /** Relative distance of a prediction from a simulation's interval beyond which the simulation contradicts it. */
 export const CONTRADICTION_FRACTION = 0.1;

@@ -25,7 +25,7 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await expect(cache).toHaveValue('6');
   await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');
   await cache.fill('lots');
-  await expect(form.getByText('“lots” is not a size; expected such as 64 KiB')).toBeVisible();
+  await expect(form.getByText('“lots” is not a size. Enter one such as 64 KiB')).toBeVisible();
   await cache.fill('50 MB');
   await cache.press('Enter');
   await expect(cache).toHaveValue('50\u00a0MiB');

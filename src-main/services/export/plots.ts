@@ -299,7 +299,16 @@ export async function chartDrawer(): Promise<DrawChart> {
     chart.dispose();
     // Lines are clipped to the plot, which they never leave; what names a clip would be an address in the page.
     const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
-    const body = plain.replace(/<path([^>]*)><\/path>/g, (_, attributes: string) => {
+    // The content policy of the page that shows the report allows no inline styles: they become attributes.
+    const attributed = plain.replace(/<style.*?<\/style>/gs, '').replace(/ style="([^"]*)"/g, (_, style: string) =>
+      style
+        .split(';')
+        .map((declaration) => declaration.split(':'))
+        .filter(([name, value]) => name && value)
+        .map(([name, value]) => ` ${name.trim()}="${value.trim()}"`)
+        .join(''),
+    );
+    const body = attributed.replace(/<path([^>]*)><\/path>/g, (_, attributes: string) => {
       const series = /ecmeta_series_index="(\d+)"/.exec(attributes);
       const index = /ecmeta_data_index="(\d+)"/.exec(attributes);
       const rest = attributes.replace(/ ecmeta_\w+="[^"]*"/g, '');
