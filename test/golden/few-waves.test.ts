@@ -194,17 +194,6 @@ const ORDERED = [
     issue: 10,
   },
   {
-    lengths: 'geometric(0.2144)',
-    balancing: 'best-buckets(4)',
-    units: 38_211,
-    multiprocessors: 20,
-    residentBlocks: 1,
-    block: 64,
-    unitsPerThread: 8,
-    setup: 3,
-    issue: 19,
-  },
-  {
     lengths: 'zipf(1.57, 267)',
     balancing: 'full-sort',
     units: 240,

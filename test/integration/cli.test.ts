@@ -128,7 +128,7 @@ describe('sweep', () => {
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
     expect(piped.out).toMatch(/\nRanks with = are ties with the first: predictions within 1\.5 % of it\.\n/);
-    expect(piped.out).toMatch(/\nAgainst the event simulation half of the predictions/);
+    expect(piped.out).toMatch(/\nAgainst the event simulation, half of the predictions/);
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
     const first = swept.best[0];
     expect(best).toMatch(new RegExp(`^ *=?1 +${first.designIndex}  `, 'm'));
