@@ -174,4 +174,4 @@ export const KEPT_DEPTH_LAWS = 384;
 export const SLAB_LENGTH = 1 << 15;
 export const KEPT_SLABS = 8;
 /** Numbers kept of sorted launches. */
-export const KEPT_LAUNCH_NUMBERS = 2 ** 20;
+export const KEPT_LAUNCH_NUMBERS = 2 ** 21;

@@ -45,7 +45,7 @@ export function sortedLaunch(
   const reader = readSorted(order, dealing);
   if (!everyBlock || !canKnowBlocks(dealing)) {
     const blocks = sampleBlocks(reader, dealing);
-    return { blocks, placed: [], law: null, size: 2 * blocks.depths.length };
+    return { blocks, placed: [], law: null, size: blocks.depths.length };
   }
   const blocks = allBlocks(reader, dealing);
   const { depths } = blocks;
