@@ -1,7 +1,7 @@
 import type { LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { dealingScratch, groupDepth, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
+import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';
@@ -60,15 +60,9 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
     return longest;
   };
   return {
-    sameLaneLongest: false,
     lengthAt,
-    longestOf,
-    longestSum(first, count, stride) {
-      let sum = 0;
-      for (let position = first; position < units; position += stride)
-        sum += longestOf(position, Math.min(count, units - position));
-      return sum;
-    },
+    longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
+    isLastLongest: (_first, count) => count === 1,
   };
 }
 

@@ -23,15 +23,30 @@ export interface Dealing {
 export interface UnitOrder {
   /** Length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
-  /** The longest of `count` consecutive units, iterations. */
-  longestOf(position: number, count: number): number;
-  /** The sum of that over the positions first, first + stride, … of the order; the last ones may have fewer units. */
+  /** `sumOfLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether the same lane of a group has the longest unit in every round. Then a flattened loop takes as long as a nested
-   * one, apart from setup.
+   * Whether the last of `count` consecutive units is the longest of them at each of the positions first, first + stride, ….
+   * Then a flattened loop takes as long as a nested one, apart from setup.
    */
-  readonly sameLaneLongest: boolean;
+  isLastLongest(first: number, count: number, stride: number): boolean;
+}
+
+/**
+ * Sum over the positions first, first + stride, … below `units` of the longest of `count` consecutive units, iterations; the
+ * last position may have fewer units.
+ */
+export function sumOfLongest(
+  longestOf: (position: number, count: number) => number,
+  units: number,
+  first: number,
+  count: number,
+  stride: number,
+): number {
+  let sum = 0;
+  for (let position = first; position < units; position += stride)
+    sum += longestOf(position, Math.min(count, units - position));
+  return sum;
 }
 
 /** Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit. */
@@ -91,7 +106,7 @@ export function groupDepth(
   const first = block * slotsPerBlock + group * n;
   const filled = Math.min(n, slotsPerBlock - group * n);
   const countStarts = hasDivergentSetup(dealing);
-  if (loop === 'nested' || (order.sameLaneLongest && !countStarts)) {
+  if (loop === 'nested' || (!countStarts && order.isLastLongest(first, filled, slots))) {
     const rounds = Math.max(0, Math.ceil((units - first) / slots));
     return order.longestSum(first, filled, slots) + setupIterations * rounds;
   }

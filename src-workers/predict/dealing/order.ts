@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
-import { dealingScratch, groupDepth, type Dealing, type UnitOrder } from './deal.ts';
+import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of the
@@ -74,18 +74,23 @@ function evenSample({ support, probability }: LengthLaw, count: number): Float64
   return sample;
 }
 
-/** Whether the same lane of a group has the longest unit in every round: no group crosses the end of a window. */
+/** Whether no group crosses the end of a window, so that its last lane has the longest unit in every round. */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
-  return window === units || (window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0);
+  return (
+    window === units ||
+    window % slotsPerBlock === 0 ||
+    (window % unitsPerGroup === 0 && slotsPerBlock % unitsPerGroup === 0)
+  );
 }
 
 /** Reads a sorted order as a launch with this dealing does. */
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths } = order;
-  const period = lengths.length;
-  const perRank = ranks / M;
-  const lengthAt = (position: number): number =>
-    lengths[ranks === M ? position % period : Math.floor((position % M) * perRank)];
+  // Lengths repeat after the windows that are kept; of a window with fewer ranks than units there is one.
+  const period = ranks === M ? lengths.length : M;
+  const perUnit = ranks / M;
+  const steady = M === units;
+  const lengthAt = (position: number): number => lengths[Math.floor((position % period) * perUnit)];
   const longestOf = (position: number, count: number): number => {
     // Within a window the last unit is the longest; a group may continue in the next windows.
     const last = position + count - 1;
@@ -93,15 +98,16 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     for (let end = position - (position % M) + M - 1; end < last; end += M) longest = Math.max(longest, lengthAt(end));
     return longest;
   };
-  const sameLaneLongest = keepsLanes(M, dealing);
+  /** Whether windows end only where one of the stretches of `count` units ends. */
+  const isAligned = (first: number, count: number, stride: number): boolean =>
+    steady || (M % count === 0 && first % count === 0 && stride % count === 0);
   return {
     window: M,
     meanDepth({ slotsPerBlock, unitsPerGroup, gridBlocks, setupIterations }) {
-      if (!sameLaneLongest || slotsPerBlock % unitsPerGroup !== 0) return NaN;
+      if (slotsPerBlock % unitsPerGroup !== 0 || !keepsLanes(M, dealing)) return NaN;
       return (units / (slotsPerBlock * gridBlocks)) * (meanLongest(order, unitsPerGroup) + setupIterations);
     },
-    steady: M === units,
-    sameLaneLongest,
+    steady,
     setups() {
       const rounds = Math.ceil(units / (dealing.slotsPerBlock * dealing.gridBlocks));
       const key = dealing.unitsPerGroup * 2 ** 20 + rounds;
@@ -110,22 +116,29 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
       return curve;
     },
     lengthAt,
-    longestOf,
     longestSum(first, count, stride) {
+      if (!isAligned(first, count, stride)) return sumOfLongest(longestOf, units, first, count, stride);
       let sum = 0;
       let position = first;
-      if (sameLaneLongest && ranks === M) {
-        // No group crosses the end of a window.
-        let at = (first + count - 1) % period;
-        const step = stride % period;
-        for (; position + count <= units; position += stride) {
-          sum += lengths[at];
-          at += step;
-          if (at >= period) at -= period;
-        }
+      let at = (first + count - 1) % period;
+      const step = stride % period;
+      for (; position + count <= units; position += stride) {
+        sum += lengths[Math.floor(at * perUnit)];
+        at += step;
+        if (at >= period) at -= period;
       }
-      for (; position < units; position += stride) sum += longestOf(position, Math.min(count, units - position));
-      return sum;
+      return position < units ? sum + longestOf(position, units - position) : sum;
+    },
+    isLastLongest(first, count, stride) {
+      if (isAligned(first, count, stride)) return true;
+      let at = first % M;
+      const step = stride % M;
+      for (let position = first; position < units; position += stride) {
+        if (at + count > M) return false;
+        at += step;
+        if (at >= M) at -= M;
+      }
+      return true;
     },
   };
 }

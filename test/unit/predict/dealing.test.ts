@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import {
+  dealingScratch,
+  groupDepth,
+  sumOfLongest,
+  type Dealing,
+  type UnitOrder,
+} from '../../../src-workers/predict/dealing/deal.ts';
 import { readSorted, sortedOrder } from '../../../src-workers/predict/dealing/order.ts';
 import { allBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
 import { tabulatedRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
@@ -86,6 +92,85 @@ describe('a sorted order', () => {
       for (let i = 1; i < window; i += Math.ceil(window / 5000))
         expect(lengthAt(i)).toBeGreaterThanOrEqual(lengthAt(i - 1));
     }
+  });
+});
+
+describe('a reader of a sorted order', () => {
+  /** Stretches of groups, of blocks and of anything else, in launches whose groups and blocks fit the windows or not. */
+  const launch = fc
+    .record({
+      window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),
+      units: fc.integer({ min: 1, max: 6000 }),
+      n: fc.constantFrom(1, 3, 8, 32, 64),
+      W: fc.integer({ min: 1, max: 6 }),
+      missing: fc.constantFrom(0, 0, 1, 4),
+      rounds: fc.integer({ min: 1, max: 6 }),
+      block: fc.nat({ max: 100 }),
+      group: fc.nat({ max: 5 }),
+    })
+    .map(({ window, units, n, W, missing, rounds, block, group }) => {
+      const full = dealingOf(units, n, W, rounds);
+      const slotsPerBlock = full.slotsPerBlock - Math.min(missing, n - 1);
+      const dealing: Dealing = { ...full, slotsPerBlock, gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)) };
+      const at = { block: block % dealing.gridBlocks, group: group % W };
+      return { window: Math.min(window, units), dealing, ...at };
+    });
+
+  it('adds up the longest units of groups and of whole blocks, wherever windows end', () => {
+    fc.assert(
+      fc.property(launch, ({ window, dealing, block, group }) => {
+        const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks } = dealing;
+        const reader = readSorted(sortedOrder(geometric, units, window), dealing);
+        const slots = slotsPerBlock * gridBlocks;
+        for (const [first, count] of [
+          [block * slotsPerBlock + group * n, Math.min(n, slotsPerBlock - group * n)],
+          [block * slotsPerBlock, slotsPerBlock],
+        ]) {
+          let expected = 0;
+          let isLastLongest = true;
+          for (let position = first; position < units; position += slots) {
+            const lengths: number[] = [];
+            for (let at = position; at < Math.min(units, position + count); at++) lengths.push(reader.lengthAt(at));
+            const longest = Math.max(...lengths);
+            expected += longest;
+            isLastLongest &&= lengths[lengths.length - 1] === longest;
+          }
+          expect(reader.longestSum(first, count, slots)).toBe(expected);
+          // It may miss a stretch that rises across the end of a window.
+          if (reader.isLastLongest(first, count, slots)) expect(isLastLongest).toBe(true);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('gives a group the depth of its lanes added up one by one', () => {
+    fc.assert(
+      fc.property(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
+        const { window, block, group } = one;
+        const dealing: Dealing = { ...one.dealing, loop, setupIterations };
+        const reader = readSorted(sortedOrder(geometric, dealing.units, window), dealing);
+        const slow: UnitOrder = {
+          lengthAt: reader.lengthAt,
+          longestSum: (first, count, stride) =>
+            sumOfLongest(
+              (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
+              dealing.units,
+              first,
+              count,
+              stride,
+            ),
+          isLastLongest: () => false,
+        };
+        const depthOf = (order: UnitOrder): number => groupDepth(order, dealing, block, group, dealingScratch(dealing));
+        const { units, slotsPerBlock, gridBlocks } = dealing;
+        // Where units end within the last round of a group, its last lane has a unit less than others.
+        const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
+        if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
+        else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
+      }),
+      { numRuns: 400 },
+    );
   });
 });
 
@@ -226,15 +311,10 @@ describe('depths of dealt units', () => {
           const slots = n * W * gridBlocks;
           const longestOf = (position: number, count: number): number =>
             Math.max(...lengths.slice(position, position + count));
-          const order = {
-            sameLaneLongest: false,
-            lengthAt: (position: number): number => lengths[position],
-            longestOf,
-            longestSum: (first: number, count: number, stride: number): number => {
-              let sum = 0;
-              for (let at = first; at < units; at += stride) sum += longestOf(at, Math.min(count, units - at));
-              return sum;
-            },
+          const order: UnitOrder = {
+            lengthAt: (position) => lengths[position],
+            longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
+            isLastLongest: () => false,
           };
           const scratch = dealingScratch(dealing);
           for (let block = 0; block < gridBlocks; block++)
