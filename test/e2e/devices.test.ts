@@ -16,6 +16,11 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   const form = page.getByRole('dialog', { name: 'Describe a device' });
   await form.getByRole('textbox', { name: 'Name of the device' }).fill('Half a V100');
   await form.getByRole('spinbutton', { name: 'SMs' }).fill('40');
+  // Resizing the window moves the panels; it must not close the form.
+  await page.setViewportSize({ width: 900, height: 900 });
+  await expect(page.getByRole('separator', { name: 'Width of devices and axes' })).toHaveCount(0);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await expect(form.getByRole('textbox', { name: 'Name of the device' })).toHaveValue('Half a V100');
   await form.getByRole('combobox', { name: /^Occupancy rules/ }).click();
   await page.getByRole('option', { name: 'none' }).click();
   await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('1');
