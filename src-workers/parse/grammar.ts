@@ -91,7 +91,7 @@ const FORMS =
  *
  * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
  * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
- * A failure names the column (from 1) and what was expected there.
+ * A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   if (text.length > MAX_WORKLOAD_CHARACTERS) {
@@ -101,7 +101,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   try {
     const descriptor = readWorkload(cursor, 0);
     skipBlanks(cursor);
-    if (cursor.position < text.length) refuseAt(cursor, 'the end of the workload');
+    if (cursor.position < text.length) refuseAt(cursor, 'Remove what follows the workload');
     return { ok: true, value: descriptor };
   } catch (error) {
     if (error instanceof FailureError) return { ok: false, error: error.failure };
@@ -212,7 +212,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
   skipBlanks(cursor);
   const start = cursor.position;
   const name = readMatch(cursor, /[A-Za-z][A-Za-z-]*/y);
-  if (name === null) refuseAt(cursor, `a workload: ${FORMS}`);
+  if (name === null) refuseAt(cursor, `Use a workload: ${FORMS}`);
   if (name === 'file' || name === 'mtx') {
     readToken(cursor, ':');
     return { kind: name, path: readPath(cursor, depth > 0) };
@@ -232,7 +232,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
   if (name === 'mixture') {
     if (depth >= MAX_MIXTURE_DEPTH) {
       cursor.position = start;
-      refuseAt(cursor, `mixtures at most ${MAX_MIXTURE_DEPTH} deep`);
+      refuseAt(cursor, `Nest mixtures at most ${MAX_MIXTURE_DEPTH} deep`);
     }
     const parts = readList(cursor, () => {
       const weight = readNumber(cursor, 'a weight');
@@ -243,7 +243,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
   }
   if (!isDistribution(name)) {
     cursor.position = start;
-    refuseAt(cursor, `a workload: ${FORMS}`);
+    refuseAt(cursor, `Use a workload: ${FORMS}`);
   }
   return { kind: 'distribution', name, args: readArguments(cursor, name, DISTRIBUTIONS[name].parameters) };
 }
@@ -269,7 +269,10 @@ function readExample(cursor: Cursor): GeneratedExample {
     return { kind: 'mandelbrot', width, height, maxIterations };
   }
   cursor.position = start;
-  return refuseAt(cursor, 'an example: collatz, collatz(count), mandelbrot or mandelbrot(width,height,maxIterations)');
+  return refuseAt(
+    cursor,
+    'Use an example: collatz, collatz(count), mandelbrot or mandelbrot(width,height,maxIterations)',
+  );
 }
 
 function readArguments(cursor: Cursor, name: string, parameters: readonly string[]): number[] {
@@ -278,7 +281,7 @@ function readArguments(cursor: Cursor, name: string, parameters: readonly string
   const args = readList(cursor, () => readNumber(cursor, `${parameters[next++] ?? 'a number'} of ${name}`));
   if (args.length !== parameters.length) {
     cursor.position = start;
-    refuseAt(cursor, `(${parameters.join(',')}) after ${name}; ${args.length} arguments were given`);
+    refuseAt(cursor, `Use ${name}(${parameters.join(',')}), not ${args.length} numbers`);
   }
   return args;
 }
@@ -290,7 +293,7 @@ function readList<T>(cursor: Cursor, readItem: () => T): T[] {
   for (;;) {
     skipBlanks(cursor);
     const next = cursor.text[cursor.position];
-    if (next !== ',' && next !== ')') refuseAt(cursor, '"," or ")"');
+    if (next !== ',' && next !== ')') refuseAt(cursor, 'Use "," or ")"');
     cursor.position++;
     if (next === ')') return items;
     items.push(readItem());
@@ -304,7 +307,7 @@ function readNumber(cursor: Cursor, what: string): number {
   const value = text === null ? NaN : Number(text);
   if (!Number.isFinite(value)) {
     cursor.position = start;
-    refuseAt(cursor, `a number (${what})`);
+    refuseAt(cursor, `Use a number (${what})`);
   }
   // −0 would be written back as 0.
   return value === 0 ? 0 : value;
@@ -321,7 +324,7 @@ function readPath(cursor: Cursor, nested: boolean): string {
   // eslint-disable-next-line no-control-regex -- control characters in a path can only be an attack or an accident
   if (path === '' || /[\u0000-\u001f\u007f]/.test(path)) {
     cursor.position = start;
-    refuseAt(cursor, 'a path without control characters');
+    refuseAt(cursor, 'Use a path without control characters');
   }
   return path;
 }
@@ -351,7 +354,7 @@ function skipBlanks(cursor: Cursor): void {
 
 function readToken(cursor: Cursor, token: string): void {
   skipBlanks(cursor);
-  if (cursor.text[cursor.position] !== token) refuseAt(cursor, `"${token}"`);
+  if (cursor.text[cursor.position] !== token) refuseAt(cursor, `Use "${token}"`);
   cursor.position++;
 }
 
@@ -364,13 +367,13 @@ function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   return match[0];
 }
 
-function refuseAt(cursor: Cursor, expected: string): never {
+function refuseAt(cursor: Cursor, advice: string): never {
   const column = cursor.position + 1;
   const rest = cursor.text.slice(cursor.position);
-  const got = rest === '' ? 'the end of the text' : shown(rest);
+  const problem = rest === '' ? 'the text ends too early' : `${shown(rest)} is not valid here`;
   throw new FailureError({
     code: 'bad-input',
-    message: `workload, column ${column}: expected ${expected}, found ${got}`,
+    message: `workload, column ${column}: ${problem}. ${advice}`,
     context: { column },
   });
 }

@@ -51,14 +51,14 @@ export async function eachJsonMember(
       else if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return;
     }
   };
-  const unexpected = (expected: string): never =>
-    refuse(label, { line }, `expected ${expected}, found ${shown(decoder.decode(bytes.subarray(at, at + 40)))}`);
+  const unexpected = (advice: string): never =>
+    refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))} is not valid here. ${advice}`);
   /** Moves past one of these bytes and gives it. */
   const step = (expected: readonly number[], words: string): number => {
     skipSpace();
     if (at >= bytes.length) throw CUT_OFF;
     const byte = bytes[at];
-    if (!expected.includes(byte)) unexpected(words);
+    if (!expected.includes(byte)) unexpected(`Use ${words}`);
     at++;
     return byte;
   };
@@ -116,7 +116,7 @@ export async function eachJsonMember(
   const readKey = (): string => {
     skipSpace();
     if (at >= bytes.length) throw CUT_OFF;
-    if (bytes[at] !== QUOTE) unexpected('a name in quotation marks');
+    if (bytes[at] !== QUOTE) unexpected('Use a name in quotation marks');
     const key = readValue() as string;
     step([COLON], '":" after a name');
     return key;
@@ -160,7 +160,7 @@ export async function eachJsonMember(
       }
     }
     skipSpace();
-    if (at < bytes.length) unexpected('nothing after the last bracket');
+    if (at < bytes.length) unexpected('Remove what follows the last bracket');
     return { whole: true };
   } catch (error) {
     if (error === CUT_OFF) return { whole: false };

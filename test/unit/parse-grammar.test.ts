@@ -58,29 +58,33 @@ describe('parseWorkload', () => {
   });
 
   it.each([
-    ['', 1, 'workload, column 1: expected a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
+    [
+      '',
+      1,
+      'workload, column 1: the text ends too early. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,',
+    ],
     [
       'gamma(1)',
       1,
-      'workload, column 1: expected a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,',
+      'workload, column 1: "gamma(1)" is not valid here. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,',
     ],
-    ['constructor(1)', 1, 'expected a workload'],
-    ['geometric', 10, 'expected "("'],
-    ['geometric()', 11, 'expected a number (p of geometric)'],
-    ['geometric(0.05', 15, 'workload, column 15: expected "," or ")", found the end of the text'],
-    ['geometric(0.05,2)', 10, 'expected (p) after geometric; 2 arguments were given'],
-    ['uniform(1)', 8, 'expected (a,b) after uniform; 1 arguments were given'],
-    ['geometric(0x1)', 12, 'expected "," or ")"'],
-    ['geometric(1e999)', 11, 'expected a number'],
-    ['geometric(NaN)', 11, 'expected a number'],
-    ['geometric(0.05) nonsense', 17, 'expected the end of the workload'],
-    ['categorical(1=0.5)', 14, 'expected ":"'],
-    ['mixture(geometric(0.5))', 9, 'expected a number (a weight)'],
-    ['mixture(1*file:"a.csv)', 16, 'expected a path'],
-    ['file:', 6, 'expected a path'],
-    ['file:a\u0000b', 6, 'expected a path without control characters'],
-    ['example:julia', 9, 'expected an example: collatz'],
-    ['example:mandelbrot(3)', 19, 'expected (width,height,maxIterations)'],
+    ['constructor(1)', 1, 'Use a workload'],
+    ['geometric', 10, 'Use "("'],
+    ['geometric()', 11, 'Use a number (p of geometric)'],
+    ['geometric(0.05', 15, 'workload, column 15: the text ends too early. Use "," or ")"'],
+    ['geometric(0.05,2)', 10, 'Use geometric(p), not 2 numbers'],
+    ['uniform(1)', 8, 'Use uniform(a,b), not 1 numbers'],
+    ['geometric(0x1)', 12, 'Use "," or ")"'],
+    ['geometric(1e999)', 11, 'Use a number'],
+    ['geometric(NaN)', 11, 'Use a number'],
+    ['geometric(0.05) nonsense', 17, '"nonsense" is not valid here. Remove what follows the workload'],
+    ['categorical(1=0.5)', 14, 'Use ":"'],
+    ['mixture(geometric(0.5))', 9, 'Use a number (a weight)'],
+    ['mixture(1*file:"a.csv)', 16, 'Use a path'],
+    ['file:', 6, 'Use a path'],
+    ['file:a\u0000b', 6, 'Use a path without control characters'],
+    ['example:julia', 9, 'Use an example: collatz'],
+    ['example:mandelbrot(3)', 19, 'Use mandelbrot(width,height,maxIterations)'],
   ])('%j fails at column %d', (text, column, message) => {
     const failure = failureOf(text);
     expect(failure.column).toBe(column);
@@ -88,7 +92,7 @@ describe('parseWorkload', () => {
   });
 
   it('refuses what only an attack would send', () => {
-    expect(failureOf('mixture(1*'.repeat(5000)).message).toContain('expected mixtures at most 8 deep');
+    expect(failureOf('mixture(1*'.repeat(5000)).message).toContain('Nest mixtures at most 8 deep');
     expect(failureOf('x'.repeat(70_000)).message).toContain('the workload has 70000 characters; the limit is 65536');
   });
 

@@ -171,7 +171,7 @@ describe('T4 results', () => {
 
 describe('what it refuses', () => {
   it.each<[string, string]>([
-    ['[]', 'k.json, line 1: expected a JSON object, found "[]"'],
+    ['[]', 'k.json, line 1: "[]" is not valid here. Use a JSON object'],
     [
       '{}',
       'k.json, line 1: the file has no configurations (its members: none). It needs a "cache" or "results" of Kernel Tuner with at least one',
@@ -207,10 +207,13 @@ describe('what it refuses', () => {
     ],
     [
       '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
-      'k.json, line 3: expected "," or "}" after an entry, found ";"',
+      'k.json, line 3: ";" is not valid here. Use "," or "}" after an entry',
     ],
     ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}" is not a JSON value'],
-    ['{"results":[{"configuration":{"a":1}}]} x', 'k.json, line 1: expected nothing after the last bracket, found "x"'],
+    [
+      '{"results":[{"configuration":{"a":1}}]} x',
+      'k.json, line 1: "x" is not valid here. Remove what follows the last bracket',
+    ],
   ])('%s', async (text, message) => {
     const file = await read(text);
     expect(file.ok ? file.value : file.error.message).toBe(message);
