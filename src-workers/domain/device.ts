@@ -76,5 +76,19 @@ export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
+/** The estimated fields that a value of a device is computed from. They are seen as they are read, so that no table repeats them. */
+export function estimatesIn<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
+  const read = new Set<string>();
+  value(
+    new Proxy(device, {
+      get(target, field) {
+        read.add(String(field));
+        return Reflect.get(target, field);
+      },
+    }),
+  );
+  return [...read].filter((field) => isEstimate(device, field));
+}
+
 /** Fields that name a device rather than measure it; `own` is what the catalogue adds. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

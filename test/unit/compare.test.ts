@@ -122,6 +122,24 @@ describe('the table of a comparison', () => {
     );
   });
 
+  it('marks the values that follow from estimates, with their sources, and no others', async () => {
+    const result = await compare();
+    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
+    const [{ device: first }, { device: second }] = result.devices;
+    const sources = { ...first.sources, memoryLatencyCycles: 'estimate: as the generation before' };
+    const compared = [
+      { ...first, sources },
+      { ...second, sources: { '*': 'data sheet' } },
+    ].map((device) => ({
+      device,
+      entry: null,
+    }));
+    const rows = compareRows(compared, study!, result, false, cuda);
+    const marked = rows.filter(({ estimates }) => estimates.some((text) => text !== ''));
+    expect(marked.map(({ id }) => id)).toEqual(['memoryLatencyNs', 'kibInFlight']);
+    for (const { estimates } of marked) expect(estimates).toEqual(['Estimate: as the generation before', '']);
+  });
+
   it('marks in words a prediction that its simulation contradicts, and no other', async () => {
     const result = await compare();
     const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
@@ -144,7 +162,16 @@ describe('the table of a comparison', () => {
   });
 
   it('knows which rows say the same everywhere', () => {
-    const row = { id: 'x', group: 'limits', label: 'x', unit: '', hint: '', values: [], better: 'none' } as const;
+    const row = {
+      id: 'x',
+      group: 'limits',
+      label: 'x',
+      unit: '',
+      hint: '',
+      values: [],
+      estimates: [],
+      better: 'none',
+    } as const;
     expect(isEqualRow({ ...row, texts: ['1', '', '1'] })).toBe(true);
     expect(isEqualRow({ ...row, texts: ['1', '2'] })).toBe(false);
     expect(isEqualRow({ ...row, texts: ['', ''] })).toBe(false);

@@ -1,10 +1,10 @@
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
-import type { Device, GpuDevice } from '../../../src-workers/domain/device.ts';
+import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
-import { DEVICE_METRICS } from '../../../src-workers/models/occupancy/device-metrics.ts';
+import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
 import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
@@ -20,6 +20,8 @@ export interface CompareRow {
   readonly hint: string;
   /** What the cell says; empty where the device has no such value. */
   readonly texts: readonly string[];
+  /** The sources of the estimated device values that a cell follows from; empty where it follows from none. */
+  readonly estimates: readonly string[];
   /** Comparable numbers; null where a row has words, or a device no value. */
   readonly values: readonly (number | null)[];
   /** Which direction is coloured; limits never are, they are facts and not results. */
@@ -72,7 +74,7 @@ export function compareRows(
       if (text) return text(entry.best, entry);
       return values[at] === null ? '–' : format(values[at]);
     });
-    return { id, group: rowGroup, label, unit, hint, better, values, texts };
+    return { id, group: rowGroup, label, unit, hint, better, values, texts, estimates: compared.map(() => '') };
   };
   /** Rows that only a GPU has: an en dash for a CPU. */
   const onGpu = (best: Best, text: (gpu: GpuDevice) => string): string => {
@@ -81,11 +83,12 @@ export function compareRows(
   };
   const hasGpu = compared.some(({ device }) => device.kind === 'gpu');
   const hasCpu = compared.some(({ device }) => device.kind === 'cpu');
-  const limit = (
-    { id, label, unit }: { readonly id: string; readonly label: string; readonly unit: string },
-    value: (device: Device) => number | null,
+  const limit = <Kind extends GpuDevice | CpuDevice>(
+    kind: Kind['kind'],
+    { id, label, unit, value }: DeviceMetric<Kind>,
   ): CompareRow => {
-    const values = compared.map(({ device }) => value(device));
+    const own = compared.map(({ device }) => (device.kind === kind ? (device as Kind) : null));
+    const values = own.map((device) => device && value(device));
     const whole = values.every((each) => each === null || Number.isInteger(each));
     const text = (each: number): string => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4));
     return {
@@ -97,6 +100,7 @@ export function compareRows(
       better: 'none',
       values,
       texts: values.map((each) => (each === null ? '' : text(each))),
+      estimates: own.map((device) => (device ? estimateText(device, value) : '')),
     };
   };
   const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
@@ -230,12 +234,20 @@ export function compareRows(
     ...(hasGpu
       ? [...DEVICE_METRICS]
           .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
-          .map((metric) => limit(metric, (device) => (device.kind === 'gpu' ? metric.value(device) : null)))
+          .map((metric) => limit('gpu', metric))
       : []),
-    ...(hasCpu
-      ? CPU_METRICS.map((metric) => limit(metric, (device) => (device.kind === 'cpu' ? metric.value(device) : null)))
-      : []),
+    ...(hasCpu ? CPU_METRICS.map((metric) => limit('cpu', metric)) : []),
   ];
+}
+
+/** The sources of the estimates that a value of a device follows from, as a sentence each. */
+function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
+  const { sources } = device;
+  return sentenceCase(
+    estimatesIn(device, value)
+      .map((field) => sources[field] ?? sources['*'])
+      .join('. '),
+  );
 }
 
 /** Says a canonical label in the chosen vocabulary. */
