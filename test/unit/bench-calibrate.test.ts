@@ -83,7 +83,7 @@ let plan: SweepPlan;
 beforeAll(async () => {
   plan = await planOf(
     oneDesign({
-      workload: { lengths: 'geometric(0.05)', units: 1 << 17 },
+      workload: { lengths: 'geometric(0.05)', units: 1 << 15 },
       kernel: KERNEL,
       axes: {
         threadsPerUnit: [1, 4, 16],
