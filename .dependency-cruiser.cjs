@@ -21,6 +21,9 @@ module.exports = {
     only('the prediction imports domain, numeric, models and space', '^src-workers/predict', [
       '^src-workers/(domain|numeric|models|space)',
     ]),
+    only('advice imports what predicts and ranks', '^src-workers/advise', [
+      '^src-workers/(domain|numeric|models|space|predict|sweep)',
+    ]),
     only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),

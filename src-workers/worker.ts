@@ -4,6 +4,8 @@ import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
+import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
+import { surveyDesigns, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
@@ -22,7 +24,7 @@ import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
-import type { Predictor } from './predict/tables.ts';
+import type { Caches, Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
 import {
   simulateDesign,
@@ -38,13 +40,32 @@ const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
 function predictorOf(plan: SweepPlan): Predictor {
-  let predictor = predictors.get(plan.id);
-  if (!predictor) {
-    if (predictors.size >= MAX_PREDICTORS) predictors.delete(predictors.keys().next().value!);
-    predictor = createPredictor(plan);
-  } else predictors.delete(plan.id);
-  predictors.set(plan.id, predictor);
-  return predictor;
+  return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
+}
+
+/** What is under a key, or is made; what was asked for longest ago leaves where there are too many. */
+function kept<T>(cache: Map<string, T>, max: number, key: string, make: () => T): T {
+  const known = cache.get(key);
+  if (known !== undefined) cache.delete(key);
+  else if (cache.size >= max) cache.delete(cache.keys().next().value!);
+  const value = known ?? make();
+  cache.set(key, value);
+  return value;
+}
+
+/** Depth and block laws of the workloads seen last, for advice: plans that differ in cheap inputs alone share them. */
+const MAX_TABLES = 6;
+const tables = new Map<string, Caches>();
+
+const advisors = new Map<string, Predictor>();
+
+/** @param key names the workload, set-up, loops and balancing of the plan: what its tables depend on */
+function advisorOf(plan: SweepPlan, key: string): Predictor {
+  return kept(advisors, MAX_TABLES, plan.id, () => {
+    const predictor = createPredictor(plan);
+    predictor.caches = kept(tables, MAX_TABLES, key, () => predictor.caches);
+    return predictor;
+  });
 }
 
 interface PredictInput {
@@ -89,14 +110,51 @@ export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
   return classifyDesigns(predictor, 0, size);
 }
 
+/** The best of some designs of one device: all in a range, or those listed. */
+export function survey({
+  plan,
+  key,
+  part,
+  fraction,
+}: {
+  readonly plan: SweepPlan;
+  readonly key: string;
+  readonly part: DesignPart;
+  readonly fraction: number;
+}): Survey {
+  return surveyDesigns(advisorOf(plan, key), part, fraction);
+}
+
+/** Times of the same designs with inputs changed, and as they are where the change is null; by change, then design. */
+export function vary({
+  plan,
+  key,
+  designs,
+  changes,
+}: {
+  readonly plan: SweepPlan;
+  readonly key: string;
+  readonly designs: Uint32Array;
+  readonly changes: readonly (InputChange | null)[];
+}): readonly Float64Array[] {
+  return changes.map((change) => {
+    const changed = change === null ? plan : changedPlan(plan, change);
+    const own = change !== null && changesTables(change) ? `${key}|${change.input}=${change.value}` : key;
+    return timesOf(advisorOf(changed, own), designs);
+  });
+}
+
 export function explain({
   plan,
+  key,
   designs,
 }: {
   readonly plan: SweepPlan;
+  /** Of plans made for advice. */
+  readonly key?: string;
   readonly designs: readonly number[];
 }): readonly (Breakdown | null)[] {
-  const predictor = predictorOf(plan);
+  const predictor = key === undefined ? predictorOf(plan) : advisorOf(plan, key);
   return designs.map((design) => explainDesign(predictor, design));
 }
 
@@ -234,6 +292,8 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
 export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
+  readonly survey: typeof survey;
+  readonly vary: typeof vary;
   readonly explain: typeof explain;
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;

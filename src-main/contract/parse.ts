@@ -90,7 +90,7 @@ function unknownField(schema: unknown, issue: Issue): string {
   const owner = schemaAt(schema, path.slice(0, -1));
   const wrong = String(path.at(-1)?.key ?? '');
   if (
-    owner?.entries === kernelSchema.entries &&
+    (owner?.entries as unknown) === kernelSchema.entries &&
     (MEASURED_CYCLES.test(wrong) || Object.hasOwn(pipelineSchema.entries, wrong))
   )
     return `${fieldPath(issue)} is not a known field; measured cycles stand in "pipeline", by device: ${PIPELINE_FORM}`;

@@ -27,6 +27,7 @@ import {
   type StudyRecord,
   type StudySummary,
 } from './api.ts';
+import type { Recommendation } from './advice.ts';
 import {
   BENCH_SUITES,
   type Bundle,
@@ -119,6 +120,9 @@ const pageLimits = v.optional(
   }),
 );
 
+/** A study as it is on screen. Its files are in `folder`, or beside the saved study. */
+const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
+
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
   'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
@@ -158,6 +162,21 @@ export const procedures = {
   'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
 
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
+
+  /**
+   * The recommendation for a device of a study, or for the fastest where none is named. All designs of the devices are predicted, with
+   * `coarse` a few hundred of each. A newer call of the same `client` takes the place of an older one, which fails with `cancelled`.
+   * `baseline`: the design to compare with, in the study's space; a plain one without it.
+   */
+  'advice.recommend': procedure(
+    v.strictObject({
+      ...unsavedStudy,
+      deviceId: v.optional(shortText),
+      baseline: v.optional(v.nullable(index)),
+      coarse: v.optional(v.boolean(), false),
+      client: v.optional(shortText),
+    }),
+  ).returns<Recommendation>(),
 
   /** Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. */
   'runs.start': procedure(

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domain/provenance.ts';
 
 /**
  * The study file, version 1: what to map, onto which devices, over which design space.
@@ -69,6 +70,13 @@ export const workloadSchema = v.strictObject(
   'must be an object with "lengths" and "units"',
 );
 
+function originOf(what: string) {
+  return v.optional(v.pipe(v.picklist(ORIGINS), v.description(`Where ${what}`)));
+}
+const ORIGIN_ENTRIES = Object.fromEntries(
+  KERNEL_FIELDS.map((field) => [field, originOf(`${field} comes from`)]),
+) as Readonly<Record<(typeof KERNEL_FIELDS)[number], ReturnType<typeof originOf>>>;
+
 export const kernelSchema = v.strictObject(
   {
     name: v.pipe(text(200), v.description('Name of the kernel')),
@@ -78,30 +86,30 @@ export const kernelSchema = v.strictObject(
     ),
     sharedMemoryBytesPerBlock: v.optional(
       v.pipe(count(2 ** 24, 0), v.description('Static and dynamic shared memory of a block, bytes')),
-      0,
+      KERNEL_DEFAULTS.sharedMemoryBytesPerBlock,
     ),
     instructionsPerIteration: v.pipe(positive, v.description('Thread-group instructions issued per iteration')),
     dependentLoadsPerIteration: v.optional(
       v.pipe(nonNegative, v.description('Loads per iteration on the critical path that go to device memory')),
-      0,
+      KERNEL_DEFAULTS.dependentLoadsPerIteration,
     ),
     bytesPerIteration: v.optional(
       v.pipe(nonNegative, v.description('Device-memory traffic of one lane per iteration, bytes')),
-      0,
+      KERNEL_DEFAULTS.bytesPerIteration,
     ),
     serialFraction: v.optional(
       v.pipe(
         between(0, 1),
         v.description('Part of an iteration that does not speed up when threads share a unit, 0 to 1'),
       ),
-      0,
+      KERNEL_DEFAULTS.serialFraction,
     ),
     cooperationCost: v.optional(
       v.pipe(
         nonNegative,
         v.description('Cost of one cooperation step (of log2 of the threads per unit), as a fraction of an iteration'),
       ),
-      0,
+      KERNEL_DEFAULTS.cooperationCost,
     ),
     flattenedCost: v.optional(
       v.pipe(
@@ -110,11 +118,11 @@ export const kernelSchema = v.strictObject(
           'What one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration',
         ),
       ),
-      0,
+      KERNEL_DEFAULTS.flattenedCost,
     ),
     setupIterationsPerUnit: v.optional(
       v.pipe(nonNegative, v.description('Work before the first iteration of each unit, in iterations')),
-      0,
+      KERNEL_DEFAULTS.setupIterationsPerUnit,
     ),
     kneeSoftness: v.optional(
       v.pipe(
@@ -123,21 +131,21 @@ export const kernelSchema = v.strictObject(
           'Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner. The default is fitted to one kernel on a Tesla K20',
         ),
       ),
-      6.5,
+      KERNEL_DEFAULTS.kneeSoftness,
     ),
     bytesPerUnit: v.optional(
       v.pipe(
         nonNegative,
         v.description('Input and state of a unit that a reordering has to move, bytes. The default is assumed'),
       ),
-      64,
+      KERNEL_DEFAULTS.bytesPerUnit,
     ),
     lengthsKnownBeforeLaunch: v.optional(
       v.pipe(
         v.boolean('must be true or false'),
         v.description('Whether lengths are known before launch; sorting and bucketing need them'),
       ),
-      false,
+      KERNEL_DEFAULTS.lengthsKnownBeforeLaunch,
     ),
     spillInstructionsPerRegister: v.optional(
       v.pipe(
@@ -146,7 +154,15 @@ export const kernelSchema = v.strictObject(
           'Instructions per iteration that a register spilled by a cap costs. The default is assumed: a store and a load',
         ),
       ),
-      2,
+      KERNEL_DEFAULTS.spillInstructionsPerRegister,
+    ),
+    origins: v.optional(
+      v.pipe(
+        v.strictObject(ORIGIN_ENTRIES),
+        v.description(
+          'Where values come from, by field: measured, calibrated, imported, given or assumed. Without it a value equal to the default counts as assumed, any other as given',
+        ),
+      ),
     ),
   },
   'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
@@ -160,6 +176,7 @@ export const pipelineSchema = v.strictObject({
   ),
   kneeSoftness: v.pipe(between(1, 100), v.description('Softness of the knee between the two')),
   schedulers: v.optional(v.pipe(count(64), v.description("Schedulers per multiprocessor (default: the device's)"))),
+  origin: originOf('these figures come from (default: given)'),
 });
 
 export const axesSchema = v.strictObject(

@@ -11,6 +11,7 @@ import {
   type ProcedureName,
   type ProcedureOutput,
 } from '../contract/procedures.ts';
+import { adviceHandlers } from './advice/handlers.ts';
 import { makeDefaultFolder, migrationsIn } from './app/data-folder.ts';
 import { appHandlers } from './app/handlers.ts';
 import type { Context, Handlers } from './context.ts';
@@ -167,6 +168,7 @@ function joinHandlers(context: Context): Handlers {
       simulate: (run) => resumeSimulations(context, run),
       bench: benchmarks.resume,
     }),
+    ...adviceHandlers(context),
     ...rankingHandlers(context),
     ...simulationHandlers(context),
     ...measuringHandlers(context, targets, benchmarks),

@@ -72,7 +72,7 @@ export function predictRanges(
 }
 
 /** Predicts the design at `positions` into entry `i`. */
-function predictInto(
+export function predictInto(
   columns: PredictionChunk,
   i: number,
   predictor: Predictor,

@@ -1,4 +1,5 @@
 import type { PredictionColumns } from '../domain/columns.ts';
+import type { Device } from '../domain/device.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { axisCounts } from '../space/axes.ts';
@@ -66,13 +67,17 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
   for (const [at, device] of axes.devices.entries()) {
     const end = (at + 1) * strides[AXIS.device];
     for (let design = at * strides[AXIS.device]; design < end; design += 1) {
-      // On a CPU all shares start at once.
-      const slots =
-        device.kind === 'cpu' ? columns.gridBlocks[design] : device.multiprocessors * columns.residentBlocks[design];
-      waves[design] = slots > 0 ? columns.gridBlocks[design] / slots : 0;
+      waves[design] = wavesOn(device, columns.gridBlocks[design], columns.residentBlocks[design]);
     }
   }
   return { axes, columns, strides, counts, waves, sorted: new Map(), lists: new Map(), masks: new Map() };
+}
+
+/** Waves of blocks that a launch takes on a device; 0 where none is resident. */
+export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
+  // On a CPU all shares start at once.
+  const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
+  return slots > 0 ? gridBlocks / slots : 0;
 }
 
 /** Position of a design on an axis (index into AXIS_ORDER). */

@@ -190,11 +190,13 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
     const value = parameters[name];
     if (value !== null && !identified[name].held) kernel[name] = value;
   }
+  const found = Object.keys(kernel).map((name) => [name, 'calibrated'] as const);
+  const origins = { ...study.kernel.origins, ...Object.fromEntries(found) };
   return validate(
     studySchema,
     {
       ...study,
-      kernel: { ...study.kernel, ...kernel },
+      kernel: { ...study.kernel, ...kernel, ...(Object.keys(origins).length > 0 && { origins }) },
       pipeline: {
         ...study.pipeline,
         [deviceId]: {
@@ -202,6 +204,7 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
           issueCycles,
           kneeSoftness: Math.min(kneeSoftness, MAX_KNEE_SOFTNESS),
           schedulers,
+          origin: 'calibrated',
         },
       },
     },

@@ -4,7 +4,7 @@ import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { bestDesigns } from './best.ts';
 import { compareDevices } from './compare.ts';
 import { landscapeAxes, landscapeFacets, landscapeGrid, parallelSample } from './landscape.ts';
-import { designSlices, plainDesign, rankedDesign, rankHistogram, rankPage } from './pages.ts';
+import { designSlices, plainOf, rankedDesign, rankHistogram, rankPage } from './pages.ts';
 import { checkDesign } from './rows.ts';
 
 export function rankingHandlers({
@@ -15,7 +15,7 @@ export function rankingHandlers({
     'ranking.best': (input) => read(input.runId, (view) => bestDesigns(view, input)),
     'ranking.histogram': (input) => read(input.runId, (view) => rankHistogram(view, input)),
     'ranking.design': (input) => read(input.runId, (view) => rankedDesign(view, input)),
-    'ranking.plain': (input) => read(input.runId, (view) => plainDesign(view, input.deviceId)),
+    'ranking.plain': (input) => read(input.runId, (view) => plainOf(view, input.deviceId)),
     'ranking.slices': ({ runId, designIndex }) => read(runId, (view) => designSlices(view, designIndex)),
     'landscape.grid': (input) => read(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.facets': (input) => read(input.runId, (view) => landscapeFacets(view, input)),

@@ -1,3 +1,4 @@
+import { plainDesign } from '../../../src-workers/advise/plain.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
@@ -99,11 +100,8 @@ function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitM
 }
 
 /** See the contract's `ranking.plain`. */
-export function plainDesign(
-  view: RunView,
-  deviceId: string | undefined,
-): Result<{ readonly designIndex: number | null }> {
-  const { axes, strides, counts, columns, waves } = view.ranking;
+export function plainOf(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
+  const { axes, strides, columns, waves } = view.ranking;
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
   const device =
     deviceId === undefined
@@ -114,29 +112,8 @@ export function plainDesign(
       'not-found',
       `The device "${deviceId}" is not in this run. It has ${axes.devices.map(({ id }) => id).join(', ')}.`,
     );
-  const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
-  const base =
-    device * strides[AXIS.device] +
-    smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit] +
-    Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop] +
-    Math.max(0, axes.balancing.indexOf('none')) * strides[AXIS.balancing] +
-    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[AXIS.registerCap];
-  const sizes = axes.blockThreads
-    .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
-    .sort((a, b) => a.distance - b.distance);
-  for (const { at } of sizes) {
-    let chosen: number | null = null;
-    let bestDistance = Infinity;
-    for (let launch = 0; launch < counts[AXIS.launch]; launch += 1) {
-      const design = base + launch * strides[AXIS.launch] + at * strides[AXIS.blockThreads];
-      if (Number.isNaN(columns.timeMs[design])) continue;
-      const { kind, value } = axes.launch[launch];
-      const distance = kind === 'units-per-thread' && value === 1 ? -1 : Math.abs(Math.log2(waves[design]));
-      if (distance < bestDistance) [chosen, bestDistance] = [design, distance];
-    }
-    if (chosen !== null) return ok({ designIndex: chosen });
-  }
-  return ok({ designIndex: null });
+  const wavesOf = (design: number): number => (Number.isNaN(columns.timeMs[design]) ? NaN : waves[design]);
+  return ok({ designIndex: plainDesign(axes, device, wavesOf) });
 }
 
 export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.design'>): Result<RankRow> {

@@ -1,9 +1,17 @@
+import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { describeDesign, playableDesign } from '../../../src-workers/predict/designs.ts';
-import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
+import {
+  axisPosition,
+  rankedDesigns,
+  tieCount,
+  wavesOn,
+  type RankingFilter,
+} from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -99,8 +107,22 @@ export function rankingFilter(
 
 /** One design as a row of the ranking. `rank` is 0 where it has none. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
-  const { columns, waves } = view.ranking;
-  const described = describeDesign(view.predictor, design);
+  return predictedRow(view.predictor, design, view.ranking.columns, design, rank, tied);
+}
+
+/**
+ * A design of a predictor as a row.
+ * @param at its entry in the columns
+ */
+export function predictedRow(
+  predictor: Predictor,
+  design: number,
+  columns: PredictionColumns,
+  at: number,
+  rank: number,
+  tied: boolean,
+): RankRow {
+  const described = describeDesign(predictor, design);
   return {
     rank,
     tied,
@@ -108,18 +130,18 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     deviceId: described.device.id,
     device: described.device.name,
     design: described.design,
-    timeMs: columns.timeMs[design],
+    timeMs: columns.timeMs[at],
     fidelity: 'predicted',
-    predictedMs: columns.timeMs[design],
+    predictedMs: columns.timeMs[at],
     simulated: null,
     measured: null,
-    meanLoss: columns.meanLoss[design],
-    aggregateLoss: columns.aggregateLoss[design],
-    occupancyFraction: columns.occupancyFraction[design],
-    residentBlocks: columns.residentBlocks[design],
+    meanLoss: columns.meanLoss[at],
+    aggregateLoss: columns.aggregateLoss[at],
+    occupancyFraction: columns.occupancyFraction[at],
+    residentBlocks: columns.residentBlocks[at],
     residentThreadGroups: described.residentThreadGroups,
-    waves: waves[design],
-    limitedBy: limitingFactors(columns.limitedBy[design]),
+    waves: wavesOn(described.device, columns.gridBlocks[at], columns.residentBlocks[at]),
+    limitedBy: limitingFactors(columns.limitedBy[at]),
     invalid: described.invalid,
     breakdown: null,
     alongBlock: null,

@@ -122,10 +122,10 @@ function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
-/** What changed in a study since a run was made with it. The name, description and seed do not change a prediction. */
+/** What changed in a study since a run was made with it. The name, description, seed and origins do not change a prediction. */
 function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['staleFields'] {
   if (!now) return [];
   return differences(then.study, now.study, '')
-    .filter((difference) => !['name', 'description', '$schema', 'seed'].includes(difference.field))
+    .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))
     .map(({ field, left, right }) => ({ field, was: left, is: right }));
 }

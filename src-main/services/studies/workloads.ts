@@ -95,17 +95,21 @@ export function unpackLengths(provenance: unknown): OrderedLengths | null {
 const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
 /** A law, and the order of its lengths where the workload has one. */
-interface OrderedLaw {
+export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
 }
 
-/** Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier. */
+/**
+ * Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier.
+ * @param reading called before each file that is read
+ */
 export async function resolveLengths(
   store: StoreClient,
   text: string,
   baseFolder: string | null,
   truncation?: number,
+  reading?: (path: string) => Promise<void>,
 ): Promise<Result<OrderedLaw>> {
   const stored = STORED.exec(text);
   if (stored) {
@@ -119,7 +123,11 @@ export async function resolveLengths(
       );
     return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
   }
-  const openFile = fileOpener(baseFolder ?? process.cwd());
+  const open = fileOpener(baseFolder ?? process.cwd());
+  const openFile = async (path: string): ReturnType<typeof open> => {
+    await reading?.(path);
+    return open(path);
+  };
   const resolved = await resolveOrderedWorkload(
     text,
     truncation === undefined ? { openFile } : { openFile, truncation },

@@ -58,7 +58,7 @@ export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<
 }
 
 /** Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open. */
-function wrongFraction({ constraints }: Study): Result<never> | null {
+export function wrongFraction({ constraints }: Study): Result<never> | null {
   for (const [at, { quantity, ...bounds }] of constraints.entries())
     for (const name of ['atLeast', 'atMost'] as const) {
       const bound = bounds[name];

@@ -1,0 +1,57 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
+import type { Study } from '../../contract/study.ts';
+import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
+
+/** The lengths of the studies seen last. Reading a file takes a tenth of a second, which no edit of another field should. */
+export interface LengthsCache {
+  resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
+}
+
+const MAX_KEPT = 8;
+
+interface Kept {
+  readonly lengths: OrderedLaw;
+  /** Files that were read, and their state then. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export function createLengthsCache(store: StoreClient): LengthsCache {
+  const kept = new Map<string, Kept>();
+  return {
+    async resolve({ workload: { lengths, truncation } }, folder) {
+      const key = JSON.stringify([lengths, truncation ?? null, folder]);
+      const known = kept.get(key);
+      kept.delete(key);
+      if (known && (await isUnchanged(known.files))) {
+        kept.set(key, known);
+        return ok(known.lengths);
+      }
+      const files = new Map<string, string>();
+      const resolved = await resolveLengths(store, lengths, folder, truncation, async (path) => {
+        const file = resolve(folder ?? process.cwd(), path);
+        files.set(file, await stateOf(file));
+      });
+      if (!resolved.ok) return resolved;
+      if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value!);
+      kept.set(key, { lengths: resolved.value, files });
+      return resolved;
+    },
+  };
+}
+
+async function isUnchanged(files: ReadonlyMap<string, string>): Promise<boolean> {
+  for (const [file, state] of files) if ((await stateOf(file)) !== state) return false;
+  return true;
+}
+
+async function stateOf(file: string): Promise<string> {
+  try {
+    const { mtimeMs, size, ino } = await stat(file);
+    return `${mtimeMs}|${size}|${ino}`;
+  } catch {
+    return 'missing';
+  }
+}

@@ -1,0 +1,124 @@
+import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
+import { columnsAt, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
+import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { axisCounts } from '../../../src-workers/space/axes.ts';
+import type { Pool } from '../pool.ts';
+import { TIE_FRACTION } from '../ranking/rows.ts';
+import type { AdvisedDevice } from './prepare.ts';
+
+/** The best designs of one device. Nothing else is kept of it. */
+export interface DevicePrediction {
+  readonly predicted: number;
+  readonly valid: number;
+  /** The designs tied with the fastest, ascending in time; empty where none is valid. */
+  readonly tied: Uint32Array;
+  /** An entry for each of them. */
+  readonly columns: PredictionColumns;
+}
+
+export interface Predictions {
+  /**
+   * Predicts all designs of a device, or a coarse subset. Stops and answers `null` as soon as `isCurrent` says no; what was predicted
+   * until then helps the next call, which finds its laws.
+   */
+  of(device: AdvisedDevice, coarse: boolean, isCurrent: () => boolean): Promise<DevicePrediction | null>;
+}
+
+/** Results kept: a few kilobytes each. */
+const MAX_KEPT = 64;
+/** Designs of one task: some ten milliseconds, after which a newer call gets its turn. */
+const MIN_TASK_DESIGNS = 128;
+const MAX_TASK_DESIGNS = 2048;
+/** Designs that were best before an edit are looked at again in a coarse subset: this many at most. */
+const MAX_REMEMBERED = 192;
+
+export function createPredictions(pool: Pool): Predictions {
+  const kept = new Map<string, DevicePrediction>();
+  const best = new Map<string, Uint32Array>();
+  return {
+    async of(device, coarse, isCurrent) {
+      const { plan, size } = device;
+      const exact = kept.get(plan.id);
+      if (exact) return exact;
+      const space = JSON.stringify({ ...plan.axes, devices: plan.axes.devices.map(({ id }) => id) });
+      const parts = coarse ? coarseParts(device, best.get(space), pool.workers) : exactParts(device);
+      const surveys: Survey[] = [];
+      let next = 0;
+      const lane = async (): Promise<void> => {
+        while (next < parts.length && isCurrent()) {
+          const part = parts[next];
+          next += 1;
+          surveys.push(await pool.run('survey', { plan, key: device.key, part, fraction: TIE_FRACTION }));
+        }
+      };
+      await Promise.all(Array.from({ length: pool.workers + 1 }, lane));
+      if (surveys.length < parts.length) return null;
+      const prediction = joined(surveys);
+      if (prediction.predicted === size) {
+        remember(kept, plan.id, prediction);
+        remember(best, space, prediction.tied.slice(0, MAX_REMEMBERED));
+      }
+      return prediction;
+    },
+  };
+}
+
+function remember<T>(cache: Map<string, T>, key: string, value: T): void {
+  cache.delete(key);
+  if (cache.size >= MAX_KEPT) cache.delete(cache.keys().next().value!);
+  cache.set(key, value);
+}
+
+/** All designs, in stretches that share laws. */
+function exactParts({ plan, size }: AdvisedDevice): readonly DesignPart[] {
+  const counts = axisCounts(plan.axes);
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const family = counts[AXIS.launch] * perLaunch;
+  const unit = family <= MAX_TASK_DESIGNS ? family : perLaunch;
+  const fitting = Math.floor((unit === family ? MIN_TASK_DESIGNS : MAX_TASK_DESIGNS) / unit);
+  const stretch = Math.min(unit * Math.max(1, fitting), MAX_TASK_DESIGNS);
+  return Array.from({ length: Math.ceil(size / stretch) }, (_, at) => ({
+    first: at * stretch,
+    count: Math.min(stretch, size - at * stretch),
+  }));
+}
+
+function coarseParts(
+  { plan, size }: AdvisedDevice,
+  before: Uint32Array | undefined,
+  workers: number,
+): readonly DesignPart[] {
+  const coarse = coarseDesigns(plan.axes);
+  const designs = before ? Uint32Array.from(new Set([...coarse, ...before])) : coarse;
+  if (designs.length >= size) return [{ first: 0, count: size }];
+  const length = Math.ceil(designs.length / (2 * workers));
+  return Array.from({ length: Math.ceil(designs.length / length) }, (_, at) =>
+    designs.slice(at * length, (at + 1) * length),
+  );
+}
+
+/** The best of several parts. */
+function joined(surveys: readonly Survey[]): DevicePrediction {
+  const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
+  const all = allocateChunk(0, total);
+  const names = new Uint32Array(total);
+  let at = 0;
+  for (const { designs, columns } of surveys) {
+    names.set(designs, at);
+    for (const [name, column] of Object.entries(columns))
+      if (ArrayBuffer.isView(column))
+        (all[name as keyof PredictionColumns] as Float64Array).set(column as Float64Array, at);
+    at += designs.length;
+  }
+  const fastest = all.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
+  const entries = Array.from(names.keys())
+    .filter((entry) => all.timeMs[entry] <= fastest * (1 + TIE_FRACTION))
+    .sort((a, b) => all.timeMs[a] - all.timeMs[b] || names[a] - names[b]);
+  return {
+    predicted: surveys.reduce((sum, { predicted }) => sum + predicted, 0),
+    valid: surveys.reduce((sum, { valid }) => sum + valid, 0),
+    tied: Uint32Array.from(entries, (entry) => names[entry]),
+    columns: columnsAt(all, entries),
+  };
+}

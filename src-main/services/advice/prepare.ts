@@ -1,0 +1,139 @@
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
+import { spaceSize } from '../../../src-workers/space/axes.ts';
+import type { Study } from '../../contract/study.ts';
+import type { Context } from '../context.ts';
+import { studyAxes, sweepPlan } from '../studies/plan.ts';
+import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
+import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
+import type { LengthsCache } from './lengths.ts';
+
+/** One device of a study, ready to be predicted: a plan of its own, whose designs are those of the study less `firstDesign`. */
+export interface AdvisedDevice {
+  readonly device: Device;
+  readonly plan: SweepPlan;
+  readonly size: number;
+  /** Number of its first design in the space of the study, with all its devices. */
+  readonly firstDesign: number;
+  /** What the plan's depth and block laws depend on: plans with the same key share them. */
+  readonly key: string;
+  /** Made when a design is to be described. */
+  readonly predictor: () => Predictor;
+}
+
+export interface AdvisedStudy {
+  readonly study: Study;
+  readonly axes: SpaceAxes;
+  readonly devices: readonly AdvisedDevice[];
+  facts(device: Device): readonly InputFact[];
+}
+
+/** Resolves a study that need not be saved. */
+export async function adviseStudy(
+  { catalogue }: Context,
+  lengths: LengthsCache,
+  study: Study,
+  folder: string | null,
+): Promise<Result<AdvisedStudy>> {
+  const wrong = wrongFraction(study);
+  if (wrong) return wrong;
+  const devices = await studyDevices(catalogue, study);
+  if (!devices.ok) return devices;
+  const axes = studyAxes(study, devices.value);
+  if (!axes.ok) return axes;
+  const resolved = await lengths.resolve(study, folder);
+  if (!resolved.ok) return resolved;
+  const { law, order } = resolved.value;
+  return ok(advised(study, axes.value, law, order));
+}
+
+function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLengths | null): AdvisedStudy {
+  const size = spaceSize(axes) / axes.devices.length;
+  const work = lawDigest(law);
+  const { units } = study.workload;
+  const { name: _name, origins: _origins, ...kernel } = study.kernel;
+  const shared = { work, units, setup: kernel.setupIterationsPerUnit, loop: axes.loop, balancing: axes.balancing };
+  const key = sha256(JSON.stringify(shared));
+  const { devices: _devices, ...rest } = axes;
+  return {
+    study,
+    axes,
+    devices: axes.devices.map((device, at) => {
+      const own: SpaceAxes = { ...axes, devices: [device] };
+      const same = { key, kernel, rest, device, constraints: study.constraints, pipeline: study.pipeline[device.id] };
+      const cut = device.kind === 'cpu' ? (order ? orderDigest(order) : study.seed) : null;
+      const id = `advice-${sha256(JSON.stringify({ ...same, cut }))}`;
+      const plan = sweepPlan(
+        id,
+        study,
+        own,
+        inShared(law),
+        device.kind === 'cpu' ? ordered(study, own, law, order) : null,
+      );
+      let predictor: Predictor | null = null;
+      return {
+        device,
+        plan,
+        size,
+        firstDesign: at * size,
+        key,
+        predictor: () => (predictor ??= createPredictor(plan)),
+      };
+    }),
+    facts: (device) =>
+      inputFacts({ workload: study.workload, kernel: study.kernel, axes, pipeline: study.pipeline }, device),
+  };
+}
+
+/** Computes a value once per object. */
+function memo<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, make(key));
+    return known.get(key)!;
+  };
+}
+
+const digestOf = (...arrays: readonly Float64Array[]): string =>
+  sha256(
+    Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
+  );
+/** What a law is, whatever its name. */
+const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
+const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
+/** The law over shared memory, copied once. */
+const inShared = memo((law: LengthLaw) => (law.support.buffer instanceof SharedArrayBuffer ? law : sharedLaw(law)));
+
+const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
+/** What CPUs partition; made once where only other inputs change. */
+function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLengths | null): OrderedLengths | null {
+  if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
+  const key = known ? 'known' : `${study.workload.units}|${study.seed}`;
+  const last = orders.get(law);
+  if (last?.key === key) return last.order;
+  const order = planLengths(study, axes, law, known);
+  orders.set(law, { key, order });
+  return order;
+}
+
+/** The devices that are asked for: one, or all. */
+export function advisedDevices(
+  { devices }: AdvisedStudy,
+  deviceId: string | undefined,
+): Result<readonly AdvisedDevice[]> {
+  if (deviceId === undefined) return ok(devices);
+  const found = devices.find(({ device }) => device.id === deviceId);
+  return found
+    ? ok([found])
+    : fail(
+        'not-found',
+        `The device "${deviceId}" is not in the study. It has ${devices.map(({ device }) => device.id).join(', ')}.`,
+      );
+}

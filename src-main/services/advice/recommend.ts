@@ -1,0 +1,242 @@
+import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
+import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
+import type { InputChange } from '../../../src-workers/advise/change.ts';
+import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import type { InputFact } from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { wavesOf } from '../../../src-workers/advise/survey.ts';
+import type { Recommendation } from '../../contract/advice.ts';
+import type { Context } from '../context.ts';
+import { ms, percent } from '../export/text.ts';
+import { designText } from '../ranking/design-text.ts';
+import { predictedRow, TIE_FRACTION } from '../ranking/rows.ts';
+import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
+import type { DevicePrediction, Predictions } from './predictions.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+
+export interface RecommendOptions {
+  readonly deviceId?: string | undefined;
+  /** Of the study's space; of another device: the same design of this one. */
+  readonly baseline?: number | null | undefined;
+  readonly coarse?: boolean | undefined;
+}
+
+const MAX_LISTED = 20;
+
+export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
+
+/** The device that is recommended for, with its best designs. */
+export interface Advised {
+  readonly device: AdvisedDevice;
+  readonly prediction: DevicePrediction;
+  /** The picked design, of the device's own space, and its entry in the prediction. */
+  readonly picked: number;
+  readonly at: number;
+}
+
+/** The design that the rule picks of a device's prediction; undefined where none is valid. */
+export function pickOf(
+  { plan }: AdvisedDevice,
+  { tied, columns }: DevicePrediction,
+): Pick<Advised, 'picked' | 'at'> | null {
+  const at = new Map(Array.from(tied, (design, entry) => [design, entry]));
+  const figures = {
+    timeMs: (design: number) => columns.timeMs[at.get(design)!],
+    gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
+  };
+  const picked = pickDesign(plan.axes, figures, tied);
+  return picked === undefined ? null : { picked, at: at.get(picked)! };
+}
+
+/** Predicts the devices that are asked for, and picks a design of the fastest. */
+export async function advise(
+  predictions: Predictions,
+  study: AdvisedStudy,
+  options: RecommendOptions,
+  isCurrent: () => boolean,
+): Promise<Result<Advised & { readonly all: ReadonlyMap<AdvisedDevice, DevicePrediction> }>> {
+  const devices = advisedDevices(study, options.deviceId);
+  if (!devices.ok) return devices;
+  const all = new Map<AdvisedDevice, DevicePrediction>();
+  let fastest: AdvisedDevice | null = null;
+  for (const device of devices.value) {
+    const prediction = await predictions.of(device, options.coarse ?? false, isCurrent);
+    if (!prediction) return SUPERSEDED;
+    all.set(device, prediction);
+    const timeMs = bestMs(prediction);
+    if (timeMs !== null && (fastest === null || timeMs < bestMs(all.get(fastest)!)!)) fastest = device;
+  }
+  const pick = fastest && pickOf(fastest, all.get(fastest)!);
+  if (!fastest || !pick)
+    return fail(
+      'conflict',
+      `No design is valid on ${devices.value.map(({ device }) => device.name).join(', ')}. Widen the axes.`,
+    );
+  return ok({ device: fastest, prediction: all.get(fastest)!, ...pick, all });
+}
+
+const bestMs = ({ columns }: DevicePrediction): number | null => columns.timeMs[0] ?? null;
+
+export async function recommend(
+  { pool }: Context,
+  predictions: Predictions,
+  study: AdvisedStudy,
+  options: RecommendOptions,
+  isCurrent: () => boolean,
+): Promise<Result<Recommendation>> {
+  const start = performance.now();
+  const size = study.devices[0].size;
+  const total = size * study.devices.length;
+  if (typeof options.baseline === 'number' && options.baseline >= total)
+    return fail('not-found', `The study has no design ${options.baseline}: its designs are 0 to ${total - 1}.`);
+  const advised = await advise(predictions, study, options, isCurrent);
+  if (!advised.ok) return advised;
+  const { device: own, prediction, picked, at, all } = advised.value;
+  const { device, plan, key, firstDesign } = own;
+  const predictor = own.predictor();
+  const row = {
+    ...predictedRow(predictor, picked, prediction.columns, at, at + 1, true),
+    designIndex: firstDesign + picked,
+  };
+
+  const asked = typeof options.baseline === 'number' ? options.baseline % size : null;
+  const chosen = asked !== null && describeDesign(predictor, asked).invalid === null;
+  const baseline = chosen ? asked : plainDesign(plan.axes, 0, (design) => wavesOf(predictor, design));
+  const explained = await pool.run('explain', {
+    plan,
+    key,
+    designs: baseline === null ? [picked] : [picked, baseline],
+  });
+  const breakdown = explained[0]!;
+  const before = explained[1] ?? null;
+  const facts = study.facts(device);
+  const interval = await timeInterval(pool, own, picked, breakdown, facts);
+  if (!isCurrent()) return SUPERSEDED;
+
+  const causes = before ? differences(breakdown, before) : [];
+  const compared =
+    baseline !== null && before
+      ? {
+          designIndex: firstDesign + baseline,
+          text: chosen
+            ? designText(describeDesign(predictor, baseline).design)
+            : `${PLAIN_TEXT[device.kind]} (${designText(describeDesign(predictor, baseline).design)})`,
+          ms: before.timeMs,
+          change: breakdown.timeMs / before.timeMs - 1,
+          chosen,
+        }
+      : null;
+  return ok({
+    device: { id: device.id, name: device.name },
+    devices: study.devices.map((one) => {
+      const known = all.get(one);
+      return { id: one.device.id, name: one.device.name, bestMs: known ? bestMs(known) : null };
+    }),
+    row: { ...row, breakdown },
+    designIndex: row.designIndex,
+    time: { ms: breakdown.timeMs, ...interval },
+    ties: {
+      count: prediction.tied.length,
+      fraction: TIE_FRACTION,
+      rule: device.kind === 'cpu' ? CORES_RULE : PICK_RULE,
+      designs: Array.from(prediction.tied.subarray(0, MAX_LISTED), (design) => firstDesign + design),
+    },
+    baseline: compared,
+    causes,
+    why: whySentence(breakdown, compared, causes, picked === baseline),
+    inputs: facts,
+    predicted: [...all.values()].reduce((sum, { predicted }) => sum + predicted, 0),
+    of: size * all.size,
+    elapsedMs: performance.now() - start,
+  });
+}
+
+/** Differences below this share of the time are rounding. */
+const ROUNDING = 1e-12;
+
+/** Parts of the time, picked less baseline, ms: what differs, the largest first. */
+function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
+  return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
+    .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)
+    .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
+}
+
+/** Causes smaller than this share of the difference are left out of the sentence. */
+const WORTH_SAYING = 0.1;
+const MAX_CAUSES = 3;
+
+function whySentence(
+  breakdown: Breakdown,
+  baseline: Recommendation['baseline'],
+  causes: Recommendation['causes'],
+  isBaseline: boolean,
+): string {
+  if (!baseline) {
+    const [part] = BREAKDOWN_PARTS.slice(1).sort((a, b) => breakdown.parts[b.id] - breakdown.parts[a.id]);
+    return `The work itself takes ${percent(breakdown.parts.idealWork / breakdown.timeMs)} of the time; the largest loss is ${part.label.toLowerCase()}, ${percent(breakdown.parts[part.id] / breakdown.timeMs)}.`;
+  }
+  const name = baseline.chosen ? 'the baseline' : 'the plain design';
+  if (isBaseline) return `It is ${name} itself: no design is faster by more than ${percent(TIE_FRACTION)}.`;
+  const gap = Math.abs(baseline.ms * baseline.change);
+  const said = causes.filter((cause) => Math.abs(cause.ms) >= WORTH_SAYING * gap).slice(0, MAX_CAUSES);
+  const text = said
+    .map((cause) => `${ms(Math.abs(cause.ms))} ms ${cause.ms < 0 ? 'less' : 'more'} ${cause.label.toLowerCase()}`)
+    .join(', ');
+  const change =
+    Math.abs(baseline.change) < 0.0005
+      ? `It takes as long as ${name}`
+      : `It takes ${percent(Math.abs(baseline.change))} ${baseline.change < 0 ? 'less' : 'more'} time than ${name}`;
+  return text === '' ? `${change}.` : `${change}: ${text}.`;
+}
+
+/**
+ * The range in which the time is expected: the 95th percentile of the model's difference from the event simulation, and what each assumed
+ * input changes over its usual range, alone. They are taken as independent: the root of the sum of the squared logarithms.
+ */
+async function timeInterval(
+  pool: Context['pool'],
+  { device, plan, key }: AdvisedDevice,
+  picked: number,
+  { timeMs, regime }: Breakdown,
+  facts: readonly InputFact[],
+): Promise<Omit<Recommendation['time'], 'ms'>> {
+  const varied = facts.filter(
+    ({ field, origin, usual }) => origin === 'assumed' && usual && field.startsWith('kernel.'),
+  );
+  const changes = varied.flatMap(({ field, usual }) => usual!.map((value) => ({ input: field, value }) as InputChange));
+  const times =
+    changes.length === 0 ? [] : await pool.run('vary', { plan, key, designs: Uint32Array.of(picked), changes });
+  let below = 0;
+  let above = 0;
+  const add = (low: number, high: number): void => {
+    below += Math.min(0, low) ** 2;
+    above += Math.max(0, high) ** 2;
+  };
+  const deciding: { readonly label: string; readonly swing: number }[] = [];
+  for (const [i, { label }] of varied.entries()) {
+    const logs = [times[2 * i][0], times[2 * i + 1][0]]
+      .filter((time) => !Number.isNaN(time))
+      .map((time) => Math.log(time / timeMs));
+    add(Math.min(0, ...logs), Math.max(0, ...logs));
+    deciding.push({ label, swing: Math.max(0, ...logs.map(Math.abs)) });
+  }
+  const { accuracy } = regime;
+  if (accuracy) add(Math.log1p(-accuracy.p95), Math.log1p(accuracy.p95));
+  const model = accuracy
+    ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
+    : `No simulation to compare this method (${regime.label.toLowerCase()}) with is known`;
+  const moving = deciding.filter(({ swing }) => swing > 0.001).sort((a, b) => b.swing - a.swing);
+  const ranges =
+    moving.length === 0
+      ? ''
+      : `, and assumed inputs vary over their usual ranges: ${moving.map(({ label }) => label).join(', ')}`;
+  const measured = plan.pipeline[device.id] !== undefined;
+  const stands = measured
+    ? 'The cycles of an iteration on this device are in the study, not derived from its data sheet.'
+    : `No measurement on ${device.name} stands behind it.`;
+  return {
+    lowMs: timeMs * Math.exp(-Math.sqrt(below)),
+    highMs: timeMs * Math.exp(Math.sqrt(above)),
+    basis: `${model}${ranges}. ${stands}`,
+  };
+}

@@ -1,0 +1,69 @@
+import type { KernelNumber } from '../domain/provenance.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { moments } from '../models/workload/laws.ts';
+import type { SweepPlan } from '../predict/plan.ts';
+
+/** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
+export interface InputChange {
+  readonly input: `kernel.${KernelNumber}` | 'workload.units' | 'workload.spread';
+  readonly value: number;
+}
+
+/** Whether a change makes other depth laws: all others leave the tables of a plan as they are. */
+export function changesTables({ input }: InputChange): boolean {
+  return input.startsWith('workload.') || input === 'kernel.setupIterationsPerUnit';
+}
+
+/** The plan with one input changed. It has the same designs; which of them are valid may differ. */
+export function changedPlan(plan: SweepPlan, { input, value }: InputChange): SweepPlan {
+  const id = `${plan.id}|${input}=${value}`;
+  switch (input) {
+    case 'workload.units':
+      return { ...plan, id, units: Math.max(1, Math.round(value)) };
+    case 'workload.spread': {
+      if (value === 1) return plan;
+      const { mean } = moments(plan.law);
+      const ordered = plan.ordered && { ...plan.ordered, iterations: stretched(plan.ordered.iterations, value) };
+      return { ...plan, id, law: stretchedLaw(plan.law, value, mean), ordered };
+    }
+    default: {
+      const field = input.slice('kernel.'.length) as KernelNumber;
+      return { ...plan, id, kernel: { ...plan.kernel, [field]: value } };
+    }
+  }
+}
+
+/**
+ * A law whose lengths lie `factor` times as far from the mean. Lengths are whole: the mass of one between two whole lengths goes to
+ * both, so that the mean stays. Lengths that would be negative become 0, and all are scaled so that the mean stays then too.
+ */
+export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
+  const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
+  let sum = 0;
+  for (let i = 0; i < moved.length; i += 1) sum += moved[i] * law.probability[i];
+  const scale = sum > 0 ? mean / sum : 1;
+  const masses = new Map<number, number>();
+  const add = (length: number, mass: number): void => {
+    if (mass > 0) masses.set(length, (masses.get(length) ?? 0) + mass);
+  };
+  for (let i = 0; i < moved.length; i += 1) {
+    const length = moved[i] * scale;
+    const below = Math.floor(length);
+    add(below, law.probability[i] * (below + 1 - length));
+    add(below + 1, law.probability[i] * (length - below));
+  }
+  const support = Float64Array.from(masses.keys()).sort();
+  const probability = support.map((length) => masses.get(length)!);
+  return { ...law, label: `${law.label}, spread × ${Number(factor.toPrecision(4))}`, support, probability };
+}
+
+/** The same of lengths in their order, which need not be whole. */
+function stretched(iterations: Float64Array, factor: number): Float64Array {
+  let sum = 0;
+  for (const length of iterations) sum += length;
+  const mean = sum / iterations.length;
+  let after = 0;
+  const moved = iterations.map((length) => Math.max(0, mean + (length - mean) * factor));
+  for (const length of moved) after += length;
+  return after > 0 ? moved.map((length) => (length * sum) / after) : moved;
+}

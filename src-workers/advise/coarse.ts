@@ -1,0 +1,58 @@
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+
+/** Designs of a first look, about: some milliseconds where their laws are known. */
+const COARSE_DESIGNS = 512;
+/** Block sizes and launches of each family, at least. */
+const MIN_PER_AXIS = 2;
+
+/**
+ * A subset of the designs of one device: all values of every axis but the block sizes and launches, of which a few stand for the others.
+ * They are in the order in which neighbours share most.
+ */
+export function coarseDesigns(axes: SpaceAxes): Uint32Array {
+  const counts = axisCounts(axes);
+  const blocks = counts[AXIS.blockThreads];
+  const launches = counts[AXIS.launch];
+  const families = counts.reduce((product, count) => product * count, 1) / (blocks * launches);
+  const room = COARSE_DESIGNS / families;
+  const perBlock = Math.max(MIN_PER_AXIS, Math.round(Math.sqrt(room)));
+  const perLaunch = Math.max(MIN_PER_AXIS, Math.floor(room / Math.min(perBlock, blocks)));
+  const chosenBlocks = spread(axes.blockThreads.map(Math.log2), perBlock);
+  const chosenLaunches = spread(
+    axes.launch.map((_, at) => at),
+    perLaunch,
+  );
+  const designs: number[] = [];
+  const positions = new Int32Array(counts.length);
+  const outer = [...counts];
+  outer[AXIS.blockThreads] = 1;
+  outer[AXIS.launch] = 1;
+  outer[AXIS.registerCap] = 1;
+  for (let family = 0; family < outer.reduce((product, count) => product * count, 1); family += 1) {
+    decodeInto(positions, outer, family);
+    for (positions[AXIS.blockThreads] of chosenBlocks)
+      for (positions[AXIS.launch] of chosenLaunches)
+        for (let cap = 0; cap < counts[AXIS.registerCap]; cap += 1) {
+          positions[AXIS.registerCap] = cap;
+          designs.push(encode(counts, positions));
+        }
+  }
+  return Uint32Array.from(designs);
+}
+
+/** Positions of about `count` ascending values that lie in the middle of as many equal parts of their range. */
+function spread(values: readonly number[], count: number): readonly number[] {
+  if (values.length <= count) return values.map((_, at) => at);
+  const first = values[0];
+  const step = (values.at(-1)! - first) / count;
+  const chosen = new Set<number>();
+  for (let part = 0; part < count; part += 1) {
+    const wanted = first + (part + 0.5) * step;
+    let nearest = 0;
+    for (let at = 1; at < values.length; at += 1)
+      if (Math.abs(values[at] - wanted) < Math.abs(values[nearest] - wanted)) nearest = at;
+    chosen.add(nearest);
+  }
+  return [...chosen];
+}

@@ -1,0 +1,69 @@
+import { parseBalancing } from '../domain/balancing.ts';
+import { unwrap } from '../domain/result.ts';
+import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { axisCounts } from '../space/axes.ts';
+
+/** The rule by which one of several tied designs is recommended: the one that is the least work to write and to run. */
+export const PICK_RULE =
+  'Of tied designs the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then the fewest blocks; of those the fastest.';
+/** The same on a CPU. */
+export const CORES_RULE = 'Of tied designs the simplest: even rows, then the fewest cores; of those the fastest.';
+
+/** 0 where nothing is done to the units; 1 where lanes fetch, with no pass before the launch; 2 where they are put in order. */
+function balancingWork(text: string): number {
+  switch (unwrap(parseBalancing(text)).kind) {
+    case 'none':
+    case 'row-split':
+      return 0;
+    case 'dynamic-fetch':
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+/** What the rule asks of a design beyond its place in the space. */
+export interface DesignFigures {
+  timeMs(design: number): number;
+  gridBlocks(design: number): number;
+}
+
+/** Compares two designs by the rule, and by time and index where the rule does not decide; below 0 where `a` comes first. */
+export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {
+  const counts = axisCounts(axes);
+  const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
+  const on = (axis: AxisName, values: readonly number[]): ((design: number) => number) => {
+    const [stride, count] = [strides[AXIS[axis]], counts[AXIS[axis]]];
+    return (design) => values[Math.floor(design / stride) % count];
+  };
+  const keys = [
+    // Of two caps the looser one: it spills less.
+    on(
+      'registerCap',
+      axes.registerCap.map((value) => (value === null ? 0 : 1 / value)),
+    ),
+    on('balancing', axes.balancing.map(balancingWork)),
+    on(
+      'loop',
+      axes.loop.map((form) => (form === 'nested' ? 0 : 1)),
+    ),
+    on('threadsPerUnit', axes.threadsPerUnit),
+    gridBlocks,
+    timeMs,
+  ];
+  return (a, b) => {
+    for (const key of keys) {
+      const difference = key(a) - key(b);
+      if (difference !== 0) return difference;
+    }
+    return a - b;
+  };
+}
+
+/** The design of several tied ones that comes first by the rule. */
+export function pickDesign(axes: SpaceAxes, figures: DesignFigures, tied: Iterable<number>): number | undefined {
+  const compare = simplerFirst(axes, figures);
+  let picked: number | undefined;
+  for (const design of tied) if (picked === undefined || compare(design, picked) < 0) picked = design;
+  return picked;
+}

@@ -1,0 +1,47 @@
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { axisCounts } from '../space/axes.ts';
+
+/** How `plainDesign` chooses on a GPU and on a CPU, for people. */
+export const PLAIN_TEXT = {
+  gpu: 'plain: one thread per unit, nothing balanced or capped, blocks of about 256 threads',
+  cpu: 'plain: even rows over all cores',
+} as const;
+
+const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
+
+/**
+ * The design one would write first on a device: one thread per unit as far as the space allows, nothing balanced or capped, blocks
+ * of about 256 threads, launched to cover all units or else to fill the device once; on a CPU even rows over all cores. `null` where
+ * no such design is valid.
+ * @param device position on the device axis
+ * @param waves of blocks that a design takes; NaN where it is invalid
+ */
+export function plainDesign(axes: SpaceAxes, device: number, waves: (design: number) => number): number | null {
+  const counts = axisCounts(axes);
+  const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
+  const isCpu = axes.devices[device].kind === 'cpu';
+  const base =
+    device * strides[AXIS.device] +
+    smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit] +
+    Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop] +
+    Math.max(0, axes.balancing.indexOf(isCpu ? 'row-split' : 'none')) * strides[AXIS.balancing] +
+    smallest(axes.registerCap.map((cap) => (cap === null ? 0 : 1 / cap))) * strides[AXIS.registerCap];
+  const sizes = axes.blockThreads
+    .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
+    .sort((a, b) => a.distance - b.distance);
+  for (const { at } of sizes) {
+    let chosen: number | null = null;
+    let bestDistance = Infinity;
+    for (let launch = 0; launch < counts[AXIS.launch]; launch += 1) {
+      const design = base + launch * strides[AXIS.launch] + at * strides[AXIS.blockThreads];
+      const taken = waves(design);
+      if (Number.isNaN(taken)) continue;
+      const { kind, value } = axes.launch[launch];
+      const covering = kind === 'units-per-thread' && value === 1;
+      const distance = isCpu ? -value : covering ? -1 : Math.abs(Math.log2(taken));
+      if (distance < bestDistance) [chosen, bestDistance] = [design, distance];
+    }
+    if (chosen !== null) return chosen;
+  }
+  return null;
+}

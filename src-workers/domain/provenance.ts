@@ -1,0 +1,365 @@
+import { isPartition } from './design.ts';
+import { isEstimate, type Device } from './device.ts';
+import type { KernelProfile } from './kernel.ts';
+import { parseBalancing } from './balancing.ts';
+
+/** Where the values that a prediction is made from come from, and what is usual of those that nobody gave. */
+
+/**
+ * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's output or file;
+ * `given`: entered by a person, or a data sheet; `assumed`: a default or an estimate.
+ */
+export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'assumed'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+/** Fields of a kernel profile whose origin is kept: all but its name. */
+export const KERNEL_FIELDS = [
+  'registersPerThread',
+  'instructionsPerIteration',
+  'serialFraction',
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'setupIterationsPerUnit',
+  'cooperationCost',
+  'flattenedCost',
+  'sharedMemoryBytesPerBlock',
+  'bytesPerUnit',
+  'kneeSoftness',
+  'spillInstructionsPerRegister',
+  'lengthsKnownBeforeLaunch',
+] as const satisfies readonly (keyof KernelProfile)[];
+export type KernelField = (typeof KERNEL_FIELDS)[number];
+export type KernelNumber = Exclude<KernelField, 'lengthsKnownBeforeLaunch'>;
+
+/** What a study says where it leaves a field out. Registers and instructions it must give. */
+export const KERNEL_DEFAULTS = {
+  serialFraction: 0,
+  dependentLoadsPerIteration: 0,
+  bytesPerIteration: 0,
+  setupIterationsPerUnit: 0,
+  cooperationCost: 0,
+  flattenedCost: 0,
+  sharedMemoryBytesPerBlock: 0,
+  bytesPerUnit: 64,
+  kneeSoftness: 6.5,
+  spillInstructionsPerRegister: 2,
+  lengthsKnownBeforeLaunch: false,
+} as const satisfies Partial<Record<KernelField, number | boolean>>;
+
+export interface KernelInput {
+  readonly label: string;
+  readonly unit: string;
+  /** Basic fields decide most studies; the others have defaults that few need to change. */
+  readonly level: 'basic' | 'advanced';
+  /** A plausible value where nothing is known. */
+  readonly assumed: number;
+  /** Range in which most kernels lie. */
+  readonly usual: readonly [number, number];
+  /** What the figures rest on. */
+  readonly source: string;
+}
+
+/** The fields of a kernel that are numbers, basic ones first. */
+export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
+  registersPerThread: {
+    label: 'Registers per thread',
+    unit: '',
+    level: 'basic',
+    assumed: 40,
+    usual: [24, 128],
+    source: 'chosen: small loops need about 24, 128 halves the residency of most devices twice',
+  },
+  instructionsPerIteration: {
+    label: 'Instructions per iteration',
+    unit: '',
+    level: 'basic',
+    assumed: 30,
+    usual: [10, 100],
+    source: 'chosen: from a sparse row entry (about 10) to a ray step (about 100)',
+  },
+  serialFraction: {
+    label: 'Serial fraction σ',
+    unit: '',
+    level: 'basic',
+    assumed: 0.05,
+    usual: [0.01, 0.25],
+    source:
+      'near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen',
+  },
+  dependentLoadsPerIteration: {
+    label: 'Dependent loads per iteration',
+    unit: '',
+    level: 'basic',
+    assumed: 1,
+    usual: [0, 4],
+    source: 'chosen: one indirection, as in a gather; none where data stay in registers',
+  },
+  bytesPerIteration: {
+    label: 'Memory traffic per iteration',
+    unit: 'B',
+    level: 'basic',
+    assumed: 8,
+    usual: [0, 32],
+    source: 'chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide)',
+  },
+  setupIterationsPerUnit: {
+    label: 'Set-up per unit',
+    unit: 'iterations',
+    level: 'basic',
+    assumed: 1,
+    usual: [0, 5],
+    source: 'chosen: loading a unit costs about as much as an iteration',
+  },
+  cooperationCost: {
+    label: 'Cooperation step κ',
+    unit: 'iterations',
+    level: 'advanced',
+    assumed: 0.05,
+    usual: [0.01, 0.2],
+    source: 'chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200',
+  },
+  flattenedCost: {
+    label: 'One loop over units',
+    unit: 'iterations',
+    level: 'advanced',
+    assumed: 0.1,
+    usual: [0, 0.5],
+    source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
+  },
+  sharedMemoryBytesPerBlock: {
+    label: 'Shared memory',
+    unit: 'B per block',
+    level: 'advanced',
+    assumed: 0,
+    usual: [0, 16_384],
+    source: 'chosen: irregular loops seldom use it',
+  },
+  bytesPerUnit: {
+    label: 'Size of a unit',
+    unit: 'B',
+    level: 'advanced',
+    assumed: 64,
+    usual: [8, 256],
+    source: 'chosen: from one value to the state of a particle',
+  },
+  kneeSoftness: {
+    label: 'Knee softness',
+    unit: '',
+    level: 'advanced',
+    assumed: 6.5,
+    usual: [2, 20],
+    source: "fitted on 5 rows of Hasan's Table 2 (doi:10.1007/978-3-662-44917-2_65); range chosen",
+  },
+  spillInstructionsPerRegister: {
+    label: 'Spill cost',
+    unit: 'instructions per register',
+    level: 'advanced',
+    assumed: 2,
+    usual: [0.5, 4],
+    source: 'chosen: one store and one load; fewer where a spilled register is seldom used',
+  },
+};
+
+/** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */
+export function assumedKernel(): Record<KernelNumber, number> & { readonly origins: Record<KernelField, Origin> } {
+  const values = Object.fromEntries(Object.entries(KERNEL_INPUTS).map(([field, { assumed }]) => [field, assumed]));
+  const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'assumed']));
+  return { ...(values as Record<KernelNumber, number>), origins: origins as Record<KernelField, Origin> };
+}
+
+/** A kernel with what a study keeps of its origins. */
+export type KernelWithOrigins = KernelProfile & {
+  readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
+};
+
+/** Where a field of a kernel comes from. Of one that the study says nothing of: assumed where it has the default, else given. */
+export function kernelOrigin(kernel: KernelWithOrigins, field: KernelField): Origin {
+  const stated = kernel.origins?.[field];
+  if (stated !== undefined) return stated;
+  const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
+  return byDefault !== undefined && (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
+}
+
+/** One input of a prediction, as cards, reports and headers name it. */
+export interface InputFact {
+  /** `kernel.serialFraction`, `workload.units`, `device.memoryLatencyCycles`, `pipeline`. */
+  readonly field: string;
+  readonly label: string;
+  readonly value: number | string;
+  readonly unit: string;
+  readonly origin: Origin;
+  /** `default`, `estimate: …`; empty where there is nothing to say. */
+  readonly note: string;
+  /** Range in which most lie; null where none is known. */
+  readonly usual: readonly [number, number] | null;
+}
+
+interface MeasuredPipeline {
+  readonly latencyCycles: number;
+  readonly issueCycles: number;
+  readonly kneeSoftness: number;
+  readonly origin?: Origin | undefined;
+}
+
+/** What a prediction on one device is made from. */
+export interface PredictionInputs {
+  readonly workload: { readonly lengths: string; readonly units: number };
+  readonly kernel: KernelWithOrigins;
+  readonly axes: {
+    readonly threadsPerUnit: readonly number[];
+    readonly loop: readonly string[];
+    readonly balancing: readonly string[];
+    readonly registerCap: readonly (number | null)[];
+  };
+  readonly pipeline: Readonly<Record<string, MeasuredPipeline>>;
+}
+
+/** Fields of a kernel on which times on a device depend, over the whole space, in the order of `KERNEL_FIELDS`. */
+export function decidingFields({ kernel, axes, pipeline }: PredictionInputs, device: Device): readonly KernelField[] {
+  const kinds = axes.balancing.flatMap((text) => {
+    const parsed = parseBalancing(text);
+    return parsed.ok && isPartition(parsed.value) === (device.kind === 'cpu') ? [parsed.value.kind] : [];
+  });
+  const ordered = kinds.some((kind) => !['none', 'dynamic-fetch', 'row-split'].includes(kind));
+  if (device.kind === 'cpu')
+    return ['bytesPerIteration', 'bytesPerUnit', ...(ordered ? (['lengthsKnownBeforeLaunch'] as const) : [])];
+  const measured = pipeline[device.id] !== undefined;
+  const shared = axes.threadsPerUnit.some((threads) => threads > 1);
+  const single = axes.loop.includes('flattened') || kinds.includes('dynamic-fetch');
+  const spills = axes.registerCap.some((cap) => cap !== null && cap < kernel.registersPerThread);
+  const matters: Readonly<Record<KernelField, boolean>> = {
+    registersPerThread: true,
+    instructionsPerIteration: !measured || spills,
+    serialFraction: shared,
+    dependentLoadsPerIteration: !measured || spills,
+    bytesPerIteration: !measured || spills,
+    setupIterationsPerUnit: true,
+    cooperationCost: shared,
+    flattenedCost: single,
+    sharedMemoryBytesPerBlock: true,
+    bytesPerUnit: ordered && kernel.lengthsKnownBeforeLaunch,
+    kneeSoftness: !measured,
+    spillInstructionsPerRegister: spills,
+    lengthsKnownBeforeLaunch: ordered,
+  };
+  return KERNEL_FIELDS.filter((field) => matters[field]);
+}
+
+function kernelFact(kernel: KernelWithOrigins, field: KernelField): InputFact {
+  const origin = kernelOrigin(kernel, field);
+  const note = origin === 'assumed' ? (kernel.origins?.[field] ? 'a usual value' : 'default') : '';
+  if (field === 'lengthsKnownBeforeLaunch')
+    return {
+      field: `kernel.${field}`,
+      label: 'Lengths known before launch',
+      value: kernel[field] ? 'yes' : 'no',
+      unit: '',
+      origin,
+      note,
+      usual: null,
+    };
+  const { label, unit, usual } = KERNEL_INPUTS[field];
+  return { field: `kernel.${field}`, label, value: kernel[field] ?? 0, unit, origin, note, usual };
+}
+
+const DEVICE_FACTS = {
+  gpu: {
+    multiprocessors: ['Multiprocessors', ''],
+    clockMhz: ['Clock', 'MHz'],
+    schedulersPerMultiprocessor: ['Schedulers per multiprocessor', ''],
+    fp32LanesPerMultiprocessor: ['FP32 lanes per multiprocessor', ''],
+    dependentIssueLatencyCycles: ['Arithmetic latency', 'cycles'],
+    memoryLatencyCycles: ['Memory latency', 'cycles'],
+    memoryBandwidthGbS: ['Memory bandwidth', 'GB/s'],
+  },
+  cpu: {
+    cores: ['Cores', ''],
+    singleCoreBandwidthGbS: ['Bandwidth of one core', 'GB/s'],
+    fullBandwidthGbS: ['Bandwidth of all cores', 'GB/s'],
+  },
+} as const;
+/** Figures of a GPU that a measured pipeline replaces. */
+const REPLACED: ReadonlySet<string> = new Set([
+  'schedulersPerMultiprocessor',
+  'fp32LanesPerMultiprocessor',
+  'dependentIssueLatencyCycles',
+  'memoryLatencyCycles',
+]);
+
+function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
+  const facts = Object.entries(DEVICE_FACTS[device.kind]) as [string, readonly [string, string]][];
+  return facts
+    .filter(([field]) => !(measured && REPLACED.has(field)))
+    .map(([field, [label, unit]]) => {
+      const estimate = isEstimate(device, field);
+      return {
+        field: `device.${field}`,
+        label,
+        value: (device as unknown as Readonly<Record<string, number>>)[field],
+        unit,
+        origin: estimate ? 'assumed' : 'given',
+        note: estimate ? (device.sources[field] ?? device.sources['*']) : 'data sheet',
+        usual: null,
+      };
+    });
+}
+
+/** Every input that times on a device depend on: the work, the kernel, then the device. */
+export function inputFacts(inputs: PredictionInputs, device: Device): readonly InputFact[] {
+  const { workload, kernel, pipeline } = inputs;
+  const measured = pipeline[device.id];
+  const file = /^(file|mtx|stored):/.test(workload.lengths);
+  return [
+    {
+      field: 'workload.lengths',
+      label: 'Lengths of the units',
+      value: workload.lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file',
+      unit: 'iterations',
+      origin: file ? 'imported' : 'given',
+      note: '',
+      usual: null,
+    },
+    {
+      field: 'workload.units',
+      label: 'Units',
+      value: workload.units,
+      unit: '',
+      origin: 'given',
+      note: '',
+      usual: null,
+    },
+    ...decidingFields(inputs, device).map((field) => kernelFact(kernel, field)),
+    ...(measured
+      ? [
+          {
+            field: 'pipeline',
+            label: 'Cycles of an iteration',
+            value: `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}`,
+            unit: 'cycles',
+            origin: measured.origin ?? ('given' as const),
+            note: '',
+            usual: null,
+          },
+        ]
+      : []),
+    ...deviceFacts(device, measured !== undefined),
+  ];
+}
+
+/** An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`. */
+export function factText({ field, label, value, unit }: InputFact): string {
+  const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
+  const estimate = field.startsWith('device.') ? ' (estimate)' : '';
+  return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${estimate}`;
+}
+
+/** The inputs that nobody gave, measured or imported. */
+export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
+  return facts.filter(({ origin }) => origin === 'assumed');
+}
+
+/** `Assumed: Serial fraction σ 0, Set-up per unit 0 iterations.`, and where nothing is: `Nothing is assumed.` */
+export function assumedText(facts: readonly InputFact[]): string {
+  const assumed = assumedFacts(facts);
+  return assumed.length === 0 ? 'Nothing is assumed.' : `Assumed: ${assumed.map(factText).join(', ')}.`;
+}

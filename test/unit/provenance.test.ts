@@ -1,0 +1,138 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseStudy, validate } from '../../src-main/contract/parse.ts';
+import { kernelSchema, studySchema } from '../../src-main/contract/study.ts';
+import { studyAxes } from '../../src-main/services/studies/plan.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import {
+  assumedFacts,
+  assumedKernel,
+  assumedText,
+  decidingFields,
+  inputFacts,
+  KERNEL_DEFAULTS,
+  KERNEL_FIELDS,
+  KERNEL_INPUTS,
+  kernelOrigin,
+} from '../../src-workers/domain/provenance.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const devices = new Map<string, Device>();
+for (const file of await readdir(join(root, 'db', 'devices')))
+  if (file.endsWith('.json'))
+    for (const device of JSON.parse(await readFile(join(root, 'db', 'devices', file), 'utf8')) as Device[])
+      devices.set(device.id, device);
+
+const minimal = unwrap(
+  validate(kernelSchema, { name: 'k', registersPerThread: 32, instructionsPerIteration: 10 }, 'kernel'),
+);
+
+async function example(name: string) {
+  const study = unwrap(parseStudy(await readFile(join(root, 'db', 'examples', `${name}.json`), 'utf8')));
+  const axes = unwrap(
+    studyAxes(
+      study,
+      study.devices.map((id) => devices.get(id)!),
+    ),
+  );
+  return { ...study, axes };
+}
+
+describe('origins of a kernel', () => {
+  it('are assumed where a study has the default, given elsewhere', () => {
+    expect(kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
+    expect(kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
+    expect(kernelOrigin(minimal, 'registersPerThread')).toBe('given');
+    expect(kernelOrigin(minimal, 'lengthsKnownBeforeLaunch')).toBe('assumed');
+  });
+
+  it('are what the study says, even of a default', () => {
+    const kernel = { ...minimal, origins: { serialFraction: 'measured', registersPerThread: 'assumed' } } as const;
+    expect(kernelOrigin(kernel, 'serialFraction')).toBe('measured');
+    expect(kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');
+  });
+
+  it('are refused where a field or an origin is unknown', () => {
+    const refused = (origins: unknown) => validate(kernelSchema, { ...minimal, origins }, 'kernel');
+    expect(refused({ serialFractoin: 'given' })).toMatchObject({ ok: false });
+    expect(refused({ serialFraction: 'guessed' })).toMatchObject({ ok: false });
+    expect(refused({ serialFraction: 'imported' })).toMatchObject({ ok: true });
+  });
+
+  it('has one default for each field that a study may leave out', () => {
+    const { name: _name, registersPerThread: _r, instructionsPerIteration: _i, ...rest } = minimal;
+    expect(rest).toEqual(KERNEL_DEFAULTS);
+  });
+});
+
+describe('usual values', () => {
+  it('lie in their usual ranges, which the study format admits', () => {
+    for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
+      expect(usual[0], field).toBeLessThanOrEqual(assumed);
+      expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
+      for (const value of usual)
+        expect(validate(kernelSchema, { ...minimal, [field]: value }, field), field).toMatchObject({ ok: true });
+    }
+  });
+
+  it('make a kernel of which every field is marked as assumed', () => {
+    const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...assumedKernel() }, 'kernel'));
+    for (const field of KERNEL_FIELDS) expect(kernelOrigin(kernel, field), field).toBe('assumed');
+    expect(kernel.serialFraction).toBeGreaterThan(0);
+    expect(kernel.cooperationCost).toBeGreaterThan(0);
+    expect(kernel.bytesPerIteration).toBeGreaterThan(0);
+    expect(kernel.setupIterationsPerUnit).toBeGreaterThan(0);
+  });
+});
+
+describe('facts of a prediction', () => {
+  it('name the assumed fields of an example, and no others', async () => {
+    const study = await example('acts');
+    const facts = inputFacts(study, devices.get('nvidia-a100-sxm4-40gb')!);
+    const names = assumedFacts(facts).map(({ field }) => field);
+    expect(names).toContain('kernel.cooperationCost');
+    expect(names).not.toContain('kernel.serialFraction');
+    expect(names).not.toContain('kernel.bytesPerUnit');
+    expect(facts.find(({ field }) => field === 'workload.lengths')).toMatchObject({ origin: 'imported' });
+    expect(assumedText(facts)).toMatch(/^Assumed: .*Cooperation step κ 0 iterations/);
+  });
+
+  it('call an estimate of a device assumed, with its note', async () => {
+    const study = await example('collatz');
+    const facts = inputFacts(study, devices.get('amd-rx-7900-xtx')!);
+    const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
+    expect(latency.origin).toBe('assumed');
+    expect(latency.note).toMatch(/^estimate/);
+  });
+
+  it('leave out what a measured pipeline replaces', async () => {
+    const study = await example('acts');
+    const device = devices.get('nvidia-a100-sxm4-40gb')!;
+    const pipeline = {
+      [device.id]: { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' as const },
+    };
+    const facts = inputFacts({ ...study, pipeline }, device);
+    expect(facts.find(({ field }) => field === 'pipeline')).toMatchObject({ origin: 'calibrated' });
+    expect(facts.some(({ field }) => field === 'device.memoryLatencyCycles')).toBe(false);
+    expect(facts.some(({ field }) => field === 'kernel.kneeSoftness')).toBe(false);
+  });
+
+  it('of a CPU are those of its memory traffic', async () => {
+    const study = await example('spmv-cpu');
+    expect(decidingFields(study, devices.get('amd-epyc-7302p')!)).toEqual([
+      'bytesPerIteration',
+      'bytesPerUnit',
+      'lengthsKnownBeforeLaunch',
+    ]);
+  });
+
+  it('are marked in the study format', async () => {
+    const study = JSON.parse(await readFile(join(root, 'db', 'examples', 'acts.json'), 'utf8')) as {
+      kernel: Record<string, unknown>;
+    };
+    study.kernel.origins = { registersPerThread: 'assumed' };
+    expect(unwrap(validate(studySchema, study, 'study')).kernel.origins).toEqual({ registersPerThread: 'assumed' });
+  });
+});
