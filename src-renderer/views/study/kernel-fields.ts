@@ -2,7 +2,7 @@ import type { Study } from '../../../src-main/contract/study.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
 type Kernel = Study['kernel'];
-type NumericField = { [Key in keyof Kernel]: Kernel[Key] extends number ? Key : never }[keyof Kernel];
+type NumericField = NonNullable<{ [Key in keyof Kernel]: Kernel[Key] extends number ? Key : never }[keyof Kernel]>;
 
 export interface KernelField {
   readonly id: Exclude<NumericField, 'serialFraction'>;
