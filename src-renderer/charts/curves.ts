@@ -8,6 +8,7 @@ import {
 } from '../../src-workers/numeric/ticks.ts';
 import { fixed, plain } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
+import { CHARACTER_PX } from './labels.ts';
 import { axisTitles, plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
@@ -64,18 +65,19 @@ export function curvesChart(
   const most = Math.max(...ys);
   const yLow = yFrom ?? (logY ? Math.min(...ys) / 1.05 : 0);
   const yHigh = yTo ?? Math.max(most, yLow + 1e-9) * (logY ? 1.05 : 1) + (logY ? 0 : 0.04 * (most - yLow));
-  const area = plane(
-    size,
-    { left: 46, right: 100, top: 24, bottom: 40 },
-    { low: xLow, high: xHigh, log: log2 },
-    { low: yLow, high: yHigh, log: logY },
-  );
-
   const step = niceStep((yTo ?? most) - yLow || 1, 4);
   const round = logY ? logTicks(yLow, yHigh, { max: 5 }) : multiples(yLow, yHigh, step);
   // Where the axis starts is written, too, if there is room below the first round value.
   const yTicks = !logY && round[0] - yLow > step / 2 ? [yLow, ...round] : round;
   const yText = (tick: number) => (logY ? write(tick) : tick === 0 ? '0' : fixed(tick, stepDecimals(step)));
+  const yTextPx = Math.max(...yTicks.map((tick) => yText(tick).length)) * CHARACTER_PX;
+  const area = plane(
+    size,
+    { left: Math.max(46, yTextPx + 14), right: 100, top: 24, bottom: 40 },
+    { low: xLow, high: xHigh, log: log2 },
+    { low: yLow, high: yHigh, log: logY },
+  );
+
   const xTicks = log2 ? powersOfTwo(xLow, xHigh) : multiples(xLow, xHigh, xStep ?? niceStep(xHigh - xLow, 5));
 
   const shown = curves.map((curve) => ({

@@ -34,6 +34,12 @@ describe('curves', () => {
     expect(wordsOf(svg)).not.toContain('2.1');
     expect(svg).toMatch(/<text[^>]*font-weight:600[^>]*>2<\/text>/);
   });
+  it('have room for the longest number of the y axis', () => {
+    const points = [[1, 20_000], [2, 210_000]] as const; // prettier-ignore
+    const svg = drawn((theme, size) => curvesChart({ ...input, yFrom: 0, curves: [{ name: 'a', series: 1, points }] }, theme, size), SIZE); // prettier-ignore
+    const [, right] = /<text[^>]*text-anchor="end"[^>]*translate\(([\d.]+)[^>]*>200,000</.exec(svg)!;
+    expect(Number(right)).toBeGreaterThanOrEqual('200,000'.length * 6);
+  });
   it('leave gaps where a value is missing', () => {
     const points = [[1, 1], [2, NaN], [4, 2], [8, 3]] as const; // prettier-ignore
     const svg = drawn((theme, size) => curvesChart({ ...input, curves: [{ name: 'a', series: 3, points }] }, theme, size), SIZE); // prettier-ignore
