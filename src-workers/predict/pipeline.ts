@@ -21,7 +21,7 @@ import { pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { BlockLaw } from './time/law.ts';
 import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
-import { residencyOf, type Residency } from './time/residency.ts';
+import { residencyOf, residencyOnDemand, type Residency } from './time/residency.ts';
 
 /*
  * The prediction of a valid design: depth of a group → dealing → time of the launch. What makes a design invalid is found
@@ -187,8 +187,6 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, rates[capAt]);
 }
 
-const NO_LAW = {} as BlockLaw;
-
 /** Blocks of sorted units: every one where they are few and fit the device at once, else a sample. */
 function sortedLaunchOf(
   predictor: Predictor,
@@ -220,14 +218,11 @@ function sortedLaunchOf(
   const launch = cachedLaunch(caches, key, plan.law, balancing, dealing, everyBlock);
   const rate = rates[candidate.deviceAt][candidate.capAt];
   const { placed } = launch;
-  if (placed.length === 0) {
-    const residency = residencyOf(sortedBlockLaw(launch, caches.arena), shape.residentBlocks, rate);
-    return plainLaunch(residency, gridBlocks, device.multiprocessors);
-  }
-  // The time of known blocks does not need their law.
-  const residency = Object.defineProperty(residencyOf(NO_LAW, shape.residentBlocks, rate), 'block', {
-    get: () => sortedBlockLaw(launch, caches.arena),
-  });
+  const lawOf = (): BlockLaw => sortedBlockLaw(launch, caches.arena);
+  const residency =
+    placed.length === 0
+      ? residencyOf(lawOf(), shape.residentBlocks, rate)
+      : residencyOnDemand(lawOf, shape.residentBlocks, rate);
   return { ...plainLaunch(residency, gridBlocks, device.multiprocessors), placed };
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createArena } from '../../src-workers/predict/time/arena.ts';
-import { prepareBlockLaw, sampledBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import { prepareBlockLaw, sampledSteps, steppedBlockLaw } from '../../src-workers/predict/time/block-law.ts';
 import { placedBlocks, placedCycles } from '../../src-workers/predict/time/placed.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
@@ -98,14 +98,14 @@ describe('launches of known blocks', () => {
         return depth.values[survival.findIndex((above) => above <= u)];
       });
       for (let b = 0; b < blocks; b++) depths.subarray(b * W, (b + 1) * W).sort();
-      const sampled = sampledBlockLaw({ groupsPerBlock: W, depths, weights: null }, createArena(4096));
+      const sampled = steppedBlockLaw(sampledSteps({ groupsPerBlock: W, depths, weights: null }), W, createArena(4096));
       // The sampling error of 20 000 groups.
       for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const) {
         if (W === 1 && moment === 'meanPair') continue;
         expect(Math.abs(sampled[moment] / exact[moment] - 1)).toBeLessThan(0.03);
       }
       const weights = new Float64Array(blocks).fill(7);
-      const same = sampledBlockLaw({ groupsPerBlock: W, depths, weights }, createArena(4096));
+      const same = steppedBlockLaw(sampledSteps({ groupsPerBlock: W, depths, weights }), W, createArena(4096));
       expect(same.meanBlock).toBeCloseTo(sampled.meanBlock, 9);
     }
   });

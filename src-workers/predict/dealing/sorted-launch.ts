@@ -2,12 +2,12 @@ import type { LockstepBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { BLOCK_ORDERS } from '../constants.ts';
 import type { Arena } from '../time/arena.ts';
-import { sampledBlockLaw } from '../time/block-law.ts';
+import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
 import type { BlockLaw } from '../time/law.ts';
 import { placedBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
 import { readSorted, type SortedOrder } from './order.ts';
-import { allBlocks, canKnowBlocks, sampleBlocks, type SampledBlocks } from './sample.ts';
+import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
 export type SortedBalancing = Extract<LockstepBalancing, { kind: 'window-sort' | 'full-sort' }>;
 
@@ -20,12 +20,14 @@ export function windowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/** A launch of sorted units: the depths of its blocks, whatever the device. */
+/** A launch of sorted units, whatever the device. */
 export interface SortedLaunch {
-  readonly blocks: SampledBlocks;
+  readonly groupsPerBlock: number;
   /** Every block in the order of its start, for each of some such orders; empty where only a sample is known. */
   readonly placed: readonly PlacedBlocks[];
-  /** Law of a block's life; made on demand by `sortedBlockLaw`. */
+  /** Lives of the blocks. Of placed blocks made on demand, since their time does not need it. */
+  steps: StepLaws | null;
+  /** Law of a block's life, in the memory of an arena; made on demand by `sortedBlockLaw`. */
   law: BlockLaw | null;
   /** Numbers that it keeps. */
   readonly size: number;
@@ -44,11 +46,10 @@ export function sortedLaunch(
   const { groupsPerBlock, gridBlocks } = dealing;
   const reader = readSorted(order, dealing);
   if (!everyBlock || !canKnowBlocks(dealing)) {
-    const blocks = sampleBlocks(reader, dealing);
-    return { blocks, placed: [], law: null, size: blocks.depths.length };
+    const steps = sampledSteps(sampleBlocks(reader, dealing));
+    return { groupsPerBlock, placed: [], steps, law: null, size: 4 * steps.steps.length };
   }
-  const blocks = allBlocks(reader, dealing);
-  const { depths } = blocks;
+  const { depths } = allBlocks(reader, dealing);
   const placed =
     balancing.kind === 'window-sort'
       ? [placedBlocks(depths, groupsPerBlock, null)]
@@ -57,10 +58,11 @@ export function sortedLaunch(
           const random = arbitraryOrder(gridBlocks, 0);
           return placedBlocks(depths, groupsPerBlock, v % 2 === 0 ? random : random.reverse());
         });
-  return { blocks, placed, law: null, size: depths.length + placed.length * 2 * gridBlocks };
+  return { groupsPerBlock, placed, steps: null, law: null, size: depths.length + placed.length * 2 * gridBlocks };
 }
 
 /** @param arena where the law lives; `launch.law` is void once that is cleared */
 export function sortedBlockLaw(launch: SortedLaunch, arena: Arena): BlockLaw {
-  return (launch.law ??= sampledBlockLaw(launch.blocks, arena));
+  launch.steps ??= sampledSteps({ ...launch.placed[0], weights: null });
+  return (launch.law ??= steppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
 }

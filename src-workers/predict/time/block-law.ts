@@ -119,7 +119,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
 }
 
 /** Probabilities that hold from each step to the next: a block is active, a group is, at least one of two groups is. */
-interface StepLaws {
+export interface StepLaws {
   readonly steps: Float64Array;
   readonly block: Float64Array;
   readonly group: Float64Array;
@@ -189,24 +189,22 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
 
 /** Most edges of a sampled law. */
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
-const sampled = {
-  edges: new Float64Array(MAX_EDGES),
-  block: new Float64Array(MAX_EDGES),
-  group: new Float64Array(MAX_EDGES),
-  either: new Float64Array(MAX_EDGES),
-};
+const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/**
- * The life of the blocks of a sample, whatever their groups have in common.
- * @param arena where the law lives; the law is void once that is cleared
- */
-export function sampledBlockLaw(sample: SampledBlocks, arena: Arena): BlockLaw {
-  const { depths, weights, groupsPerBlock: W } = sample;
-  const n = sampledEdges(sampled.edges, sample);
-  const edges = sampled.edges.subarray(0, n);
-  const block = sampled.block.subarray(0, n).fill(0);
-  const group = sampled.group.subarray(0, n).fill(0);
-  const pair = sampled.either.subarray(0, n).fill(0);
+/** The life of blocks whose steps are known; void once the arena is cleared. */
+export function steppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
+  return tabulated(laws, groupsPerBlock, 1, arena);
+}
+
+/** Steps of the lives of a sample's blocks, whatever their groups have in common. */
+export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
+  const n = sampledEdges(edgesOfSample, depths, W);
+  const kept = new Float64Array(4 * n);
+  const edges = kept.subarray(0, n);
+  const block = kept.subarray(n, 2 * n);
+  const group = kept.subarray(2 * n, 3 * n);
+  const pair = kept.subarray(3 * n);
+  edges.set(edgesOfSample.subarray(0, n));
   const perPair = W > 1 ? 2 / (W - 1) : 0;
   let blocks = 0;
   for (let b = 0, at = 0; at < depths.length; b++, at += W) {
@@ -248,7 +246,7 @@ export function sampledBlockLaw(sample: SampledBlocks, arena: Arena): BlockLaw {
     either[row] = 2 * group[row] - pair[row] / (blocks * W);
   }
   const lattice = edges.every((edge) => Number.isInteger(edge));
-  return tabulated({ steps: edges, block, group, either, lattice }, W, 1, arena);
+  return { steps: edges, block, group, either, lattice };
 }
 
 /**
@@ -256,7 +254,7 @@ export function sampledBlockLaw(sample: SampledBlocks, arena: Arena): BlockLaw {
  * closer and closer together, as few long ones decide when a launch ends.
  * @returns how many
  */
-function sampledEdges(edges: Float64Array, { depths, groupsPerBlock: W }: SampledBlocks): number {
+function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
   const blocks = depths.length / W;
   const lives = new Float64Array(blocks);
   let least = depths[0];

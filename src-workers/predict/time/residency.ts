@@ -28,3 +28,17 @@ export function residencyOf(block: BlockLaw, residentBlocks: number, rate: RateT
     stationaryMultiprocessors: 0,
   };
 }
+
+/** The same of a block law that is made when it is asked for. */
+export function residencyOnDemand(blockLaw: () => BlockLaw, residentBlocks: number, rate: RateTable): Residency {
+  return {
+    get block() {
+      return blockLaw();
+    },
+    residentBlocks,
+    rate,
+    stationaryRate: NaN,
+    stationaryDrain: NaN,
+    stationaryMultiprocessors: 0,
+  };
+}
