@@ -5,6 +5,7 @@ import type { PredictionChunk } from './domain/columns.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
 import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
+import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
 import { surveyDesigns, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
@@ -137,11 +138,29 @@ export function vary({
   readonly designs: Uint32Array;
   readonly changes: readonly (InputChange | null)[];
 }): readonly Float64Array[] {
-  return changes.map((change) => {
-    const changed = change === null ? plan : changedPlan(plan, change);
-    const own = change !== null && changesTables(change) ? `${key}|${change.input}=${change.value}` : key;
-    return timesOf(advisorOf(changed, own), designs);
-  });
+  return changes.map((change) =>
+    timesOf(change === null ? advisorOf(plan, key) : changedPredictor(plan, key, change), designs),
+  );
+}
+
+/** Used once and then forgotten: only what it shares with the plan as it is stays. */
+function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
+  const predictor = createPredictor(changedPlan(plan, change));
+  if (!changesTables(change)) predictor.caches = advisorOf(plan, key).caches;
+  return predictor;
+}
+
+/** Sensitivity of the advice to one input. */
+export function tryInputs({
+  plan,
+  key,
+  trial,
+}: {
+  readonly plan: SweepPlan;
+  readonly key: string;
+  readonly trial: TrialOptions;
+}): InputTrial {
+  return tryInput((value) => changedPredictor(plan, key, { input: trial.input, value }), trial);
 }
 
 export function explain({
@@ -294,6 +313,7 @@ export interface WorkerTasks {
   readonly classify: typeof classify;
   readonly survey: typeof survey;
   readonly vary: typeof vary;
+  readonly tryInputs: typeof tryInputs;
   readonly explain: typeof explain;
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;

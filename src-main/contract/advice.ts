@@ -39,3 +39,43 @@ export interface Recommendation {
   readonly of: number;
   readonly elapsedMs: number;
 }
+
+/** A design that becomes the best one where an input leaves the range in which the recommended one holds. */
+export interface Takeover {
+  /** A value just beyond the range, at which it is recommended. */
+  readonly at: number;
+  readonly designIndex: number;
+  /** What differs from the recommended design: `16 threads per unit, 128-thread blocks`. */
+  readonly text: string;
+  /** The most that choosing anew saves on this side of the range, as a fraction of the recommended design's time; 1 where that cannot run. */
+  readonly gain: number;
+}
+
+/** What one input changes. */
+export interface InputSensitivity {
+  readonly input: InputFact;
+  /** The values tried, ascending, and at each the best time, the recommended design's time (NaN where it is invalid) and the design that would be recommended there. */
+  readonly values: readonly number[];
+  readonly bestMs: readonly number[];
+  readonly recommendedMs: readonly number[];
+  readonly designs: readonly number[];
+  /** Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies beyond what was tried. */
+  readonly holds: readonly [number | null, number | null];
+  /** What takes over just beyond each end; null where nothing does. */
+  readonly below: Takeover | null;
+  readonly above: Takeover | null;
+  /** `Serial fraction σ decides: below 0.021 16 threads per unit, above 0.12 2.`; empty where the advice holds over the whole range. */
+  readonly sentence: string;
+}
+
+export interface Sensitivity {
+  readonly device: { readonly id: string; readonly name: string };
+  readonly designIndex: number;
+  /** The recommended design, in one line. */
+  readonly design: string;
+  readonly timeMs: number;
+  readonly tieFraction: number;
+  /** Deciding inputs first, then by the swing of the recommended design's time. */
+  readonly inputs: readonly InputSensitivity[];
+  readonly elapsedMs: number;
+}

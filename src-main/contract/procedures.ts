@@ -27,7 +27,7 @@ import {
   type StudyRecord,
   type StudySummary,
 } from './api.ts';
-import type { Recommendation } from './advice.ts';
+import type { Recommendation, Sensitivity } from './advice.ts';
 import {
   BENCH_SUITES,
   type Bundle,
@@ -42,6 +42,7 @@ import type { RunnableDesigns } from './runnable.ts';
 import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
@@ -123,6 +124,13 @@ const pageLimits = v.optional(
 /** A study as it is on screen. Its files are in `folder`, or beside the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
+const sensitivityOptions = {
+  deviceId: v.optional(shortText),
+  designIndex: v.optional(index),
+  inputs: v.optional(v.array(v.picklist(VARIED_INPUTS))),
+  client: v.optional(shortText),
+};
+
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
   'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
@@ -177,6 +185,17 @@ export const procedures = {
       client: v.optional(shortText),
     }),
   ).returns<Recommendation>(),
+
+  /**
+   * What would change the advice: each input over its usual range, the others as they are, on one device. Of a study on screen, or of a
+   * saved run. Without a device it is the fastest, without a design the recommended one. `inputs`: only these fields.
+   */
+  'advice.sensitivity': procedure(
+    v.union([
+      v.strictObject({ ...unsavedStudy, ...sensitivityOptions }),
+      v.strictObject({ runId: id, ...sensitivityOptions }),
+    ]),
+  ).returns<Sensitivity>(),
 
   /** Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. */
   'runs.start': procedure(

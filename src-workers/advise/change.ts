@@ -1,11 +1,11 @@
-import type { KernelNumber } from '../domain/provenance.ts';
+import type { KernelNumber, VariedInput } from '../domain/provenance.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
 /** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
 export interface InputChange {
-  readonly input: `kernel.${KernelNumber}` | 'workload.units' | 'workload.spread';
+  readonly input: VariedInput;
   readonly value: number;
 }
 

@@ -16,7 +16,16 @@ export interface Survey {
   /** Designs within the band of the fastest of the part, ascending, and what was predicted of each. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
+  /**
+   * Of a stretch, for each group of designs that differ in block size and launch alone: the fastest, and those within the band of the
+   * group's fastest that have fewer blocks than any faster one. The best of the group and its pick are among them wherever times of the
+   * group change by one factor.
+   */
+  readonly near: Uint32Array;
 }
+
+/** Fastest designs of a group that are kept. */
+const FASTEST_KEPT = 4;
 
 /** Predicts a list of designs, one entry per design. As fast as in a sweep where neighbours stand together. */
 export function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
@@ -63,12 +72,47 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, fraction: 
   const entries: number[] = [];
   for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] <= best * (1 + fraction)) entries.push(at);
   const first = list ? 0 : (part as { first: number }).first;
+  const near = list ? [] : nearOf(predictor, columns, first, fraction);
   return {
     predicted: timeMs.length,
     valid,
     designs: Uint32Array.from(entries, (at) => (list ? list[at] : first + at)),
     columns: columnsAt(columns, entries),
+    near: Uint32Array.from(near),
   };
+}
+
+function nearOf(
+  { counts }: Predictor,
+  { timeMs, gridBlocks }: PredictionColumns,
+  first: number,
+  fraction: number,
+): readonly number[] {
+  const [, , , , launches, caps, blocks] = counts;
+  const groups = new Map<number, number[]>();
+  for (let at = 0; at < timeMs.length; at += 1) {
+    if (Number.isNaN(timeMs[at])) continue;
+    const design = first + at;
+    const cap = Math.floor(design / blocks) % caps;
+    const group = Math.floor(design / (blocks * caps * launches)) * caps + cap;
+    const entries = groups.get(group);
+    if (entries) entries.push(at);
+    else groups.set(group, [at]);
+  }
+  return [...groups.values()].flatMap((entries) => {
+    const best = entries.reduce((least, at) => Math.min(least, timeMs[at]), Infinity);
+    const inBand = entries
+      .filter((at) => timeMs[at] <= best * (1 + fraction))
+      .sort((a, b) => timeMs[a] - timeMs[b] || a - b);
+    let fewest = Infinity;
+    return inBand
+      .filter((at, place) => {
+        const fewer = gridBlocks[at] < fewest;
+        fewest = Math.min(fewest, gridBlocks[at]);
+        return fewer || place < FASTEST_KEPT;
+      })
+      .map((at) => first + at);
+  });
 }
 
 /** Some entries of columns, in the order given. */

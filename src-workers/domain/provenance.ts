@@ -160,6 +160,16 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   },
 };
 
+const KERNEL_NUMBERS = KERNEL_FIELDS.filter((field) => field !== 'lengthsKnownBeforeLaunch');
+
+/** Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the mean, 1 as it is. */
+export const VARIED_INPUTS = [
+  ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
+  'workload.units',
+  'workload.spread',
+] as const;
+export type VariedInput = (typeof VARIED_INPUTS)[number];
+
 /** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */
 export function assumedKernel(): Record<KernelNumber, number> & { readonly origins: Record<KernelField, Origin> } {
   const values = Object.fromEntries(Object.entries(KERNEL_INPUTS).map(([field, { assumed }]) => [field, assumed]));

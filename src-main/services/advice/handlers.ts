@@ -4,8 +4,9 @@ import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createLengthsCache } from './lengths.ts';
 import { createPredictions } from './predictions.ts';
-import { adviseStudy, type AdvisedStudy } from './prepare.ts';
+import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';
 import { recommend } from './recommend.ts';
+import { sensitivity } from './sensitivity.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const lengths = createLengthsCache(context.store);
@@ -34,11 +35,18 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (!saved.ok) return saved;
     return adviseStudy(context, lengths, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
+  const runStudyOf = (runId: number): Promise<Result<AdvisedStudy>> =>
+    context.views.read(runId, (view) => ok(adviseRun(view)));
   return {
     'advice.recommend': async (input) => {
       const isCurrent = currency(input.client);
       const study = await studyOf(input);
       return study.ok ? recommend(context, predictions, study.value, input, isCurrent) : study;
+    },
+    'advice.sensitivity': async (input) => {
+      const isCurrent = currency(input.client);
+      const study = 'runId' in input ? await runStudyOf(input.runId) : await studyOf(input);
+      return study.ok ? sensitivity(context, predictions, study.value, input, isCurrent) : study;
     },
   };
 }

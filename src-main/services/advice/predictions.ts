@@ -15,6 +15,8 @@ export interface DevicePrediction {
   readonly tied: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
+  /** Of an exact prediction: the best of every group, see `Survey`. */
+  readonly near: Uint32Array;
 }
 
 export interface Predictions {
@@ -120,5 +122,6 @@ function joined(surveys: readonly Survey[]): DevicePrediction {
     valid: surveys.reduce((sum, { valid }) => sum + valid, 0),
     tied: Uint32Array.from(entries, (entry) => names[entry]),
     columns: columnsAt(all, entries),
+    near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
   };
 }

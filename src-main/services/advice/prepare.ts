@@ -10,6 +10,7 @@ import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
+import type { RunView } from '../runs/run-view.ts';
 import { studyAxes, sweepPlan } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
@@ -52,6 +53,12 @@ export async function adviseStudy(
   if (!resolved.ok) return resolved;
   const { law, order } = resolved.value;
   return ok(advised(study, axes.value, law, order));
+}
+
+/** A saved run, by its own snapshot. */
+export function adviseRun(view: RunView): AdvisedStudy {
+  const { plan } = view.predictor;
+  return advised(view.study.study, plan.axes, plan.law, plan.ordered);
 }
 
 function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLengths | null): AdvisedStudy {

@@ -16,6 +16,22 @@ export function designText(design: Design): string {
   return `u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
+/** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. */
+export function differenceText(from: Design, to: Design): string {
+  const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
+  const cpu = isCpuDesign(to);
+  const parts: readonly [keyof Design, string][] = [
+    ['threadsPerUnit', `${to.threadsPerUnit} ${to.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit`],
+    ['balancing', to.balancing === 'none' ? 'no balancing' : to.balancing],
+    ['loop', `a ${to.loop} loop`],
+    ['registerCap', cap],
+    ['blockThreads', `blocks of ${to.blockThreads} threads`],
+    ['gridBlocks', `${to.gridBlocks.toLocaleString('en')} ${cpu ? 'cores' : 'blocks'}`],
+  ];
+  const differing = parts.filter(([field]) => from[field] !== to[field]).map(([, text]) => text);
+  return differing.length === 0 ? 'the same design' : differing.join(', ');
+}
+
 /** How the units of a design on a GPU are to be laid out for its prediction to hold, in sentences. */
 export function layoutSentences({ balancing, loop }: Design): readonly string[] {
   const order = unwrap(parseBalancing(balancing));

@@ -1,0 +1,226 @@
+import { SCALING, type InputTrial, type TakenOver, type TrialOptions } from '../../../src-workers/advise/sensitivity.ts';
+import {
+  decidingFields,
+  KERNEL_INPUTS,
+  type InputFact,
+  type KernelNumber,
+  type VariedInput,
+} from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/advice.ts';
+import type { Context } from '../context.ts';
+import { designText, differenceText } from '../ranking/design-text.ts';
+import { TIE_FRACTION } from '../ranking/rows.ts';
+import type { Predictions } from './predictions.ts';
+import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
+import { advise, SUPERSEDED } from './recommend.ts';
+
+export interface SensitivityOptions {
+  readonly deviceId?: string | undefined;
+  readonly designIndex?: number | undefined;
+  readonly inputs?: readonly VariedInput[] | undefined;
+}
+
+/** Values tried of each input beside the present one, and of those that only scale times, which take next to no time. */
+const VALUES = 5;
+const SCALING_VALUES = 7;
+/** Number of units and spread of the lengths: range as factors of the present value. */
+const UNITS_FACTOR = 8;
+const SPREAD_FACTOR = 2;
+/** Left out unless asked for: experts know them, and few studies turn on them. */
+const EXPERT: ReadonlySet<KernelNumber> = new Set([
+  'kneeSoftness',
+  'sharedMemoryBytesPerBlock',
+  'spillInstructionsPerRegister',
+]);
+/** Inputs that are whole numbers. */
+const WHOLE: ReadonlySet<VariedInput> = new Set([
+  'kernel.registersPerThread',
+  'kernel.sharedMemoryBytesPerBlock',
+  'workload.units',
+]);
+
+interface Varied {
+  readonly input: VariedInput;
+  readonly fact: InputFact;
+  readonly value: number;
+  readonly range: readonly [number, number];
+}
+
+export async function sensitivity(
+  { pool }: Context,
+  predictions: Predictions,
+  study: AdvisedStudy,
+  options: SensitivityOptions,
+  isCurrent: () => boolean,
+): Promise<Result<Sensitivity>> {
+  const start = performance.now();
+  const chosen = await chosenDesign(predictions, study, options, isCurrent);
+  if (!chosen.ok) return chosen;
+  const { device, recommended } = chosen.value;
+  const known = await predictions.of(device, false, isCurrent);
+  if (!known) return SUPERSEDED;
+  const varied = variedInputs(study, device, options.inputs);
+  const results = new Map<Varied, InputTrial>();
+  // Those that make other laws take longest: they come first, so that all workers end together.
+  const queue = [...varied].sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)));
+  const trials = new Map(varied.map((one) => [one, trialOf(one, recommended, known.near)]));
+  const lane = async (): Promise<void> => {
+    for (let one = queue.shift(); one && isCurrent(); one = queue.shift())
+      results.set(one, await pool.run('tryInputs', { plan: device.plan, key: device.key, trial: trials.get(one)! }));
+  };
+  await Promise.all(Array.from({ length: pool.workers }, lane));
+  if (results.size < varied.length) return SUPERSEDED;
+  const { design } = describeDesign(device.predictor(), recommended);
+  const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
+  const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
+  const present = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
+  return ok({
+    device: { id: device.device.id, name: device.device.name },
+    designIndex: device.firstDesign + recommended,
+    design: designText(design),
+    timeMs: present ?? NaN,
+    tieFraction: TIE_FRACTION,
+    inputs: inputs.sort((a, b) => decides(b) - decides(a) || swing(b) - swing(a)),
+    elapsedMs: performance.now() - start,
+  });
+}
+
+/** The design that the sensitivity is of, in its device's own space: the one asked for, or the recommended one. */
+async function chosenDesign(
+  predictions: Predictions,
+  study: AdvisedStudy,
+  { deviceId, designIndex }: SensitivityOptions,
+  isCurrent: () => boolean,
+): Promise<Result<{ readonly device: AdvisedDevice; readonly recommended: number }>> {
+  if (designIndex === undefined) {
+    const advised = await advise(predictions, study, { deviceId }, isCurrent);
+    return advised.ok ? ok({ device: advised.value.device, recommended: advised.value.picked }) : advised;
+  }
+  const { size } = study.devices[0];
+  const device = study.devices[Math.floor(designIndex / size)];
+  const asked = advisedDevices(study, deviceId);
+  if (!asked.ok) return asked;
+  if (!device)
+    return fail(
+      'not-found',
+      `The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`,
+    );
+  if (!asked.value.includes(device))
+    return fail('conflict', `Design ${designIndex} is of ${device.device.id}. Specify one of ${deviceId}.`);
+  const recommended = designIndex - device.firstDesign;
+  const { invalid } = describeDesign(device.predictor(), recommended);
+  return invalid === null
+    ? ok({ device, recommended })
+    : fail('conflict', `Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
+}
+
+function isSlow({ input }: Varied): boolean {
+  return input.startsWith('workload.') || input === 'kernel.setupIterationsPerUnit';
+}
+
+/** The inputs on which times of the device depend, with the range to try: the usual one, and the present value. */
+function variedInputs(
+  study: AdvisedStudy,
+  { device, plan }: AdvisedDevice,
+  asked: readonly VariedInput[] | undefined,
+): readonly Varied[] {
+  const facts = new Map(study.facts(device).map((fact) => [fact.field, fact]));
+  const inputs = {
+    workload: study.study.workload,
+    kernel: study.study.kernel,
+    axes: study.axes,
+    pipeline: plan.pipeline,
+  };
+  const kernel = decidingFields(inputs, device).flatMap((field): Varied[] => {
+    if (field === 'lengthsKnownBeforeLaunch') return [];
+    const input = `kernel.${field}` as const;
+    if (asked ? !asked.includes(input) : EXPERT.has(field)) return [];
+    const value = study.study.kernel[field];
+    const [from, to] = KERNEL_INPUTS[field].usual;
+    return [{ input, fact: facts.get(input)!, value, range: [Math.min(from, value), Math.max(to, value)] }];
+  });
+  const { units } = study.study.workload;
+  const lengths = facts.get('workload.lengths')!;
+  const work: readonly Varied[] = [
+    {
+      input: 'workload.units',
+      fact: facts.get('workload.units')!,
+      value: units,
+      range: [Math.max(1, Math.round(units / UNITS_FACTOR)), units * UNITS_FACTOR],
+    },
+    {
+      input: 'workload.spread',
+      fact: { ...lengths, field: 'workload.spread', label: 'Spread of the lengths', value: 1, unit: 'times' },
+      value: 1,
+      range: [1 / SPREAD_FACTOR, SPREAD_FACTOR],
+    },
+  ];
+  return [...kernel, ...work.filter(({ input }) => !asked || asked.includes(input))];
+}
+
+function trialOf({ input, value, range: [from, to] }: Varied, recommended: number, near: Uint32Array): TrialOptions {
+  const whole = WHOLE.has(input);
+  const values = new Set([value]);
+  const count = SCALING.has(input) ? SCALING_VALUES : VALUES;
+  for (let i = 0; i < count; i += 1) {
+    const part = i / (count - 1);
+    // Evenly by ratio; a range from zero has no ratios, and there small values matter most.
+    const at = from > 0 ? from * (to / from) ** part : to * part * part;
+    values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
+  }
+  const ascending = [...values].sort((a, b) => a - b);
+  return { input, values: ascending, value, whole, recommended, fraction: TIE_FRACTION, near };
+}
+
+function sensitivityOf(
+  { fact }: Varied,
+  { values }: TrialOptions,
+  trial: InputTrial,
+  device: AdvisedDevice,
+  recommended: number,
+): InputSensitivity {
+  const { design } = describeDesign(device.predictor(), recommended);
+  const takeover = (over: TakenOver | null): Takeover | null =>
+    over && {
+      at: over.at,
+      designIndex: device.firstDesign + over.design,
+      text: differenceText(design, describeDesign(device.predictor(), over.design).design),
+      gain: over.gain,
+    };
+  const below = takeover(trial.below);
+  const above = takeover(trial.above);
+  return {
+    input: fact,
+    values,
+    bestMs: trial.bestMs,
+    recommendedMs: trial.recommendedMs,
+    designs: trial.picked.map((picked) => device.firstDesign + picked),
+    holds: trial.holds,
+    below,
+    above,
+    sentence: sentenceOf(fact.label, trial.holds, below, above),
+  };
+}
+
+const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+
+function sentenceOf(
+  label: string,
+  [from, to]: InputSensitivity['holds'],
+  below: Takeover | null,
+  above: Takeover | null,
+): string {
+  const parts = [
+    ...(below && from !== null ? [`below ${figure(from)} ${below.text}`] : []),
+    ...(above && to !== null ? [`above ${figure(to)} ${above.text}`] : []),
+  ];
+  return parts.length === 0 ? '' : `${label} decides: ${parts.join('; ')}.`;
+}
+
+/** How far the recommended design's time goes over the range, as a ratio. */
+function swing({ recommendedMs }: InputSensitivity): number {
+  const times = recommendedMs.filter((time) => !Number.isNaN(time));
+  return Math.max(...times) / Math.min(...times);
+}

@@ -1,0 +1,205 @@
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import type { Predictor } from '../predict/tables.ts';
+import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+import type { InputChange } from './change.ts';
+import { coarseDesigns } from './coarse.ts';
+import { pickDesign } from './pick.ts';
+import { predictDesigns, timesOf } from './survey.ts';
+
+/** What one input changes: times over a range of it, and how far the recommended design stays within the tie band of the best. */
+export interface InputTrial {
+  /** At each value tried. */
+  readonly bestMs: readonly number[];
+  /** NaN where the recommended design is invalid. */
+  readonly recommendedMs: readonly number[];
+  /** The design that the rule picks there. */
+  readonly picked: readonly number[];
+  /** Where the recommended design holds; null at an end beyond what was tried. */
+  readonly holds: readonly [number | null, number | null];
+  /** What is picked just beyond each end, and the most that choosing anew saves on that side, a fraction of the recommended design's time. */
+  readonly below: TakenOver | null;
+  readonly above: TakenOver | null;
+}
+
+export interface TakenOver {
+  readonly at: number;
+  readonly design: number;
+  readonly gain: number;
+}
+
+export interface TrialOptions {
+  readonly input: InputChange['input'];
+  /** Ascending; one of them is `value`, the present one. */
+  readonly values: readonly number[];
+  readonly value: number;
+  readonly whole: boolean;
+  readonly recommended: number;
+  /** Width of the tie band. */
+  readonly fraction: number;
+  /** The best of every group at the present value (`Survey`). */
+  readonly near: Uint32Array;
+}
+
+/** Inputs that change the times of all designs of a group by one factor, so that the best of a group stays the best. */
+export const SCALING: ReadonlySet<InputChange['input']> = new Set([
+  'kernel.serialFraction',
+  'kernel.cooperationCost',
+  'kernel.flattenedCost',
+]);
+
+/** Families whose coarse best is within this factor of the best are looked at in full, and at most so many. */
+const FAMILY_MARGIN = 1.06;
+const MAX_FAMILIES = 3;
+const MAX_FAMILY_DESIGNS = 2048;
+/** Designs kept of each value as candidates for the values between. */
+const CANDIDATES_PER_VALUE = 12;
+const BISECTIONS = 9;
+/** Times an end is looked for again where more designs turn out to be in its way. */
+const ROUNDS = 3;
+
+interface Best {
+  readonly bestMs: number;
+  readonly recommendedMs: number;
+  readonly picked: number;
+  /** The fastest designs, and the picked one. */
+  readonly candidates: readonly number[];
+}
+
+/**
+ * Tries the values of one input. Where it scales the times of a family (designs that differ in block size and launch alone), the best
+ * of every family compete. Elsewhere a coarse subset, with them, finds the families that can hold the best design at a value, and these
+ * are predicted in full; between values only the designs that were best at one of them compete.
+ * @param predictorAt predictor of the plan with the input at a value
+ */
+export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
+  const { values, value, recommended, fraction } = options;
+  const bestOf = (at: number): Best => bestAt(predictorAt(at), options);
+  const bests = values.map(bestOf);
+  const candidates = new Set(bests.flatMap((best) => best.candidates));
+  const present = values.indexOf(value);
+  const holdsAt = ({ bestMs, recommendedMs }: Pick<Best, 'bestMs' | 'recommendedMs'>): boolean =>
+    recommendedMs <= bestMs * (1 + fraction);
+  const gains = bests.map(gainOf);
+
+  const end = (step: 1 | -1): { readonly holds: number | null; readonly over: TakenOver | null } => {
+    let inside = present;
+    while (inside + step >= 0 && inside + step < values.length && holdsAt(bests[inside + step])) inside += step;
+    if (inside + step < 0 || inside + step >= values.length) return { holds: null, over: null };
+    let good = values[inside];
+    let bad = values[inside + step];
+    let atBad = bests[inside + step];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const list = Uint32Array.from([recommended, ...candidates]);
+      for (let i = 0; i < BISECTIONS; i += 1) {
+        const middle = options.whole ? Math.floor((good + bad) / 2) : (good + bad) / 2;
+        if (middle === good || middle === bad) break;
+        const times = timesOf(predictorAt(middle), list);
+        if (holdsAt({ recommendedMs: times[0], bestMs: times.reduce(smaller, Infinity) })) good = middle;
+        else bad = middle;
+      }
+      // The whole space may have a faster design there than the candidates.
+      const found = bestOf(good);
+      for (const design of found.candidates) candidates.add(design);
+      if (holdsAt(found)) {
+        atBad = bestOf(bad);
+        break;
+      }
+      [bad, atBad] = [good, found];
+      good = values[inside];
+    }
+    const side = gains.slice(...(step > 0 ? [present + 1] : [0, present]));
+    return { holds: good, over: { at: bad, design: atBad.picked, gain: Math.max(gainOf(atBad), ...side) } };
+  };
+
+  const isHeld = holdsAt(bests[present]);
+  const below = isHeld ? end(-1) : { holds: value, over: null };
+  const above = isHeld ? end(1) : { holds: value, over: null };
+  return {
+    bestMs: bests.map(({ bestMs }) => bestMs),
+    recommendedMs: bests.map(({ recommendedMs }) => recommendedMs),
+    picked: bests.map(({ picked }) => picked),
+    holds: [below.holds, above.holds],
+    below: below.over,
+    above: above.over,
+  };
+}
+
+const smaller = (least: number, time: number): number => (time < least ? time : least);
+
+/** 1 where the recommended design cannot run. */
+function gainOf({ bestMs, recommendedMs }: Best): number {
+  return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
+}
+
+/** The designs that can be the best of a predictor's plan. */
+function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
+  if (SCALING.has(input)) return Uint32Array.from(new Set([...near, recommended]));
+  const { axes } = predictor.plan;
+  const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
+  const families = familiesOf(axes, looked, timesOf(predictor, looked));
+  return Uint32Array.from(new Set([...looked, ...membersOf(axes, families)]));
+}
+
+function bestAt(predictor: Predictor, options: TrialOptions): Best {
+  const { recommended, fraction } = options;
+  const { axes } = predictor.plan;
+  const designs = competitors(predictor, options);
+  const { timeMs, gridBlocks } = predictDesigns(predictor, designs);
+  const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
+  const bestMs = timeMs.reduce(smaller, Infinity);
+  const tied = Array.from(designs.keys())
+    .filter((entry) => timeMs[entry] <= bestMs * (1 + fraction))
+    .sort((a, b) => timeMs[a] - timeMs[b] || designs[a] - designs[b])
+    .map((entry) => designs[entry]);
+  const figures = {
+    timeMs: (design: number) => timeMs[at.get(design)!],
+    gridBlocks: (design: number) => gridBlocks[at.get(design)!],
+  };
+  const picked = pickDesign(axes, figures, tied) ?? recommended;
+  return {
+    bestMs,
+    recommendedMs: timeMs[at.get(recommended)!],
+    picked,
+    candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],
+  };
+}
+
+/** A family by its first design: that at the first block size and launch. */
+function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
+  const counts = axisCounts(axes);
+  const positions = new Int32Array(counts.length);
+  const familyOf = (design: number): number => {
+    decodeInto(positions, counts, design);
+    positions[AXIS.blockThreads] = 0;
+    positions[AXIS.launch] = 0;
+    return encode(counts, positions);
+  };
+  const best = new Map<number, number>();
+  designs.forEach((design, at) => {
+    if (Number.isNaN(times[at])) return;
+    const family = familyOf(design);
+    best.set(family, Math.min(best.get(family) ?? Infinity, times[at]));
+  });
+  const ranked = [...best].sort((a, b) => a[1] - b[1]);
+  const near = ranked.filter(([, time]) => time <= ranked[0][1] * FAMILY_MARGIN).slice(0, MAX_FAMILIES);
+  return near.map(([family]) => family).sort((a, b) => a - b);
+}
+
+/** The designs of families; of a large one an even part. */
+function membersOf(axes: SpaceAxes, families: readonly number[]): readonly number[] {
+  const counts = axisCounts(axes);
+  const blocks = counts[AXIS.blockThreads];
+  const launches = counts[AXIS.launch];
+  const step = Math.ceil((blocks * launches) / MAX_FAMILY_DESIGNS);
+  const positions = new Int32Array(counts.length);
+  return families.flatMap((family) => {
+    decodeInto(positions, counts, family);
+    const members: number[] = [];
+    for (let i = 0; i < blocks * launches; i += step) {
+      positions[AXIS.blockThreads] = Math.floor(i / launches);
+      positions[AXIS.launch] = i % launches;
+      members.push(encode(counts, positions));
+    }
+    return members;
+  });
+}

@@ -1,0 +1,261 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { RankPage, RankRow } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
+import { resolveLengths } from '../../src-main/services/studies/workloads.ts';
+import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
+import { pickDesign } from '../../src-workers/advise/pick.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { call, ended } from '../unit/engine-calls.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const examples = join(root, 'db', 'examples');
+const BAND = 0.015;
+
+let folder: string;
+let engine: Engine;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-'));
+  const databaseFile = join(folder, 'advice.sqlite');
+  engine = unwrap(await openEngine({ databaseFile, resourceFolder: root, host: 'cli', workers: 2 }));
+});
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const example = (name: string): StudyFile =>
+  JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as StudyFile;
+
+/** The same study with fewer block sizes, launches and devices: what is compared is the same, and takes seconds. */
+function small(study: StudyFile): StudyFile {
+  const { axes } = study;
+  return {
+    ...study,
+    devices: study.devices.slice(0, 2),
+    axes: {
+      ...axes,
+      blockThreads: Array.isArray(axes.blockThreads) ? axes.blockThreads : [64, 192, 256, 512, 1024],
+      ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 2, 4, 16] }),
+      ...(axes.gridBlocks && { gridBlocks: [132, 1056] }),
+      ...(axes.cores && { cores: [1, 2, 4, 8, 16] }),
+      ...(axes.registerCap && { registerCap: [null, 56] }),
+    },
+  };
+}
+
+const recommend = (study: StudyFile, more: object = {}): Promise<Recommendation> =>
+  call(engine, 'advice.recommend', { study, folder: examples, ...more });
+
+/** By the rule, written out: no cap before a cap, no balancing before fetching before ordering, … */
+function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
+  const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
+  return [
+    design.registerCap === null ? 0 : 1 / design.registerCap,
+    work,
+    design.loop === 'nested' ? 0 : 1,
+    design.threadsPerUnit,
+    design.gridBlocks,
+    timeMs,
+    designIndex,
+  ];
+}
+const compare = (a: readonly number[], b: readonly number[]): number => {
+  const at = a.findIndex((value, i) => value !== b[i]);
+  return at < 0 ? 0 : a[at] - b[at];
+};
+
+describe('the recommendation', () => {
+  const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
+    ...(
+      [
+        ['serialFraction', 0.5, false],
+        ['cooperationCost', 0.2, false],
+        ['registersPerThread', 120, true],
+        ['instructionsPerIteration', 200, true],
+        ['dependentLoadsPerIteration', 3, false],
+        ['bytesPerIteration', 32, false],
+        ['setupIterationsPerUnit', 4, false],
+        ['flattenedCost', 0.5, false],
+        ['bytesPerUnit', 200, false],
+      ] as const
+    ).map(([field, most, whole]) => (study: StudyFile, random: number): StudyFile => ({
+      ...study,
+      kernel: { ...study.kernel, [field]: whole ? 1 + Math.floor(random * most) : random * most },
+    })),
+    (study, random) => ({
+      ...study,
+      workload: { ...study.workload, units: Math.ceil(study.workload.units * (0.25 + random)) },
+    }),
+  ];
+
+  it.each(['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'])(
+    'of %s is that of the full ranking while ten fields change',
+    { timeout: 120_000 },
+    async (name) => {
+      const uniform = mersenneTwister(11);
+      let study = small(example(name));
+      for (const edit of [null, ...edits]) {
+        if (edit) study = edit(study, uniform());
+        const advice = await recommend(study);
+        const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
+        const first = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
+        const { deviceId } = first.rows[0];
+        const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
+        const tied = page.rows.filter(({ timeMs }) => timeMs <= page.rows[0].timeMs * (1 + BAND));
+        const expected = [...tied].sort((a, b) => compare(place(a), place(b)))[0];
+        expect(advice.device.id).toBe(deviceId);
+        expect(advice.predicted).toBe(advice.of);
+        expect(advice.ties.count).toBe(page.ties);
+        expect(advice.ties.designs).toEqual(page.rows.slice(0, Math.min(20, page.ties)).map((row) => row.designIndex));
+        expect(advice.designIndex).toBe(expected.designIndex);
+        expect(advice.row.design).toEqual(expected.design);
+        expect(advice.row.rank).toBe(expected.rank);
+        expect(advice.time.ms).toBe(expected.timeMs);
+        expect(advice.time.lowMs).toBeLessThanOrEqual(advice.time.ms);
+        expect(advice.time.highMs).toBeGreaterThanOrEqual(advice.time.ms);
+        if (!advice.baseline) continue;
+        const sum = advice.causes.reduce((total, cause) => total + cause.ms, 0);
+        expect(Math.abs(sum - (advice.time.ms - advice.baseline.ms))).toBeLessThan(1e-9 * advice.baseline.ms);
+        const plain = await call<{ designIndex: number | null }>(engine, 'ranking.plain', { runId, deviceId });
+        expect(advice.baseline.designIndex).toBe(plain.designIndex);
+      }
+    },
+  );
+
+  it('is coarse where that is asked for, and then looks at what was best before', async () => {
+    const study = example('acts');
+    const deviceId = study.devices[1];
+    const edited: StudyFile = { ...study, kernel: { ...study.kernel, serialFraction: 0.06 } };
+    const first = await recommend(edited, { deviceId, coarse: true });
+    expect(first.predicted).toBeLessThan(first.of / 10);
+    const exact = await recommend(study, { deviceId });
+    const second = await recommend(edited, { deviceId, coarse: true });
+    expect(second.predicted).toBeGreaterThan(first.predicted);
+    expect(second.time.ms).toBeLessThanOrEqual(first.time.ms);
+    expect(exact.predicted).toBe(exact.of);
+    expect(exact.devices.map(({ bestMs }) => bestMs === null)).toEqual([true, false, true, true, true]);
+  });
+
+  it('gives way to a newer call of the same client', async () => {
+    const study = example('spmv-skewed');
+    const ask = (units: number, client: string) =>
+      engine.dispatch('advice.recommend', {
+        study: { ...study, workload: { ...study.workload, units } },
+        folder: examples,
+        deviceId: study.devices[0],
+        client,
+      });
+    const older = ask(500_001, 'card');
+    const newer = engine.dispatch('advice.recommend', { study: example('software'), folder: examples, client: 'card' });
+    expect(await newer).toMatchObject({ ok: true });
+    expect(await older).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+  });
+
+  it('compares with the baseline asked for, of whichever device', async () => {
+    const study = small(example('acts'));
+    const plain = await recommend(study, { deviceId: study.devices[0] });
+    expect(plain.baseline).toMatchObject({ chosen: false });
+    const size = plain.of;
+    const asked = plain.ties.designs[0];
+    const same = await recommend(study, { deviceId: study.devices[1], baseline: asked });
+    expect(same.baseline).toMatchObject({ chosen: true, designIndex: asked + size });
+    const unknown = await engine.dispatch('advice.recommend', { study, folder: examples, baseline: 10 * size });
+    expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+
+  it('reads a file of lengths again when it has changed', async () => {
+    const file = join(folder, 'lengths.csv');
+    writeFileSync(file, '10\n10\n10\n');
+    const study: StudyFile = { ...example('software'), workload: { lengths: 'file:lengths.csv', units: 4096 } };
+    const before = await recommend(study, { folder });
+    writeFileSync(file, '10\n10\n1000\n');
+    const after = await recommend(study, { folder });
+    expect(after.time.ms).toBeGreaterThan(10 * before.time.ms);
+  });
+
+  it('says where no design is valid', async () => {
+    const study = small(example('acts'));
+    const none: StudyFile = { ...study, constraints: [{ quantity: 'blockThreads', atLeast: 5000 }] };
+    const answer = await engine.dispatch('advice.recommend', { study: none, folder: examples });
+    expect(answer).toMatchObject({ ok: false, error: { code: 'conflict', message: /No design is valid on/ } });
+  });
+});
+
+describe('the sensitivity', () => {
+  /** All designs of one device with an input changed. */
+  async function sweepOf(study: StudyFile, deviceId: string) {
+    const parsed = unwrap(parseStudy(JSON.stringify(study)));
+    const devices = await call<Parameters<typeof studyAxes>[1]>(engine, 'devices.get', { ids: [deviceId] });
+    const axes = unwrap(studyAxes(parsed, devices));
+    const { law } = unwrap(await resolveLengths(null as never, parsed.workload.lengths, examples));
+    const plan = sweepPlan('all', parsed, axes, law);
+    return (change: InputChange) => {
+      const { timeMs, gridBlocks } = predictChunk(createPredictor(changedPlan(plan, change)), 0, spaceSize(axes));
+      const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+      const tied = Array.from(timeMs.keys()).filter((design) => timeMs[design] <= best * (1 + BAND));
+      const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => gridBlocks[at] };
+      return { best, tied: new Set(tied), picked: pickDesign(axes, figures, tied)!, timeMs };
+    };
+  }
+
+  it.each(['software', 'collatz'])(
+    'of %s agrees with a sweep at each value, and at the ends of its ranges',
+    { timeout: 180_000 },
+    async (name) => {
+      const study = example(name);
+      const one: StudyFile = { ...study, devices: study.devices.slice(0, 1) };
+      const found = await call<Sensitivity>(engine, 'advice.sensitivity', { study: one, folder: examples });
+      const sweepAt = await sweepOf(one, one.devices[0]);
+      let ends = 0;
+      for (const { input, values, bestMs, recommendedMs, designs, holds, below, above } of found.inputs) {
+        const at = (value: number) => sweepAt({ input: input.field as InputChange['input'], value });
+        for (const i of [0, values.length - 1]) {
+          const { best, timeMs, picked } = at(values[i]);
+          expect(bestMs[i], input.field).toBe(best);
+          expect(recommendedMs[i], input.field).toBe(timeMs[found.designIndex]);
+          expect(designs[i], input.field).toBe(picked);
+        }
+        for (const [end, beyond] of [
+          [holds[0], below],
+          [holds[1], above],
+        ] as const) {
+          expect(beyond === null, input.field).toBe(end === null);
+          if (end === null || !beyond) continue;
+          ends += 1;
+          expect(at(end).tied.has(found.designIndex), `${input.field} at ${end}`).toBe(true);
+          const outside = at(beyond.at);
+          expect(outside.tied.has(found.designIndex), `${input.field} at ${beyond.at}`).toBe(false);
+          expect(outside.picked, input.field).toBe(beyond.designIndex);
+          expect(Math.abs(end / beyond.at - 1), input.field).toBeLessThan(0.05);
+        }
+      }
+      expect(ends).toBeGreaterThan(2);
+      const decides = found.inputs.map(({ sentence }) => sentence !== '');
+      expect(decides.indexOf(false)).toBe(decides.filter(Boolean).length);
+    },
+  );
+
+  it('is of the design asked for, on a saved run as on the study itself', async () => {
+    const study = example('software');
+    const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
+    const inputs = ['kernel.serialFraction'];
+    const ofStudy = await call<Sensitivity>(engine, 'advice.sensitivity', { study, folder: examples, inputs });
+    const ofRun = await call<Sensitivity>(engine, 'advice.sensitivity', { runId, inputs });
+    expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...ofStudy, elapsedMs: 0 });
+    const other = await call<Sensitivity>(engine, 'advice.sensitivity', { runId, inputs, designIndex: 0 });
+    expect(other.inputs[0].holds).toEqual([0.25, 0.25]);
+    const unknown = await engine.dispatch('advice.sensitivity', { runId, designIndex: 100_000 });
+    expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+});
