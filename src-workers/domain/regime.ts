@@ -31,7 +31,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'known-blocks': {
     label: 'Known blocks',
     method: 'Sorted units in one wave: the slowest multiprocessors, group by group.',
-    accuracy: { median: 0.0055, p95: 0.086, designs: 424 },
+    accuracy: { median: 0.0054, p95: 0.09, designs: 424 },
   },
   'uneven-fetch': {
     label: 'Uneven fetching',
@@ -52,22 +52,22 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'one-wave': {
     label: 'One wave',
     method: 'All blocks start at once; the slowest multiprocessor decides.',
-    accuracy: { median: 0.0057, p95: 0.036, designs: 877 },
+    accuracy: { median: 0.0058, p95: 0.041, designs: 879 },
   },
   'few-waves': {
     label: 'A few waves',
     method: 'Blocks start as the renewal equation says; then the device drains.',
-    accuracy: { median: 0.006, p95: 0.066, designs: 993 },
+    accuracy: { median: 0.006, p95: 0.067, designs: 995 },
   },
   'many-waves': {
     label: 'Many waves',
     method: 'The mean rate of a device that has been busy for long; then it drains.',
-    accuracy: { median: 0.0022, p95: 0.027, designs: 570 },
+    accuracy: { median: 0.0022, p95: 0.026, designs: 569 },
   },
   'longest-unit': {
     label: 'Longest unit',
     method: 'The longest unit alone takes longer than the launch otherwise would.',
-    accuracy: { median: 0.0071, p95: 0.185, designs: 44 },
+    accuracy: { median: 0.0069, p95: 0.09, designs: 41 },
   },
   'memory-contention': {
     label: 'Shared bandwidth',
