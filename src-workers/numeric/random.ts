@@ -54,13 +54,24 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
   return (uniform) => support[draw(uniform)];
 }
 
-/** 0 … count − 1 in an order without pattern: Fisher and Yates, with the multiplier of Numerical Recipes' quick generator. */
+/**
+ * Uniform numbers that are good enough to spread a sample, not to simulate with, at next to no cost.
+ * Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
+ */
+export function quickGenerator(seed: number): UniformSource {
+  let state = seed + 1;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
 export function arbitraryOrder(count: number, seed: number): Int32Array {
   const order = new Int32Array(count);
-  let state = seed + 1;
+  const uniform = quickGenerator(seed);
   for (let i = 0; i < count; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    const other = Math.floor((state / 2 ** 32) * (i + 1));
+    const other = Math.floor(uniform() * (i + 1));
     order[i] = order[other];
     order[other] = i;
   }

@@ -7,7 +7,7 @@ import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { clearArena, createArena } from './time/arena.ts';
 import { blockLawOf } from './time/block-law.ts';
-import type { RateTable } from './time/rate.ts';
+import type { CycleTable } from './time/cycles.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws } from './tables.ts';
 
@@ -53,7 +53,7 @@ export function cachedDepth(caches: Caches, key: number, make: () => GroupDepth)
 }
 
 /**
- * The block law of a depth law at a residency and rate.
+ * The block law of a depth law at a residency and with the cycles of an iteration there.
  * @param at device and register cap, as one number
  */
 export function cachedResidency(
@@ -63,7 +63,7 @@ export function cachedResidency(
   lastFilled: number,
   at: number,
   residentBlocks: number,
-  rate: RateTable,
+  cyclesPerIteration: CycleTable,
 ): Residency {
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
@@ -72,8 +72,8 @@ export function cachedResidency(
   }
   // Predictors that share caches may have other devices.
   const last = known.residencies[at];
-  if (last?.residentBlocks === residentBlocks && last.rate === rate) return last;
-  return (known.residencies[at] = residencyOf(known.law, residentBlocks, rate));
+  if (last?.residentBlocks === residentBlocks && last.cyclesPerIteration === cyclesPerIteration) return last;
+  return (known.residencies[at] = residencyOf(known.law, residentBlocks, cyclesPerIteration));
 }
 
 /** The launch of sorted units under a key. */

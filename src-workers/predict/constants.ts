@@ -74,6 +74,11 @@ export const DEPTH_ROWS = 48;
 export const LARGE_BLOCK = 32;
 /** Tail beyond which a depth no longer matters, even as the longest of a million. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
+/** Bounds of ln(−ln P(ended)) in a table. Chosen: beyond them a block has some group left, or none, almost surely. */
+export const HIGHEST_LOG = 4;
+export const LOWEST_LOG = -60;
+/** Atoms kept of a law. Chosen: a mean depth moves by less than 1e-3 of itself. */
+export const MAX_POINTS = 512;
 
 // -- Depth: starts of units out of step. Resolution, except where it says fitted ---------------------------------------
 
@@ -91,6 +96,8 @@ export const MIN_FETCHED_ROUNDS = 12;
 export const DAMPED_SPECTRUM = 1e-7;
 /** Rounds overlap once their deviation is this part of the mean. Fitted on played groups (0.5 to 1 tried): starts within 6 %. */
 export const OVERLAPPING_ROUNDS = 0.75;
+/** Rounds of independent lanes that are followed. Chosen: later rounds all add what the last one followed does. */
+export const FOLLOWED_ROUNDS = 32;
 /** Rounds of normal lengths that are followed. */
 export const MAX_FOLLOWED_ROUNDS = 64;
 
@@ -117,6 +124,12 @@ export const SMOOTH_DRAWS = 256;
 export const TRANSFORM_POINTS = 1024;
 /** Skewness beyond which the normal grid does not resolve a Pearson III law; mean and deviation are still met. */
 export const LARGEST_SKEWNESS = 4;
+/** Base of Wilson and Hilferty's cube below which it is 0. Chosen: the cube is far below the sum's rounding. */
+export const LOWEST_CUBE_BASE = 1e-4;
+/** −ln of the probability that a sum may have beyond either end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
+export const WINDOW_INFORMATION = 23;
+/** Part of the last window that the next must be below for the search to go on. Chosen: it only saves time. */
+export const WORTHWHILE_WINDOW = 0.99;
 /** Units of a window from which on it counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 /** Laws of flattened lanes that are kept: some hundred kilobytes each with many buckets. */
@@ -158,6 +171,8 @@ export const MAX_SAMPLED_BLOCKS = 256;
 /** Blocks that a sample is chosen from, and the longest of them, which are kept one by one. */
 export const SAMPLE_CANDIDATES = 256;
 export const LONGEST_SAMPLED_BLOCKS = 16;
+/** Steps per iteration in which candidates are ranked. Chosen: nearer blocks are as good as one another. */
+export const BOUND_STEPS = 16;
 /** Groups of a block that are computed where depths rise steadily. */
 export const STEADY_GROUPS = 4;
 /** Units looked at to count setups of lanes out of step, and bins of depth that groups are sorted into for that. */
@@ -175,3 +190,12 @@ export const SLAB_LENGTH = 1 << 15;
 export const KEPT_SLABS = 8;
 /** Numbers kept of sorted launches. */
 export const KEPT_LAUNCH_NUMBERS = 2 ** 21;
+/** Entries kept of a CPU's ordered lengths: partitions read all of them for every number of cores. */
+export const MAX_ENTRIES = 2 ** 20;
+
+// -- What people are shown. Chosen -----------------------------------------------------------------------------------------
+
+/** Share of a launch's time from which on a breakdown names the longest unit as the reason for it. */
+export const LONGEST_SHARE = 0.5;
+/** Probability, and its complement, that a few replications cannot distinguish from 0: then the longest unit is settled. */
+export const OPEN_PROBABILITY = 1e-3;

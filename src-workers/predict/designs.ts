@@ -5,7 +5,7 @@ import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
 import { balancingMs, iterationCost, orderingMs, stackFactor } from './pipeline.ts';
 import type { Predictor } from './tables.ts';
-import type { RateTable } from './time/rate.ts';
+import type { CycleTable } from './time/cycles.ts';
 
 /** Number of designs by invalid reason code (index 0: valid), without predicting any. */
 export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
@@ -73,7 +73,7 @@ export interface PlayableDesign {
   readonly residentBlocks: number;
   readonly gridBlocks: number;
   /** t(w), index w = 0 … the most thread groups of a multiprocessor. */
-  readonly cyclesPerIteration: RateTable;
+  readonly cyclesPerIteration: CycleTable;
   /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
   readonly msPerCycle: number;
   readonly balancingMs: number;
@@ -100,7 +100,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    cyclesPerIteration: predictor.rates[candidate.deviceAt][candidate.capAt],
+    cyclesPerIteration: predictor.cycleTables[candidate.deviceAt][candidate.capAt],
     msPerCycle:
       (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),

@@ -2,6 +2,7 @@ import type { Breakdown } from '../domain/breakdown.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateRate } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
+import { LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { examine, partitionOf, type Candidate } from './design/candidate.ts';
 import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './pipeline.ts';
@@ -41,8 +42,9 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const lockstep = cooperating * timed.depth.aggregateLoss;
   const spilledMs = (lockstep * issue) / issueUncapped;
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const rate = predictor.rates[candidate.deviceAt][candidate.capAt];
-  const msWith = (active: number): number => spilledMs * Math.max(1, interpolateRate(rate, active) / active / issue);
+  const cyclesPerIteration = predictor.cycleTables[candidate.deviceAt][candidate.capAt];
+  const msWith = (active: number): number =>
+    spilledMs * Math.max(1, interpolateRate(cyclesPerIteration, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
   // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
@@ -66,15 +68,12 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
     divergence: withStackMs - kernelMs,
     balancing,
   };
-  const perIteration = rate[1] * phi * stackFactor(predictor, candidate, device) * toMs;
+  const perIteration = cyclesPerIteration[1] * phi * stackFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
   const longestMs = (length + plan.kernel.setupIterationsPerUnit) * perIteration;
   const longestUnit = longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   return { timeMs: timed.timeMs, parts, regime: regimeInfo(timed.regime), ...(longestUnit && { longestUnit }) };
 }
-
-/** Share of a launch's time from which on a unit's own time is the reason for it. */
-const LONGEST_SHARE = 0.5;
 
 /** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */
 function longestLength({ law, units }: SweepPlan): number {

@@ -1,5 +1,6 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
+import { MAX_ENTRIES } from './constants.ts';
 
 /**
  * Lengths in the order of the units: a partition over the cores of a CPU depends on it, and a law does not contain it.
@@ -11,9 +12,6 @@ export interface OrderedLengths {
   /** Iterations of each entry. */
   readonly iterations: Float64Array;
 }
-
-/** Most entries that are kept: partitions read all of them for every number of cores. */
-export const MAX_ENTRIES = 2 ** 20;
 
 /** Lengths of units in their order, bundled where they are many. */
 export function orderedLengths(lengths: Float64Array): OrderedLengths {

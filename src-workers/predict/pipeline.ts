@@ -65,7 +65,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
-  const alone = predictor.longestUnit * launch.residency.rate[1];
+  const alone = predictor.longestUnit * launch.residency.cyclesPerIteration[1];
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
   out.timeMs = (Math.max(cycles, alone) * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
@@ -174,17 +174,17 @@ function launchOf(
   return shorter ? { ...launch, shorter: blocksOf(predictor, candidate, shorter), fullerBlocks } : launch;
 }
 
-/** Independent blocks of a depth law, at the residency and rate of a candidate. */
+/** Independent blocks of a depth law, at the residency of a candidate. */
 function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
-  const rates = predictor.rates[deviceAt];
+  const cycleTables = predictor.cycleTables[deviceAt];
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
   // Lanes that fetch have units as long as there are any.
   const isFetching = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
   const lastFilled = isFetching ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
-  const at = deviceAt * rates.length + capAt;
-  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, rates[capAt]);
+  const at = deviceAt * cycleTables.length + capAt;
+  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, cycleTables[capAt]);
 }
 
 /** Blocks of sorted units: every one where they are few and fit the device at once, else a sample. */
@@ -194,7 +194,7 @@ function sortedLaunchOf(
   device: GpuDevice,
   balancing: SortedBalancing,
 ): TimedLaunch {
-  const { plan, caches, rates } = predictor;
+  const { plan, caches, cycleTables } = predictor;
   const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
   const { axes } = plan;
   const dealing: Dealing = {
@@ -216,13 +216,13 @@ function sortedLaunchOf(
       axes.balancing.length +
     balancingAt;
   const launch = cachedLaunch(caches, key, plan.law, balancing, dealing, everyBlock);
-  const rate = rates[candidate.deviceAt][candidate.capAt];
+  const cyclesPerIteration = cycleTables[candidate.deviceAt][candidate.capAt];
   const { placed } = launch;
   const lawOf = (): BlockLaw => sortedBlockLaw(launch, caches.arena);
   const residency =
     placed.length === 0
-      ? residencyOf(lawOf(), shape.residentBlocks, rate)
-      : residencyOnDemand(lawOf, shape.residentBlocks, rate);
+      ? residencyOf(lawOf(), shape.residentBlocks, cyclesPerIteration)
+      : residencyOnDemand(lawOf, shape.residentBlocks, cyclesPerIteration);
   return { ...plainLaunch(residency, gridBlocks, device.multiprocessors), placed };
 }
 

@@ -7,6 +7,7 @@ import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
+import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -28,7 +29,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
             axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads)),
           ),
     ),
-    rates: axes.devices.map((device) =>
+    cycleTables: axes.devices.map((device) =>
       device.kind === 'cpu'
         ? []
         : axes.registerCap.map((cap) =>
@@ -73,16 +74,13 @@ function longestOf({ support, probability }: LengthLaw, units: number): number {
   return mean;
 }
 
-/** Probabilities that a few replications cannot distinguish from 0 or 1. */
-const OPEN = 1e-3;
-
 function openStepOf({ support, probability }: LengthLaw, units: number): number {
   let step = 0;
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {
     below = Math.min(1, below + probability[i]);
     const none = Math.pow(below, units);
-    if (none > OPEN && none < 1 - OPEN) step = Math.max(step, support[i + 1] - support[i]);
+    if (none > OPEN_PROBABILITY && none < 1 - OPEN_PROBABILITY) step = Math.max(step, support[i + 1] - support[i]);
   }
   return step;
 }

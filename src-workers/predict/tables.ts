@@ -8,7 +8,7 @@ import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Arena } from './time/arena.ts';
 import type { BlockLaw } from './time/law.ts';
-import type { RateTable } from './time/rate.ts';
+import type { CycleTable } from './time/cycles.ts';
 import type { Residency } from './time/residency.ts';
 
 /* What a worker keeps while it predicts the designs of a plan. */
@@ -22,7 +22,7 @@ export interface Predictor {
   /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
   /** By device, then register cap; empty for a CPU. */
-  readonly rates: readonly (readonly RateTable[])[];
+  readonly cycleTables: readonly (readonly CycleTable[])[];
   /** E[longest of all units] with its setup, iterations: no launch is over before. */
   readonly longestUnit: number;
   /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */

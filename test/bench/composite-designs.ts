@@ -44,14 +44,14 @@ export function kneeRate(
   schedulers: number,
   groups: number,
 ): Float64Array {
-  const rate = new Float64Array(groups + 1);
+  const cyclesPerIteration = new Float64Array(groups + 1);
   for (let w = 1; w <= groups; w++) {
     const served = issue * schedulers * Math.ceil(w / schedulers);
     const high = Math.max(latency, served);
     const low = Math.min(latency, served);
-    rate[w] = high * Math.pow(1 + Math.pow(low / high, softness), 1 / softness);
+    cyclesPerIteration[w] = high * Math.pow(1 + Math.pow(low / high, softness), 1 / softness);
   }
-  return rate;
+  return cyclesPerIteration;
 }
 
 export interface RandomDesign {
@@ -61,7 +61,7 @@ export interface RandomDesign {
   readonly residentBlocks: number;
   readonly multiprocessors: number;
   readonly gridBlocks: number;
-  readonly rate: Float64Array;
+  readonly cyclesPerIteration: Float64Array;
 }
 
 function pick<T>(random: Random, items: readonly T[]): T {
@@ -132,7 +132,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
       residentBlocks,
       multiprocessors,
       gridBlocks,
-      rate: kneeRate(latency, issue, softness, schedulers, groups),
+      cyclesPerIteration: kneeRate(latency, issue, softness, schedulers, groups),
     };
   }
 }

@@ -38,7 +38,7 @@ interface Row {
 }
 
 function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
-  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, rate } = design;
+  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration } = design;
   const groups = gridBlocks * groupsPerBlock;
   const device = unwrap(
     prepareDevice(
@@ -47,7 +47,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
         residentBlocks,
         groupsPerBlock,
         gridBlocks,
-        cyclesPerIteration: rate,
+        cyclesPerIteration,
         launchOverheadCycles: 0,
       },
       independentGroups(design.depth),
@@ -64,7 +64,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
     }),
   );
   const block = prepareBlockLaw(design.depth, groupsPerBlock);
-  const launched = plainLaunch(residencyOf(block, residentBlocks, rate), gridBlocks, multiprocessors);
+  const launched = plainLaunch(residencyOf(block, residentBlocks, cyclesPerIteration), gridBlocks, multiprocessors);
   const regime = regimeOf(launched);
   const predicted = regime.cycles(launched);
   return {
@@ -162,14 +162,15 @@ function speed(): void {
     });
     return sum;
   };
-  const fresh = (): Residency[] => designs.map((design, d) => residencyOf(laws[d], design.residentBlocks, design.rate));
+  const fresh = (): Residency[] =>
+    designs.map((design, d) => residencyOf(laws[d], design.residentBlocks, design.cyclesPerIteration));
   measure('block law, of a prepared depth law', designs.length, () =>
     designs.reduce((sum, design) => sum + prepareBlockLaw(design.depth, design.groupsPerBlock).meanBlock, 0),
   );
   measure('block law, residency and one grid: nothing shared', designs.length, () =>
     designs.reduce((sum, design) => {
       const block = prepareBlockLaw(design.depth, design.groupsPerBlock);
-      const residency = residencyOf(block, design.residentBlocks, design.rate);
+      const residency = residencyOf(block, design.residentBlocks, design.cyclesPerIteration);
       return sum + launchCycles(plainLaunch(residency, design.gridBlocks, design.multiprocessors));
     }, 0),
   );

@@ -18,12 +18,12 @@ describe('the composite prediction against the event simulation', () => {
     const simulated: number[] = [];
     while (predicted.length < 80) {
       const design = randomDesign(random, 5e4);
-      const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, rate } = design;
+      const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration } = design;
       // Without imbalance both are exact (test/property/composite.test.ts): not to be counted here.
       if (design.label.startsWith('constant')) continue;
       const groups = gridBlocks * groupsPerBlock;
       const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
-      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(design.depth)));
+      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(design.depth)));
       const times = unwrap(
         replicate(device, {
           seed: predicted.length,
@@ -51,16 +51,18 @@ describe('the composite prediction against the event simulation', () => {
     const survival = new Float64Array(depth.values.length);
     depth.survivalInto(survival, groupsPerBlock);
     const draw = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
-    const rate = kneeRate(400, 60, 4, 4, 16);
+    const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
     for (const gridBlocks of [40, 160, 800]) {
       const launch = { multiprocessors: 20, residentBlocks: 4, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
-      const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, (uniform) => (out) => {
+      const device = prepareDevice({ ...launch, cyclesPerIteration }, (uniform) => (out) => {
         out.fill(depth.values[draw(uniform)]);
       });
       const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
       const { meanCycles } = unwrap(replicate(unwrap(device), options));
       // Their rate is taken as if groups ended one by one.
-      expect(Math.abs(predictCycles({ ...launch, depth, rate }) / meanCycles - 1)).toBeLessThanOrEqual(0.12);
+      expect(Math.abs(predictCycles({ ...launch, depth, cyclesPerIteration }) / meanCycles - 1)).toBeLessThanOrEqual(
+        0.12,
+      );
     }
   });
 
@@ -101,14 +103,14 @@ describe('the composite prediction against the event simulation', () => {
       { length: high, probability: share },
     ]);
     const depth = unsortedDepth(unwrap(law), n);
-    const rate = kneeRate(knee[0], knee[1], knee[2], knee[3], R * W);
+    const cyclesPerIteration = kneeRate(knee[0], knee[1], knee[2], knee[3], R * W);
     for (const gridBlocks of grids) {
       const launch = { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks, launchOverheadCycles: 0 };
-      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth)));
+      const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth)));
       const { meanCycles } = unwrap(
         replicate(device, { seed: 1, atLeast: 60, atMost: 200, relativeStandardError: 0.01 }),
       );
-      const difference = predictCycles({ ...launch, depth, rate }) / meanCycles - 1;
+      const difference = predictCycles({ ...launch, depth, cyclesPerIteration }) / meanCycles - 1;
       expect(Math.abs(difference), `${gridBlocks} blocks`).toBeLessThanOrEqual(0.08);
     }
   });
@@ -125,13 +127,15 @@ describe('the composite prediction against the event simulation', () => {
       const multiprocessors = 128;
       const law = unwrap(poissonLaw(30));
       const depth = groupDepthLaw(law, 1, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
-      const rate = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
+      const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
       const gridBlocks = waves * residentBlocks * multiprocessors;
       const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
-      const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth));
+      const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
       const options = { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 };
       const { meanCycles } = unwrap(replicate(unwrap(device), options));
-      expect(Math.abs(predictCycles({ ...launch, depth, rate }) / meanCycles - 1)).toBeLessThanOrEqual(0.06);
+      expect(Math.abs(predictCycles({ ...launch, depth, cyclesPerIteration }) / meanCycles - 1)).toBeLessThanOrEqual(
+        0.06,
+      );
     }
   });
 });

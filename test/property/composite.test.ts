@@ -66,7 +66,7 @@ describe('the composite prediction', () => {
             residentBlocks: 1,
             multiprocessors,
             gridBlocks: multiprocessors,
-            rate: Float64Array.of(0, 1),
+            cyclesPerIteration: Float64Array.of(0, 1),
           });
           // Cells of the tail span a factor of e², and their means stand for them.
           const { label } = law;
@@ -86,17 +86,19 @@ describe('the composite prediction', () => {
         fc.integer({ min: 1, max: 400 }),
         (length, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks) => {
           // Whole numbers, so that not even rounding may differ.
-          const rate = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
+          const cyclesPerIteration = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
           const depth = unsortedDepth(unwrap(constantLaw(length)), 4);
           const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
           const rest = perMultiprocessor % residentBlocks;
           const expected =
-            Math.floor(perMultiprocessor / residentBlocks) * length * rate[residentBlocks * groupsPerBlock] +
-            length * rate[rest * groupsPerBlock];
+            Math.floor(perMultiprocessor / residentBlocks) *
+              length *
+              cyclesPerIteration[residentBlocks * groupsPerBlock] +
+            length * cyclesPerIteration[rest * groupsPerBlock];
           const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
-          const device = prepareDevice({ ...launch, cyclesPerIteration: rate }, independentGroups(depth));
+          const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
           expect(unwrap(device).run(seededRandom(1))).toBe(expected);
-          expect(predict({ label: '', depth, rate, ...launch })).toBe(expected);
+          expect(predict({ label: '', depth, cyclesPerIteration, ...launch })).toBe(expected);
         },
       ),
     );
@@ -106,7 +108,7 @@ describe('the composite prediction', () => {
     fc.assert(
       fc.property(anyDesign, (design) => {
         const alone = { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 };
-        const expected = design.depth.meanDepth * design.rate[1];
+        const expected = design.depth.meanDepth * design.cyclesPerIteration[1];
         // Cells are means of the law, summed in another order.
         expect(Math.abs(predict(design, alone) / expected - 1)).toBeLessThan(1e-9);
       }),
@@ -116,7 +118,7 @@ describe('the composite prediction', () => {
   it('scales with the rate: a faster clock never takes longer', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 0.01, max: 1, noNaN: true }), (design, factor) => {
-        const faster = predict(design, { rate: design.rate.map((t) => t * factor) });
+        const faster = predict(design, { cyclesPerIteration: design.cyclesPerIteration.map((t) => t * factor) });
         expect(Math.abs(faster / (factor * predict(design)) - 1)).toBeLessThan(1e-9);
       }),
     );
@@ -152,11 +154,13 @@ describe('the composite prediction', () => {
   it('takes no longer for one wave than the longest unit on the fullest multiprocessor', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
-        const { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, depth, rate } = design;
+        const { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, depth, cyclesPerIteration } = design;
         const gridBlocks = Math.max(1, Math.round(part * R * M));
         const longest = depth.values[depth.values.length - 1];
         // The last row of a law is its tail beyond one in ten million.
-        expect(predict(design, { gridBlocks })).toBeLessThan(1.02 * longest * rate[Math.ceil(gridBlocks / M) * W]);
+        expect(predict(design, { gridBlocks })).toBeLessThan(
+          1.02 * longest * cyclesPerIteration[Math.ceil(gridBlocks / M) * W],
+        );
       }),
       { numRuns: 300 },
     );
@@ -181,9 +185,11 @@ describe('the composite prediction', () => {
             setupIterations: 0,
           });
           const block = prepareBlockLaw(depth, groupsPerBlock);
-          const rate = new Float64Array(residentBlocks * groupsPerBlock + 1).fill(1);
+          const cyclesPerIteration = new Float64Array(residentBlocks * groupsPerBlock + 1).fill(1);
           const gridBlocks = Math.ceil(waves * 50 * residentBlocks);
-          const cycles = launchCycles(plainLaunch(residencyOf(block, residentBlocks, rate), gridBlocks, 50));
+          const cycles = launchCycles(
+            plainLaunch(residencyOf(block, residentBlocks, cyclesPerIteration), gridBlocks, 50),
+          );
           const work = (gridBlocks / (50 * residentBlocks)) * block.meanBlock;
           expect(cycles).toBeLessThanOrEqual((work + block.longest) * 1.01);
         },
@@ -195,9 +201,10 @@ describe('the composite prediction', () => {
   it('never beats the device with all its slots full all the time', () => {
     fc.assert(
       fc.property(anyDesign, (design) => {
-        const { gridBlocks, groupsPerBlock, residentBlocks, multiprocessors, depth, rate } = design;
+        const { gridBlocks, groupsPerBlock, residentBlocks, multiprocessors, depth, cyclesPerIteration } = design;
         let perGroup = Infinity;
-        for (let w = 1; w <= residentBlocks * groupsPerBlock; w++) perGroup = Math.min(perGroup, rate[w] / w);
+        for (let w = 1; w <= residentBlocks * groupsPerBlock; w++)
+          perGroup = Math.min(perGroup, cyclesPerIteration[w] / w);
         const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
         // Rates are interpolated between whole numbers of groups, which rounds off the best of them.
         expect(predict(design)).toBeGreaterThan(0.98 * least);
@@ -209,7 +216,7 @@ describe('the composite prediction', () => {
   it('lies between those of a launch with fewer units and one with more where only some blocks have more', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), (design, part) => {
-        const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, rate } = design;
+        const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, cyclesPerIteration } = design;
         if (part >= 1 && gridBlocks < 2) return;
         // A part of the first block, or whole blocks.
         const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
@@ -217,7 +224,7 @@ describe('the composite prediction', () => {
           residencyOf(
             prepareBlockLaw(unsortedDepth(unwrap(constantLaw(length)), 1), groupsPerBlock),
             residentBlocks,
-            rate,
+            cyclesPerIteration,
           );
         const [more, fewer] = [residency(20), residency(10)];
         const at = (kind: Residency, blocks: number): number =>

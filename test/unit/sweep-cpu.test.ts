@@ -12,7 +12,8 @@ import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/content
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
-import { drawnLengths, MAX_ENTRIES, orderedLengths } from '../../src-workers/predict/ordered.ts';
+import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
+import { drawnLengths, orderedLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';

@@ -8,12 +8,8 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
-import {
-  drawnLengths,
-  MAX_ENTRIES,
-  orderedLengths,
-  type OrderedLengths,
-} from '../../../src-workers/predict/ordered.ts';
+import { MAX_ENTRIES } from '../../../src-workers/predict/constants.ts';
+import { drawnLengths, orderedLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { Study } from '../../contract/study.ts';
 
 /** The largest workload file that is read: a guard against a wrong path, not a limit of the parsers. */

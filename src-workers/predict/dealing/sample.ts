@@ -1,4 +1,5 @@
 import {
+  BOUND_STEPS,
   MIN_SAMPLED_BLOCKS,
   MIN_SAMPLED_GROUPS,
   KNOWN_GROUPS,
@@ -11,6 +12,7 @@ import {
   STEADY_GROUPS,
 } from '../constants.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { quickGenerator } from '../../numeric/random.ts';
 import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
 import type { SortedReader } from './order.ts';
 
@@ -52,7 +54,7 @@ export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBloc
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const bound = order.longestSum(candidates[i] * slotsPerBlock, slotsPerBlock, slots);
-    keys[i] = Math.round(bound * BOUND_DIGITS) * count + i;
+    keys[i] = Math.round(bound * BOUND_STEPS) * count + i;
   }
   keys.sort();
   const longest = Math.min(LONGEST_SAMPLED_BLOCKS, count);
@@ -69,9 +71,6 @@ export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBloc
   return readBlocks(order, dealing, blocks, weights);
 }
 
-/** Steps per iteration of a life's bound. */
-const BOUND_DIGITS = 16;
-
 /**
  * Blocks whose first slots are at evenly spread places of their windows, since the place decides what a block gets in every
  * round, and in windows spread over the launch. Where there are fewer blocks than places, blocks spread over the launch.
@@ -82,11 +81,9 @@ function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, c
   const places = window / common;
   // The block whose place is `common` after that of block 0.
   const next = places <= G ? modularInverse(slotsPerBlock / common, places) : 0;
-  let state = 1;
+  const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
-    // The multiplier of Numerical Recipes' quick generator.
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    const random = state / 2 ** 32;
+    const random = uniform();
     if (count === G) blocks[i] = i;
     else if (places > G) blocks[i] = Math.floor(((i + random) * G) / count);
     else {

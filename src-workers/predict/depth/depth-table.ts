@@ -1,6 +1,6 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import { notAll } from '../../numeric/exponential.ts';
-import { DEPTH_ROWS, LARGE_BLOCK, NEGLIGIBLE_DEPTH } from '../constants.ts';
+import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
 /**
  * A depth law on few enough steps that every block size can be tabulated in a microsecond.
@@ -104,10 +104,6 @@ export function doubling(table: DepthTable, j: number): Float64Array {
   table.doublings[j] = rows;
   return rows;
 }
-
-/** Largest and smallest logarithm in the table: almost surely some lane is left, and almost surely none is. */
-const HIGHEST_LOG = 4;
-const LOWEST_LOG = -60;
 
 function logsOf(table: DepthTable, j: number): Float64Array {
   const known = table.logs[j];

@@ -1,7 +1,17 @@
 import { fourier } from '../../numeric/fourier.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
-import { LARGEST_SKEWNESS, SMOOTH_DRAWS, SMOOTH_SKEWNESS, SMOOTH_TERMS, TRANSFORM_POINTS } from '../constants.ts';
+import {
+  LARGEST_SKEWNESS,
+  LOWEST_CUBE_BASE,
+  MAX_POINTS,
+  SMOOTH_DRAWS,
+  SMOOTH_SKEWNESS,
+  SMOOTH_TERMS,
+  TRANSFORM_POINTS,
+  WINDOW_INFORMATION,
+  WORTHWHILE_WINDOW,
+} from '../constants.ts';
 
 /**
  * A law on a few atoms, as the depths are computed with: `values` strictly increasing, `survival[i]` = P(X > values[i]),
@@ -11,9 +21,6 @@ export interface DiscreteLaw {
   readonly values: Float64Array;
   readonly survival: Float64Array;
 }
-
-/** Atoms kept of a law; enough that a mean depth moves by less than 1e-3 of itself (see the tests). */
-export const MAX_POINTS = 512;
 
 export interface Cumulants {
   readonly mean: number;
@@ -308,9 +315,6 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: massesOf({ values: z, survival }) };
 })();
 
-/** Its cube is nothing, even where the deviation is a thousandth of the mean. */
-const AT_THE_END = 1e-4;
-
 /** Pearson III law by its first three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
@@ -328,7 +332,7 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
       // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there, and so is
       // what is nearer to it than the sum's rounding.
       let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
-      if (base < AT_THE_END) {
+      if (base < LOWEST_CUBE_BASE) {
         base = 0;
         first = i;
       }
@@ -514,11 +518,6 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
   }
 }
 
-/** −ln of the probability that a sum may have beyond its window, at either end. */
-const WINDOW_INFORMATION = 23;
-/** A narrower window is not worth another exponent unless it is below this part of the last. */
-const NOTABLE = 0.99;
-
 /**
  * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff's
  * bound at a power of √2. Every exponent gives a valid one; as a function of it the bound has one minimum.
@@ -547,7 +546,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
   let reach = reachAt(halves);
   for (const direction of [1, -1]) {
     const before = reach;
-    for (let next = reachAt(halves + direction); next < NOTABLE * reach; next = reachAt(halves + direction)) {
+    for (let next = reachAt(halves + direction); next < WORTHWHILE_WINDOW * reach; next = reachAt(halves + direction)) {
       reach = next;
       halves += direction;
     }

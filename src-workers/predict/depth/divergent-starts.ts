@@ -5,6 +5,7 @@ import { moments } from '../../models/workload/laws.ts';
 import {
   DAMPED_SPECTRUM,
   FETCHED_ROUNDS,
+  FOLLOWED_ROUNDS,
   MIN_FETCHED_ROUNDS,
   MIN_FOLLOWED_ROUNDS,
   IN_STEP_DEVIATION,
@@ -99,9 +100,6 @@ interface RoundStarts {
   readonly starts: number;
   readonly perRound: number;
 }
-
-/** Rounds after which what one adds is the same for all. */
-export const FOLLOWED_ROUNDS = 32;
 
 /** One and the sum of 1 − (1 − a(t))ⁿ over all t > 0 of the expected starts of a lane, interleaved with another's. */
 function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {

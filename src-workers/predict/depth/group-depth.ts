@@ -12,7 +12,6 @@ import {
   fromMasses,
   maximumInto,
   maximumOf,
-  MAX_POINTS,
   meanOf,
   onGrid,
   sumsOf,
@@ -20,10 +19,17 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts, fetchedStarts, FOLLOWED_ROUNDS, independentStarts } from './divergent-starts.ts';
+import { divergentStarts, fetchedStarts, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
-import { KEPT_LANE_LAWS, LARGEST_MOMENT_TERM, LARGEST_WINDOW_UNITS, LOSS_POINTS } from '../constants.ts';
+import {
+  FOLLOWED_ROUNDS,
+  KEPT_LANE_LAWS,
+  LARGEST_MOMENT_TERM,
+  LARGEST_WINDOW_UNITS,
+  LOSS_POINTS,
+  MAX_POINTS,
+} from '../constants.ts';
 
 /**
  * Law of the depth of work groups of `n` units, for one balancing.

@@ -14,7 +14,7 @@ import {
   WIDTH,
   type ActivityProfile,
 } from './activity.ts';
-import { meanRate, rateAt, type RateTable } from './rate.ts';
+import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
 
 /**
  * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks are
@@ -31,13 +31,13 @@ export function drainCycles(
   profile: ActivityProfile,
   slots: number,
   multiprocessors: number,
-  rate: RateTable,
+  cyclesPerIteration: CycleTable,
   cap: number,
 ): number {
-  const meanTime = meanDrain(profile, slots, multiprocessors, rate, cap);
+  const meanTime = meanDrain(profile, slots, multiprocessors, cyclesPerIteration, cap);
   if (multiprocessors <= 1) return meanTime;
   const top = normalMaximum(multiprocessors);
-  slowestInto(slowest, profile, slots, multiprocessors, top, rate, cap);
+  slowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap);
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
@@ -55,7 +55,7 @@ function meanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
   multiprocessors: number,
-  rate: RateTable,
+  cyclesPerIteration: CycleTable,
   cap: number,
 ): number {
   const end = cells * CELL_FIELDS;
@@ -68,7 +68,7 @@ function meanDrain(
     const h = data[c + WIDTH];
     const logIdle = data[c + LOG_IDLE];
     if (deviceSlots * logIdle > -AT_MOST_ONE_ACTIVE) {
-      meanTime += h * slots * b * rateAt(rate, data[c + OWN], cap);
+      meanTime += h * slots * b * cyclesAt(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
     // Mean and deviation of the active groups of all slots; where there may be none, given that there are some.
@@ -82,7 +82,7 @@ function meanDrain(
       mean /= alive;
       deviation = Math.sqrt(Math.max(0, square - mean * mean));
     }
-    meanTime += h * alive * meanRate(rate, mean, deviation, cap);
+    meanTime += h * alive * meanCycles(cyclesPerIteration, mean, deviation, cap);
   }
   return meanTime;
 }
@@ -102,7 +102,7 @@ function slowestInto(
   slots: number,
   multiprocessors: number,
   top: number,
-  rate: RateTable,
+  cyclesPerIteration: CycleTable,
   cap: number,
 ): void {
   const end = cells * CELL_FIELDS;
@@ -120,7 +120,7 @@ function slowestInto(
     const logNowhere = deviceSlots * data[c + LOG_IDLE];
     const own = data[c + OWN];
     if (logNowhere > -AT_MOST_ONE_ACTIVE) {
-      const t = -h * logNowhere * rateAt(rate, own, cap);
+      const t = -h * logNowhere * cyclesAt(cyclesPerIteration, own, cap);
       longestTime += t;
       topTime += t;
       continue;
@@ -132,7 +132,7 @@ function slowestInto(
     const meanSlow = own + (all - active);
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
-    const t = meanRate(rate, meanSlow, deviationSlow, cap);
+    const t = meanCycles(cyclesPerIteration, meanSlow, deviationSlow, cap);
     const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * anyOf(logNowhere) : h;
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
@@ -142,17 +142,17 @@ function slowestInto(
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
-      // The slope up to where the slowest is, since a rate may be flat around the mean; over at least half a group or a
+      // The slope up to where the slowest is, since t(w) may be flat around the mean; over at least half a group or a
       // deviation, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
-      const above = rateAt(rate, meanSlow + step, cap);
+      const above = cyclesAt(cyclesPerIteration, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)); for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Rounding at the cap could make the slope negative.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
       variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
-      topTime += aliveAnywhere * Math.max(t, rateAt(rate, all + shift, cap));
+      topTime += aliveAnywhere * Math.max(t, cyclesAt(cyclesPerIteration, all + shift, cap));
       aligned += slope * deviationSlow;
     } else topTime += h * t;
   }

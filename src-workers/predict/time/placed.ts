@@ -1,5 +1,5 @@
 import { SLOWEST_CANDIDATES } from '../constants.ts';
-import type { RateTable } from './rate.ts';
+import type { CycleTable } from './cycles.ts';
 
 /** The blocks of a launch of at most one wave, each with its depths. */
 export interface PlacedBlocks {
@@ -42,7 +42,7 @@ function scratchOf(length: number): Float64Array {
 export function placedCycles(
   { means, order, groupsPerBlock: W, depths }: PlacedBlocks,
   multiprocessors: number,
-  rate: RateTable,
+  cyclesPerIteration: CycleTable,
 ): number {
   const G = order.length;
   const M = Math.min(multiprocessors, G);
@@ -61,8 +61,9 @@ export function placedCycles(
       for (; i > 0 && own[i - 1] < mean; i--) own[i] = own[i - 1];
       own[i] = mean;
     }
-    let time = (longest - own[0]) * rate[1];
-    for (let i = 0; i < count; i++) time += (own[i] - (i + 1 < count ? own[i + 1] : 0)) * rate[(i + 1) * W];
+    let time = (longest - own[0]) * cyclesPerIteration[1];
+    for (let i = 0; i < count; i++)
+      time += (own[i] - (i + 1 < count ? own[i + 1] : 0)) * cyclesPerIteration[(i + 1) * W];
     if (time <= estimate[SLOWEST_CANDIDATES - 1]) continue;
     let i = SLOWEST_CANDIDATES - 1;
     for (; i > 0 && estimate[i - 1] < time; i--) {
@@ -82,7 +83,7 @@ export function placedCycles(
     let time = 0;
     let before = 0;
     for (let k = 0; k < count; k++) {
-      time += (ends[k] - before) * rate[count - k];
+      time += (ends[k] - before) * cyclesPerIteration[count - k];
       before = ends[k];
     }
     launch = Math.max(launch, time);

@@ -2,7 +2,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 import type { RegimeId } from '../../domain/regime.ts';
 import { prepareBlockLaw } from './block-law.ts';
 import { placedCycles, type PlacedBlocks } from './placed.ts';
-import type { RateTable } from './rate.ts';
+import type { CycleTable } from './cycles.ts';
 import { residencyOf, type Residency } from './residency.ts';
 import {
   equalBlocksCycles,
@@ -78,13 +78,13 @@ export interface IndependentLaunch {
   readonly multiprocessors: number;
   readonly gridBlocks: number;
   /** t(w) for w = 0 … at least R·W_b groups. */
-  readonly rate: RateTable;
+  readonly cyclesPerIteration: CycleTable;
 }
 
 /** Expected time of a launch of independent work groups, cycles. */
 export function predictCycles(launch: IndependentLaunch): number {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
-  const residency = residencyOf(block, launch.residentBlocks, launch.rate);
+  const residency = residencyOf(block, launch.residentBlocks, launch.cyclesPerIteration);
   return launchCycles(plainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
 }
 
@@ -96,7 +96,7 @@ export function plainLaunch(residency: Residency, gridBlocks: number, multiproce
 /** The mean over the orders in which the blocks may start. */
 function knownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   let sum = 0;
-  for (const blocks of placed) sum += placedCycles(blocks, multiprocessors, residency.rate);
+  for (const blocks of placed) sum += placedCycles(blocks, multiprocessors, residency.cyclesPerIteration);
   return sum / placed.length;
 }
 
@@ -115,12 +115,12 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
  * the iterations of a group at the mean speed of all. The first unit of every lane is its own whatever the speed.
  */
 function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
-  const { rate, block } = residency;
+  const { cyclesPerIteration, block } = residency;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
   const at = (blocks: number): number => launchCycles(plainLaunch(residency, blocks, multiprocessors));
-  const fast = rate[few * block.groupsPerBlock];
-  const slow = rate[(few + 1) * block.groupsPerBlock];
+  const fast = cyclesPerIteration[few * block.groupsPerBlock];
+  const slow = cyclesPerIteration[(few + 1) * block.groupsPerBlock];
   const least = at(few * multiprocessors);
   if (!(slow > fast)) return least;
   const mean = gridBlocks / ((fuller * (few + 1)) / slow + ((multiprocessors - fuller) * few) / fast);

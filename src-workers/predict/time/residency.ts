@@ -1,14 +1,14 @@
 import type { BlockLaw } from './law.ts';
-import type { RateTable } from './rate.ts';
+import type { CycleTable } from './cycles.ts';
 
-/** A block law on multiprocessors that hold R blocks and run at a rate: everything about a launch but its grid. */
+/** A block law on multiprocessors that hold R blocks, with the cycles of their iterations: everything about a launch but its grid. */
 export interface Residency {
   readonly block: BlockLaw;
   /** R */
   readonly residentBlocks: number;
-  readonly rate: RateTable;
+  readonly cyclesPerIteration: CycleTable;
   /** E[t(w)] of a multiprocessor that has been busy for ever, cycles per iteration; NaN until asked for. */
-  stationaryRate: number;
+  stationaryCyclesPerIteration: number;
   /** Time of the drain of so many multiprocessors that have been busy for ever, cycles; NaN until asked for. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
@@ -16,28 +16,32 @@ export interface Residency {
 
 /**
  * @param residentBlocks R, integer ≥ 1
- * @param rate for 0 … at least R·W_b groups
+ * @param cyclesPerIteration for 0 … at least R·W_b groups
  */
-export function residencyOf(block: BlockLaw, residentBlocks: number, rate: RateTable): Residency {
+export function residencyOf(block: BlockLaw, residentBlocks: number, cyclesPerIteration: CycleTable): Residency {
   return {
     block,
     residentBlocks,
-    rate,
-    stationaryRate: NaN,
+    cyclesPerIteration,
+    stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,
   };
 }
 
 /** The same of a block law that is made when it is asked for. */
-export function residencyOnDemand(blockLaw: () => BlockLaw, residentBlocks: number, rate: RateTable): Residency {
+export function residencyOnDemand(
+  blockLaw: () => BlockLaw,
+  residentBlocks: number,
+  cyclesPerIteration: CycleTable,
+): Residency {
   return {
     get block() {
       return blockLaw();
     },
     residentBlocks,
-    rate,
-    stationaryRate: NaN,
+    cyclesPerIteration,
+    stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,
   };

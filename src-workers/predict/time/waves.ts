@@ -3,7 +3,7 @@ import type { ActivityProfile } from './activity.ts';
 import { stationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
 import { drainCycles } from './drain.ts';
-import { meanRate } from './rate.ts';
+import { meanCycles } from './cycles.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
@@ -37,23 +37,23 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
 
 /** No imbalance at all: whole waves in step, exactly as the simulator plays them. Cycles. */
 export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks, rate } = residency;
+  const { block, residentBlocks, cyclesPerIteration } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
   const full = Math.floor(perMultiprocessor / residentBlocks);
   const rest = perMultiprocessor - full * residentBlocks;
   const W = block.groupsPerBlock;
-  const fullCycles = full > 0 ? full * rate[residentBlocks * W] : 0;
-  return block.meanBlock * (fullCycles + (rest > 0 ? rate[rest * W] : 0));
+  const fullCycles = full > 0 ? full * cyclesPerIteration[residentBlocks * W] : 0;
+  return block.meanBlock * (fullCycles + (rest > 0 ? cyclesPerIteration[rest * W] : 0));
 }
 
 /** All blocks start at once, so the drain is everything; some multiprocessors hold one block more. Cycles. */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, rate } = residency;
+  const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, rate, (few + 1) * W) : 0;
-  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, rate, few * W)) : full;
+  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W) : 0;
+  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W)) : full;
 }
 
 /** Blocks start as the renewal equation says until all have started; then the device drains. Cycles. */
@@ -62,11 +62,11 @@ export function fewWavesCycles(wave: Wave): number {
   const tied = tiedShare(wave);
   if (tied === 0) return untied;
   const { residency, gridBlocks, multiprocessors } = wave;
-  const { block, residentBlocks: R, rate } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const slots = multiprocessors * R;
   const before = Math.ceil(gridBlocks / slots) - 1;
   const last = oneWaveCycles({ ...wave, gridBlocks: gridBlocks - before * slots });
-  const together = before * block.top * rate[R * block.groupsPerBlock] + last;
+  const together = before * block.top * cyclesPerIteration[R * block.groupsPerBlock] + last;
   return untied + tied * (together - untied);
 }
 
@@ -80,7 +80,7 @@ function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
 }
 
 function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, rate } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const W = block.groupsPerBlock;
   const waves = gridBlocks / (multiprocessors * R);
   const { renewal, nearly, last, started } = renewalUpTo(block, waves, R * multiprocessors);
@@ -94,18 +94,18 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
   const { profile, phases } = dispatchAt(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
   let cycles = 0;
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
-    cycles += phases[i] * meanRate(rate, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
-  return cycles + drainCycles(profile, R, multiprocessors, rate, R * W);
+    cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
+  return cycles + drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W);
 }
 
 /**
  * Probability that all multiprocessors end the waves before the last one at the same instant, since all their groups have
- * the longest life there is, except for as many as make no difference to the rate. Then the blocks of the last wave are
+ * the longest life there is, except for as many as make no difference to t(w). Then the blocks of the last wave are
  * dealt out evenly; otherwise the first multiprocessors to be free take as many as they can hold.
  * It is at most the probability that no block ends early, whose slot would be filled again at once.
  */
 function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, rate } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const { groupsPerBlock: W, topShare, topBlockShare } = block;
   const shorter = 1 - topShare;
   if (shorter > RARELY_LONGEST) return 0;
@@ -113,7 +113,11 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   // Binomial: no shorter group, one, and so on.
   let term = Math.pow(topShare, groups);
   let even = term;
-  for (let i = 1; i < groups && rate[groups] - rate[groups - i] <= 1e-9 * rate[groups]; i++) {
+  for (
+    let i = 1;
+    i < groups && cyclesPerIteration[groups] - cyclesPerIteration[groups - i] <= 1e-9 * cyclesPerIteration[groups];
+    i++
+  ) {
     term *= ((groups - i + 1) / i) * (shorter / topShare);
     even += term;
   }
@@ -127,30 +131,31 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
  * take waves·E[B] iterations, the residual life at the last dispatch included. Cycles.
  */
 export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, rate } = residency;
-  if (Number.isNaN(residency.stationaryRate)) residency.stationaryRate = stationaryRate(residency);
+  const { block, residentBlocks: R, cyclesPerIteration } = residency;
+  if (Number.isNaN(residency.stationaryCyclesPerIteration))
+    residency.stationaryCyclesPerIteration = stationaryCyclesPerIteration(residency);
   if (residency.stationaryMultiprocessors !== multiprocessors) {
     const profile: ActivityProfile = stationaryProfile(block);
     residency.stationaryMultiprocessors = multiprocessors;
-    residency.stationaryDrain = drainCycles(profile, R, multiprocessors, rate, R * block.groupsPerBlock);
+    residency.stationaryDrain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * block.groupsPerBlock);
   }
   const waves = gridBlocks / (multiprocessors * R);
   const iterations = Math.max(0, waves * block.meanBlock - block.meanResidual);
-  return iterations * residency.stationaryRate + residency.stationaryDrain;
+  return iterations * residency.stationaryCyclesPerIteration + residency.stationaryDrain;
 }
 
 /**
  * E[t(w)] of a multiprocessor whose slots are of all ages: by the age of one slot exactly, with the others as a normal sum,
  * since one slot's activity is far from normal.
  */
-function stationaryRate({ block, residentBlocks: R, rate }: Residency): number {
+function stationaryCyclesPerIteration({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
   const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
   const slotVariance = Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active);
   let mean = 0;
   for (let i = 0; i < ages.length; i += 3) {
     const deviation = Math.sqrt(ages[i + 2] + (R - 1) * slotVariance);
-    mean += ages[i] * meanRate(rate, ages[i + 1] + (R - 1) * active, deviation, R * W);
+    mean += ages[i] * meanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, R * W);
   }
   return mean;
 }

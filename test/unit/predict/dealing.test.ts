@@ -65,19 +65,17 @@ describe('a sorted order', () => {
     );
   });
 
-  it('loses what the binomial law of the ranks says', () => {
-    // Geometric(0.05) in groups of 32: 1.503 in windows of 256, 1.041 in windows of 4096.
-    for (const [window, loss] of [
-      [256, 1.503],
-      [4096, 1.041],
-    ] as const) {
-      const units = 2 ** 18;
-      const { lengths } = sortedOrder(geometric, units, window);
-      let longest = 0;
-      for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
-      const work = lengths.reduce((sum, length) => sum + length, 0);
-      expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
-    }
+  // Geometric(0.05) in groups of 32.
+  it.each([
+    { window: 256, loss: 1.503 },
+    { window: 4096, loss: 1.041 },
+  ])('loses what the binomial law of the ranks says: $loss in windows of $window', ({ window, loss }) => {
+    const units = 2 ** 18;
+    const { lengths } = sortedOrder(geometric, units, window);
+    let longest = 0;
+    for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
+    const work = lengths.reduce((sum, length) => sum + length, 0);
+    expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
   });
 
   it('stands for more units than it keeps: the same lengths, window after window and rank by rank', () => {
@@ -268,19 +266,17 @@ describe('depths of dealt units', () => {
     }
   });
 
-  it('of a sample have the long units that few blocks get', () => {
-    for (const { gridBlocks, slotsPerBlock, units } of [
-      { gridBlocks: 712, slotsPerBlock: 32, units: 200_000 },
-      { gridBlocks: 1864, slotsPerBlock: 32, units: 250_000 },
-      { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
-    ]) {
-      const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
-      const reader = readSorted(sortedOrder(rare, units, 4096), dealing);
-      const all = allBlocks(reader, dealing);
-      const sample = sampleBlocks(reader, dealing);
-      expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
-      expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
-    }
+  it.each([
+    { gridBlocks: 712, slotsPerBlock: 32, units: 200_000 },
+    { gridBlocks: 1864, slotsPerBlock: 32, units: 250_000 },
+    { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
+  ])('of a sample have the long units that few of $gridBlocks blocks get', ({ gridBlocks, slotsPerBlock, units }) => {
+    const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
+    const reader = readSorted(sortedOrder(rare, units, 4096), dealing);
+    const all = allBlocks(reader, dealing);
+    const sample = sampleBlocks(reader, dealing);
+    expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
+    expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
   });
 
   it('keep a place in every round where the stride is a multiple of the window, and average it where it is not', () => {

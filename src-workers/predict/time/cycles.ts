@@ -1,0 +1,32 @@
+/**
+ * t(w) of a multiprocessor: cycles of one iteration of every active thread group while w are active; index
+ * w = 0 … the most thread groups it holds, t(0) unused. It depends on kernel and device alone.
+ * Source: soft saturation, `models/pipeline/soft-saturation.ts`.
+ */
+export type CycleTable = Float64Array;
+
+/** t between the integers, by linear interpolation; held at t(1) below one group and at t(cap) above `cap` groups. */
+export function cyclesAt(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
+  if (groups <= 1) return cyclesPerIteration[1];
+  if (groups >= cap) return cyclesPerIteration[cap];
+  const below = groups | 0;
+  const t = cyclesPerIteration[below];
+  return t + (groups - below) * (cyclesPerIteration[below + 1] - t);
+}
+
+/**
+ * E[t(w)] for a number of active groups of given mean and standard deviation, at most `cap`; cycles per iteration.
+ * Two points with these moments stand for the law: one deviation to either side, or unequal ones at the cap.
+ */
+export function meanCycles(cyclesPerIteration: CycleTable, mean: number, deviation: number, cap: number): number {
+  if (mean + deviation <= cap) {
+    return (
+      0.5 * (cyclesAt(cyclesPerIteration, mean - deviation, cap) + cyclesAt(cyclesPerIteration, mean + deviation, cap))
+    );
+  }
+  const room = cap - mean;
+  if (!(room > 1e-9)) return cyclesPerIteration[cap];
+  const variance = deviation * deviation;
+  const below = (room * room) / (room * room + variance);
+  return below * cyclesAt(cyclesPerIteration, mean - variance / room, cap) + (1 - below) * cyclesPerIteration[cap];
+}
