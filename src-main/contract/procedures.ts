@@ -44,6 +44,7 @@ import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
 /** One call a renderer or a command may make: the schema of its argument, and the shape of its answer. */
@@ -67,6 +68,14 @@ const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
+const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar']);
+const csvColumns = v.strictObject({
+  length: shortText,
+  count: v.exactOptional(shortText),
+  probability: v.exactOptional(shortText),
+  header: v.exactOptional(v.boolean()),
+  delimiter: v.exactOptional(delimiter),
+});
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
@@ -154,11 +163,25 @@ export const procedures = {
   'workload.resolve': procedure(
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
-  /** Imports a dropped CSV or Matrix Market file; afterwards `lengths` is a workload that names it. */
-  'workload.upload': procedure(v.strictObject({ fileName: shortText, bytes })).returns<{
+  /** What a CSV file holds: its delimiter, header and columns, guessed where they are not given. */
+  'workload.inspect': procedure(
+    v.strictObject({
+      fileName: shortText,
+      bytes,
+      delimiter: v.optional(delimiter),
+      header: v.optional(v.boolean()),
+    }),
+  ).returns<TableSummary>(),
+  /**
+   * Imports a CSV or Matrix Market file; afterwards `lengths` is a workload that names it. `columns` says what the columns of a CSV
+   * are. `units` is null where the file gives only proportions.
+   */
+  'workload.upload': procedure(
+    v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
+  ).returns<{
     readonly lengths: string;
     readonly workload: ResolvedWorkload;
-    readonly units: number;
+    readonly units: number | null;
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),

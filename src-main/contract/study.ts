@@ -56,7 +56,7 @@ export const workloadSchema = v.strictObject(
     lengths: v.pipe(
       text(4096),
       v.description(
-        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …; files are looked for beside the study',
+        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, file:jobs.csv#column, mtx:matrix.mtx, example:collatz, …; files are looked for beside the study',
       ),
     ),
     units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),

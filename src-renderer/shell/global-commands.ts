@@ -8,7 +8,8 @@ import { RUN_VERBS } from '../format/runs.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
-import { newStudy } from './new-study.ts';
+import { chooseFile } from './files/intake.ts';
+import { createStudy } from './new-study.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -43,13 +44,6 @@ function pickStudyFile(app: App): void {
 /** Studies that the system hands to the desktop window. */
 export function openHandedFiles(app: App): (() => void) | undefined {
   return app.desktop?.onOpenFile((file) => void app.importStudy(file.fileName, file.text));
-}
-
-async function createStudy(app: App): Promise<void> {
-  const result = await app.engine.call('studies.save', { study: newStudy(app.library.devices) });
-  if (!result.ok) return app.report(result.error);
-  await app.library.load('studies');
-  app.location.openStudy(result.value.id, 'study');
 }
 
 async function duplicateStudy(app: App, id: number): Promise<void> {
@@ -95,6 +89,16 @@ function fileCommands(app: App): Command[] {
       menu: 'File',
       words: 'import',
       run: () => pickStudyFile(app),
+    },
+    {
+      id: 'workload.choose',
+      label: 'Import lengths from a file…',
+      group: 'Commands',
+      keys: 'Mod+I',
+      menu: 'File',
+      detail: 'CSV or Matrix Market; drop and paste work too',
+      words: 'csv tsv mtx matrix table data workload open load',
+      run: () => chooseFile(app),
     },
     {
       id: 'study.duplicate',

@@ -1,6 +1,7 @@
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import type { App } from '../state/app.svelte.ts';
 
 /** A small study that predicts at once: a skewed workload, one device, the usual axes. */
 export function newStudy(devices: readonly Device[]): StudyFile {
@@ -19,4 +20,11 @@ export function newStudy(devices: readonly Device[]): StudyFile {
       blocksPerMultiprocessor: { from: 1, to: 32 },
     } satisfies Partial<Study['axes']>,
   };
+}
+
+export async function createStudy(app: App): Promise<void> {
+  const result = await app.engine.call('studies.save', { study: newStudy(app.library.devices) });
+  if (!result.ok) return app.report(result.error);
+  await app.library.load('studies');
+  app.location.openStudy(result.value.id, 'study');
 }

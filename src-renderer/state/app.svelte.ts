@@ -2,6 +2,7 @@ import { createContext } from 'svelte';
 import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
+import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 import { isMeasuring } from '../format/runs.ts';
 import { Commands } from '../shell/commands.svelte.ts';
@@ -29,6 +30,13 @@ export interface Refusal {
   readonly retry?: () => void;
 }
 
+/** A table that waits for a person's choice of its columns. */
+export interface OpenTable {
+  readonly fileName: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly summary: TableSummary;
+}
+
 /** Everything the views share. `useApp()` gives it to any component. */
 export class App {
   readonly engine: Engine;
@@ -42,6 +50,8 @@ export class App {
 
   /** The layer over the views that is open. */
   overlay = $state<'palette' | 'keys' | 'settings' | 'about' | null>(null);
+  /** The table whose columns are being chosen. */
+  table = $state.raw<OpenTable | null>(null);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);
   /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */

@@ -24,6 +24,25 @@ const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 
 const PROBABILITY_NAMES = ['p', 'probability'];
 const COUNT_NAMES = ['count', 'counts', 'weight', 'frequency', 'units'];
 
+export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|' } as const;
+export type Delimiter = keyof typeof DELIMITERS;
+
+/**
+ * What a file's columns mean, where the file does not say it. A column is its name in the header or, where none has that name, its
+ * number from 1.
+ */
+export interface CsvColumns {
+  readonly length: string;
+  /** How many units have the length; or a weight. */
+  readonly count?: string;
+  /** Instead of counts; probabilities sum to 1. */
+  readonly probability?: string;
+  /** Whether the first line is a header; by default it is one where it names the columns or has a name in every field. */
+  readonly header?: boolean;
+  /** By default comma, semicolon and tab all separate. */
+  readonly delimiter?: Delimiter;
+}
+
 /** Which field of a record is the length, and which its weight; others are passed by. */
 interface Columns {
   readonly form: LengthsCsv['form'];
@@ -33,6 +52,14 @@ interface Columns {
   readonly weight: number;
 }
 
+/** How records and comments are written, and which delimiters separate fields. */
+export const csvSyntax = (delimiter?: Delimiter) => ({
+  delimiter: delimiter === undefined ? [',', ';', '\t'] : [DELIMITERS[delimiter]],
+  record_delimiter: ['\r\n', '\n', '\r'],
+  comment: '#',
+  comment_no_infix: true,
+});
+
 /**
  * Reads unit lengths from CSV (RFC 4180; also `;` and tab; a byte-order mark, CRLF, blank lines and `#` comments are
  * fine), as a stream: memory grows with the distinct lengths only.
@@ -41,10 +68,12 @@ interface Columns {
  * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order; others
  * are passed by. Two columns without a header are (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
  *
+ * `chosen` says instead which columns are read.
+ *
  * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
  * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.
  */
-export function parseLengthsCsv(source: ByteSource, label: string): Promise<Result<LengthsCsv>> {
+export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvColumns): Promise<Result<LengthsCsv>> {
   return caught<LengthsCsv>(async () => {
     const weightOf = new Map<number, number>();
     let columns: Columns | undefined;
@@ -54,8 +83,8 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
     const takeRecord = (record: readonly string[], line: number): void => {
       if (record.length === 1 && record[0] === '') return;
       if (!columns) {
-        columns = columnsOf(record, label, line);
-        headed = isHeader(record);
+        headed = chosen ? hasHeader(record, chosen) : isHeader(record);
+        columns = chosen ? chosenColumns(record, chosen, headed, label, line) : columnsOf(record, label, line);
         if (headed) return;
       }
       const { form, width } = columns;
@@ -81,7 +110,7 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
         }
         if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE) {
           const got = shown(record[columns.weight]);
-          const hint = headed ? '' : `. ${HEADLESS}`;
+          const hint = headed || chosen ? '' : `. ${HEADLESS}`;
           refuse(label, { line, column: columns.weight + 1 }, `probability ${got} is not a number from 0 to 1${hint}`);
         }
       }
@@ -96,13 +125,7 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
       }
     };
 
-    const options = {
-      delimiter: [',', ';', '\t'],
-      record_delimiter: ['\r\n', '\n', '\r'],
-      comment: '#',
-      comment_no_infix: true,
-    };
-    const lines = await eachCsvLine(source, label, options, 'lengths as CSV', takeRecord);
+    const lines = await eachCsvLine(source, label, csvSyntax(chosen?.delimiter), 'lengths as CSV', takeRecord);
 
     if (!columns || weightOf.size === 0) {
       refuse(label, { line: lines }, 'the file has no lengths');
@@ -115,7 +138,7 @@ export function parseLengthsCsv(source: ByteSource, label: string): Promise<Resu
             label,
           )
         : empiricalLaw(weightOf, label);
-    if (!law.ok && form === 'probabilities' && !headed)
+    if (!law.ok && form === 'probabilities' && !headed && !chosen)
       return { ok: false, error: { ...law.error, message: `${law.error.message}. ${HEADLESS}` } };
     if (!law.ok) return law;
     const whole = form !== 'probabilities' && Number.isSafeInteger(units);
@@ -131,10 +154,48 @@ function readNumber(field: string, label: string, line: number, index: number, e
 }
 
 /** A header has a name in every field; a first value that is `NaN`, `inf` or missing is a bad value, not a header. */
-function isHeader(record: readonly string[]): boolean {
+export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),
   );
+}
+
+/** The position of a column in a record, or what is wrong with its name. */
+function positionOf(column: string, header: readonly string[] | null, width: number): number | string {
+  const named = header?.flatMap((name, at) => (name === column ? [at] : [])) ?? [];
+  if (named.length > 1)
+    return `${named.length} columns are named ${shown(column)}. Specify the column by its number, from 1`;
+  if (named.length === 1) return named[0];
+  const number = /^\d+$/.test(column) ? Number(column) : NaN;
+  if (number >= 1 && number <= width) return number - 1;
+  return header
+    ? `no column is named ${shown(column)}. The header is ${shown(header.join(','))}`
+    : `the file has no header, so a column is its number from 1 to ${width}, not ${shown(column)}`;
+}
+
+function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
+  return header ?? (record.includes(length) || isHeader(record));
+}
+
+function chosenColumns(
+  record: readonly string[],
+  { length, count, probability }: CsvColumns,
+  headed: boolean,
+  label: string,
+  line: number,
+): Columns {
+  const width = record.length;
+  const at = (column: string): number => {
+    const position = positionOf(column, headed ? record : null, width);
+    return typeof position === 'number' ? position : refuse(label, { line }, position);
+  };
+  const weight = probability ?? count;
+  return {
+    form: probability !== undefined ? 'probabilities' : count !== undefined ? 'counts' : 'lengths',
+    width,
+    length: at(length),
+    weight: weight === undefined ? -1 : at(weight),
+  };
 }
 
 const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';

@@ -21,7 +21,7 @@ import {
   type CategoricalPoint,
   type MixturePart,
 } from '../models/workload/laws.ts';
-import { parseLengthsCsv } from './csv.ts';
+import { DELIMITERS, parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { shown, type ByteSource } from './source.ts';
 
@@ -37,7 +37,7 @@ export type WorkloadDescriptor =
       readonly kind: 'mixture';
       readonly parts: readonly { readonly weight: number; readonly lengths: WorkloadDescriptor }[];
     }
-  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'file'; readonly path: string; readonly columns?: CsvColumns }
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
@@ -76,7 +76,7 @@ const FORMS =
   Object.entries(DISTRIBUTIONS)
     .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
     .join(', ') +
-  ', categorical(length:probability,…), mixture(weight*workload,…), file:PATH.csv, mtx:PATH.mtx, example:collatz, ' +
+  ', categorical(length:probability,…), mixture(weight*workload,…), file:PATH.csv, file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
   'example:mandelbrot';
 
 /**
@@ -85,12 +85,17 @@ const FORMS =
  *     workload     = NAME "(" number {"," number} ")"              NAME: binomial, geometric, …
  *                  | "categorical(" length ":" probability {"," …} ")"
  *                  | "mixture(" weight "*" workload {"," …} ")"
- *                  | ("file:" | "mtx:") path
+ *                  | "file:" path ["#" column {"&" option}]
+ *                  | "mtx:" path
  *                  | "example:collatz" ["(" count ")"]
  *                  | "example:mandelbrot" ["(" width "," height "," maxIterations ")"]
  *
  * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
  * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
+ *
+ * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1. Options: `count=column`
+ * or `probability=column`, `header=yes` or `no`, `delimiter=comma`, `semicolon`, `tab` or `bar`. A `#` begins the columns after
+ * `.csv`, `.tsv`, `.txt` or a quoted path; elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
  * A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
@@ -118,9 +123,15 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
       return `categorical(${descriptor.points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
     case 'mixture':
       return `mixture(${descriptor.parts.map((part) => `${part.weight}*${formatWorkload(part.lengths)}`).join(',')})`;
-    case 'file':
+    case 'file': {
+      const { path, columns } = descriptor;
+      // Quoted where the path and its columns could not be distinguished.
+      const ambiguous = columns ? !/\.(?:csv|tsv|txt)$/i.test(path) || path.includes('#') : TABLE_PATH.test(path);
+      const written = ambiguous ? quote(path) : formatPath(path);
+      return `file:${written}${columns ? `#${formatColumns(columns)}` : ''}`;
+    }
     case 'mtx':
-      return `${descriptor.kind}:${formatPath(descriptor.path)}`;
+      return `mtx:${formatPath(descriptor.path)}`;
     case 'example':
       return formatExample(descriptor.example);
   }
@@ -194,8 +205,11 @@ export async function resolveDescriptor(
     case 'mtx': {
       const source = await context.openFile(descriptor.path);
       if (!source.ok) return source;
-      const parse = descriptor.kind === 'file' ? parseLengthsCsv : parseMatrixMarket;
-      const parsed = await parse(source.value, formatWorkload(descriptor));
+      const label = formatWorkload(descriptor);
+      const parsed =
+        descriptor.kind === 'file'
+          ? await parseLengthsCsv(source.value, label, descriptor.columns)
+          : await parseMatrixMarket(source.value, label);
       return parsed.ok ? { ok: true, value: parsed.value.law } : parsed;
     }
     case 'example':
@@ -213,9 +227,16 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
   const start = cursor.position;
   const name = readMatch(cursor, /[A-Za-z][A-Za-z-]*/y);
   if (name === null) refuseAt(cursor, `Use a workload: ${FORMS}`);
-  if (name === 'file' || name === 'mtx') {
+  if (name === 'mtx') {
     readToken(cursor, ':');
-    return { kind: name, path: readPath(cursor, depth > 0) };
+    return { kind: 'mtx', path: readPath(cursor, depth > 0) };
+  }
+  if (name === 'file') {
+    readToken(cursor, ':');
+    const path = readPath(cursor, depth > 0, true);
+    if (cursor.text[cursor.position] !== '#') return { kind: 'file', path };
+    cursor.position++;
+    return { kind: 'file', path, columns: readColumns(cursor, depth > 0) };
   }
   if (name === 'example') {
     readToken(cursor, ':');
@@ -313,14 +334,23 @@ function readNumber(cursor: Cursor, what: string): number {
   return value === 0 ? 0 : value;
 }
 
-function readPath(cursor: Cursor, nested: boolean): string {
+/** A path of a table, followed by its columns. */
+const TABLE_PATH = /^(.*?\.(?:csv|tsv|txt))#/i;
+
+/** @param columns whether `#` and columns may follow: it then ends a path that is quoted or has an ending of a table. */
+function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;
-  const quoted = readMatch(cursor, /"(?:[^"]|"")*"/y);
-  const path =
-    quoted === null
-      ? (readMatch(cursor, nested ? /[^,()"]*/y : /[^"][^]*/y) ?? '').trim()
-      : quoted.slice(1, -1).replaceAll('""', '"');
+  const quoted = readQuoted(cursor);
+  let path = quoted ?? readMatch(cursor, nested ? /[^,()"]*/y : /[^"][^]*/y) ?? '';
+  if (quoted === null) {
+    const table = columns ? TABLE_PATH.exec(path) : null;
+    if (table) {
+      path = table[1];
+      cursor.position = start + path.length;
+    }
+    path = path.trim();
+  }
   // eslint-disable-next-line no-control-regex -- control characters in a path can only be an attack or an accident
   if (path === '' || /[\u0000-\u001f\u007f]/.test(path)) {
     cursor.position = start;
@@ -329,8 +359,72 @@ function readPath(cursor: Cursor, nested: boolean): string {
   return path;
 }
 
+function readQuoted(cursor: Cursor): string | null {
+  const quoted = readMatch(cursor, /"(?:[^"]|"")*"/y);
+  return quoted === null ? null : quoted.slice(1, -1).replaceAll('""', '"');
+}
+
+/** column {"&" name "=" value} */
+function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
+  const readColumn = (): string => {
+    skipBlanks(cursor);
+    const start = cursor.position;
+    const column = readQuoted(cursor) ?? (readMatch(cursor, nested ? /[^,()"&=]*/y : /[^"&=]*/y) ?? '').trim();
+    if (column === '') {
+      cursor.position = start;
+      refuseAt(cursor, 'the name or number of a column');
+    }
+    return column;
+  };
+  const choice = <T extends string>(values: readonly T[]): T => {
+    const start = cursor.position;
+    const text = readColumn();
+    const value = values.find((one) => one === text);
+    if (value !== undefined) return value;
+    cursor.position = start;
+    return refuseAt(cursor, values.join(', '));
+  };
+  let columns: CsvColumns = { length: readColumn() };
+  for (;;) {
+    skipBlanks(cursor);
+    if (cursor.text[cursor.position] !== '&') return columns;
+    cursor.position++;
+    skipBlanks(cursor);
+    const start = cursor.position;
+    const option = readMatch(cursor, /[a-z]+/y);
+    const refuseOption = (): never => {
+      cursor.position = start;
+      return refuseAt(cursor, 'each of count or probability, header and delimiter once');
+    };
+    const known = option === 'count' || option === 'probability' || option === 'header' || option === 'delimiter';
+    if (!known || option in columns) refuseOption();
+    readToken(cursor, '=');
+    if (option === 'header') columns = { ...columns, header: choice(['yes', 'no']) === 'yes' };
+    else if (option === 'delimiter')
+      columns = { ...columns, delimiter: choice(Object.keys(DELIMITERS) as Delimiter[]) };
+    else if (option === 'count' && columns.probability === undefined) columns = { ...columns, count: readColumn() };
+    else if (option === 'probability' && columns.count === undefined)
+      columns = { ...columns, probability: readColumn() };
+    else refuseOption();
+  }
+}
+
+/** What stands after the `#` of `file:PATH#…`. */
+export function formatColumns({ length, count, probability, header, delimiter }: CsvColumns): string {
+  const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
+  return [
+    column(length),
+    ...(count === undefined ? [] : [`count=${column(count)}`]),
+    ...(probability === undefined ? [] : [`probability=${column(probability)}`]),
+    ...(header === undefined ? [] : [`header=${header ? 'yes' : 'no'}`]),
+    ...(delimiter === undefined ? [] : [`delimiter=${delimiter}`]),
+  ].join('&');
+}
+
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
 function formatPath(path: string): string {
-  return /[,()"]/.test(path) || path.trim() !== path ? `"${path.replaceAll('"', '""')}"` : path;
+  return /[,()"]/.test(path) || path.trim() !== path ? quote(path) : path;
 }
 
 function formatExample(example: GeneratedExample): string {

@@ -10,14 +10,70 @@ import { ROOT } from './fixtures/program.ts';
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
 const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
 
-test('a CSV of lengths becomes the workload, and undo takes it back', async ({ page, own, complaints }) => {
+const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
+
+test('a CSV of lengths becomes the workload, its lines the units, and undo takes it back', async ({
+  page,
+  own,
+  complaints,
+}) => {
   await open(page, own);
   await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
+  await expect(sheet(page).getByText('4 units, 2 distinct lengths')).toBeVisible();
+  await expect(sheet(page).getByRole('button', { name: 'Use 4 units' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(sheet(page)).toBeHidden();
   await expect(law(page)).toHaveAccessibleName(/steps\.csv: mean 15\.0/);
   await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('4');
   await expect(editor(page).getByText('steps.csv', { exact: true })).toBeVisible();
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).not.toHaveValue('4');
+  expect(complaints).toEqual([]);
+});
+
+test('of a table with an unknown header the columns are chosen, in any view', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await page.keyboard.press('8');
+  await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
+  await expect(sheet(page).getByText('3 units, 3 distinct lengths')).toBeVisible();
+  await expect(sheet(page).getByRole('combobox', { name: /^Separator: Tab/ })).toBeVisible();
+  await sheet(page).getByRole('button', { name: 'ms', exact: true }).click();
+  await expect(sheet(page).getByRole('alert')).toContainText('Line 2 of ms has 0.5. Lengths are whole numbers');
+  await expect(sheet(page).getByRole('button', { name: /^Use/ })).toBeDisabled();
+  await sheet(page).getByRole('button', { name: 'job', exact: true }).click();
+  await sheet(page).getByRole('radio', { name: 'Counted lengths' }).click();
+  await expect(sheet(page).getByText('19 units, 3 distinct lengths')).toBeVisible();
+  await sheet(page).getByRole('radio', { name: 'One unit' }).click();
+  await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
+  await sheet(page).getByRole('radio', { name: 'Data' }).click();
+  await expect(sheet(page).getByRole('alert')).toContainText('has the text “job”');
+  await sheet(page).getByRole('radio', { name: 'Names' }).click();
+  await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
+  await sheet(page).getByRole('button', { name: 'Use 3 units' }).click();
+  await expect(page).toHaveURL(/#\/study/);
+  await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
+  expect(complaints).toEqual([]);
+});
+
+test('a file chosen by keys and a table that is pasted open the same sheet', async ({ page, own, complaints }) => {
+  await open(page, own);
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Control+i')]);
+  await chooser.setFiles({ name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') });
+  await expect(sheet(page).getByText('40 units, 2 distinct lengths')).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
+  await page.keyboard.press('2');
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', '4\n4\n5\n');
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await expect(sheet(page).getByText('3 units, 2 distinct lengths')).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(sheet(page)).toBeHidden();
+  await expect(page).toHaveURL(/#\/landscape/);
   expect(complaints).toEqual([]);
 });
 
@@ -26,12 +82,19 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
   await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
+  await page.keyboard.press('Enter');
   await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
   await expect(editor(page).getByText('rows.csv', { exact: true })).toBeVisible();
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
   await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
+  // Another kind of workload can be taken back, with its units.
+  await page.getByRole('radio', { name: 'Distribution' }).click();
+  await expect(statusBar(page)).toContainText('Workload is now geometric(0.05)');
+  await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
+  await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('2');
   expect(complaints).toEqual([]);
 });
 
@@ -51,13 +114,22 @@ test('a matrix becomes the workload: its rows are the units', async ({ page, own
   expect(complaints).toEqual([]);
 });
 
-test('a wrong CSV is refused with its line and column, and nothing is lost', async ({ page, own }) => {
+test('a wrong file is refused with its line and what to do, and nothing is lost', async ({ page, own }) => {
   await open(page, own);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
-  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.csv could not be imported' });
-  await expect(refusal).toContainText(/line 3.*column 2/i);
-  await expect(refusal).toContainText('many');
+  await sheet(page).getByRole('radio', { name: 'Probabilities' }).click();
+  await sheet(page)
+    .getByRole('combobox', { name: /^Column of probabilities/ })
+    .click();
+  await page.getByRole('option', { name: /^probability/ }).click();
+  await expect(sheet(page).getByRole('alert')).toHaveText(
+    'Line 3 of probability has the text “many”. Choose a column of numbers.',
+  );
+  await page.keyboard.press('Escape');
+  await drop(editor(page), 'wrong.xlsx', 'PK');
+  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.xlsx could not be imported' });
+  await expect(refusal).toContainText('Save it as CSV');
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
   expect(await offered(page)).toBe(before);
   await refusal.getByRole('button', { name: 'Dismiss' }).click();

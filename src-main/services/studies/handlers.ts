@@ -1,8 +1,10 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import { parseLengthsCsv } from '../../../src-workers/parse/csv.ts';
+import { parseLengthsCsv, type CsvColumns } from '../../../src-workers/parse/csv.ts';
+import { formatColumns } from '../../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
+import { inspectTable } from '../../../src-workers/parse/table.ts';
 import { orderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary } from '../../contract/api.ts';
 import { parseStudy } from '../../contract/parse.ts';
@@ -64,6 +66,7 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const law = await resolveLengths(store, workload.lengths, folder, workload.truncation);
       return law.ok ? ok(resolved(law.value.law)) : law;
     },
+    'workload.inspect': ({ fileName, bytes, ...asked }) => inspectTable(chunks(bytes), fileName, asked),
     'workload.upload': (input) => upload(context, input),
   };
 }
@@ -81,27 +84,36 @@ export async function savedStudy(context: Context, located: LocatedStudy, id?: n
   return withRuns(context, stored.value);
 }
 
-/** Units where a file does not give their number. */
-const DEFAULT_UNITS = 2 ** 20;
+async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
 
 async function upload(
   { store }: Context,
-  { fileName, bytes }: ProcedureArguments<'workload.upload'>,
+  { fileName, bytes, columns }: ProcedureArguments<'workload.upload'>,
 ): Promise<Result<ProcedureOutput<'workload.upload'>>> {
-  const source = async function* () {
-    yield bytes;
-  };
-  const matrix = /\.mtx$/i.test(fileName);
-  const parsed = matrix ? await parseMatrixMarket(source(), fileName) : await parseLengthsCsv(source(), fileName);
+  // Columns that have names are part of the workload's name.
+  const name =
+    columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
+  const parsed = /\.mtx$/i.test(fileName)
+    ? await parseMatrixMarket(chunks(bytes), fileName)
+    : await parseLengthsCsv(chunks(bytes), name, columns);
   if (!parsed.ok) return parsed;
   const rows = 'rowLengths' in parsed.value ? parsed.value : null;
-  const law = 'law' in parsed.value ? parsed.value.law : parsed.value;
-  const hash = sha256(bytes);
+  const { law } = parsed.value;
+  // Other columns of the same file are another workload.
+  const hash = columns ? sha256(`${sha256(bytes)}#${formatColumns(columns)}`) : sha256(bytes);
   const order = rows ? { order: packLengths(orderedLengths(rows.rowLengths)) } : {};
-  const kept = await store.saveWorkload({ hash, law, provenance: { fileName, bytes: bytes.byteLength, ...order } });
+  const provenance = { fileName, bytes: bytes.byteLength, ...(columns && { columns }), ...order };
+  const kept = await store.saveWorkload({ hash, law, provenance });
   if (!kept.ok) return kept;
-  const units = rows ? rows.rows : DEFAULT_UNITS;
-  return ok({ lengths: `stored:${hash}:${fileName}`, workload: resolved(law), units });
+  const units = 'rows' in parsed.value ? parsed.value.rows : parsed.value.units;
+  return ok({ lengths: `stored:${hash}:${name}`, workload: resolved(law), units });
+}
+
+/** Which columns are read, without how the file is written. */
+function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: CsvColumns): CsvColumns {
+  return columns;
 }
 
 function resolved(law: LengthLaw): ResolvedWorkload {

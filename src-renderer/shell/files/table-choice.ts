@@ -1,0 +1,163 @@
+import type { TableColumn, TableSummary } from '../../../src-workers/domain/table.ts';
+import { PROBABILITY_SUM_TOLERANCE } from '../../../src-workers/models/workload/laws.ts';
+import { count, counted, plain } from '../../format/numbers.ts';
+
+/** What a record of a table is. */
+export const MEANINGS = [
+  { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work: a column has its length' },
+  { value: 'count', label: 'Counted lengths', hint: 'Each record is a length and how many units have it' },
+  { value: 'probability', label: 'Probabilities', hint: 'Each record is a length and its probability' },
+] as const;
+export type Meaning = (typeof MEANINGS)[number]['value'];
+
+/** What a person has chosen of a table. */
+export interface TableChoice {
+  readonly meaning: Meaning;
+  /** Positions of columns, from 0. */
+  readonly length: number;
+  readonly weight: number | null;
+}
+
+/** As the study's field allows. */
+const MAX_UNITS = 2 ** 40;
+
+/** What a column is likely to be, by its name, the likeliest first. */
+const LENGTH_WORDS = [
+  /^(n|lengths?|iterations|steps|depth|degree|work)$/i,
+  /iter|steps?\b|length|\blen\b|nnz|trip|loop|degree|depth/i,
+  /work|size|cost|num|hits/i,
+];
+const COUNT_WORDS = /^(counts?|frequency|freq|weight|units|occurrences|n|num|number)$/i;
+const PROBABILITY_WORDS = /^(p|prob|probability|share|fraction)$/i;
+
+/** Numbers its records: 0, 1, 2, … in any order. */
+function isIndex({ kind, distinct, min, max }: TableColumn, records: number): boolean {
+  return kind === 'whole' && distinct === records && records > 2 && max - min + 1 === records;
+}
+
+/** What the columns most likely are. A person sees it and may choose otherwise. */
+export function suggestChoice({ columns, records }: TableSummary): TableChoice {
+  const wholes = columns.flatMap(({ kind }, i) => (kind === 'whole' ? [i] : []));
+  const at = (words: RegExp, among: readonly number[]) => among.find((i) => words.test(columns[i].name));
+  const varied = wholes.filter((i) => !isIndex(columns[i], records));
+  const probability = columns.findIndex(
+    ({ name, kind, total }) =>
+      (kind === 'number' || kind === 'whole') &&
+      Math.abs(total - 1) <= PROBABILITY_SUM_TOLERANCE &&
+      (PROBABILITY_WORDS.test(name) || columns.length === 2),
+  );
+  const lengths = wholes.filter((i) => i !== probability);
+  if (probability >= 0 && lengths.length > 0)
+    return { meaning: 'probability', length: best(lengths), weight: probability };
+  const counts = at(COUNT_WORDS, wholes);
+  const others = wholes.filter((i) => i !== counts);
+  // Each length once, beside how many units have it.
+  if (counts !== undefined && others.some((i) => columns[i].distinct === records))
+    return { meaning: 'count', length: best(others), weight: counts };
+  return { meaning: 'unit', length: best(varied.length > 0 ? varied : wholes), weight: null };
+
+  function best(among: readonly number[]): number {
+    for (const words of LENGTH_WORDS) {
+      const named = at(words, among);
+      if (named !== undefined) return named;
+    }
+    return among[0] ?? 0;
+  }
+}
+
+export function columnName({ columns }: TableSummary, at: number): string {
+  return columns[at].name || `Column ${at + 1}`;
+}
+
+/** What a column holds: `whole numbers 1 to 512, 229 distinct`. */
+export function columnText({ kind, distinct, min, max }: TableColumn): string {
+  switch (kind) {
+    case 'whole':
+      return `whole numbers ${count(min)} to ${count(max)}, ${distinct === null ? 'over a million' : count(distinct)} distinct`;
+    case 'number':
+      return `numbers ${plain(min)} to ${plain(max)}`;
+    case 'text':
+      return 'text';
+    case 'empty':
+      return 'empty';
+  }
+}
+
+/** What a choice gives: `20,000 units, 229 distinct lengths`; or what is wrong with it and what to do. */
+export type TableReading =
+  | { readonly ok: true; readonly text: string; readonly units: number | null }
+  | { readonly ok: false; readonly problem: string };
+
+export function readChoice(table: TableSummary, { meaning, length, weight }: TableChoice): TableReading {
+  const { columns, records, ragged } = table;
+  const refused = (problem: string): TableReading => ({ ok: false, problem });
+  if (records === 0)
+    return refused('The file has a header and no records. Choose another file, or read the first line as data.');
+  if (ragged)
+    return refused(
+      `Line ${count(ragged.line)} has ${counted(ragged.fields, 'field')}, the first line ${count(columns.length)}. ` +
+        'Choose another delimiter, or correct that line.',
+    );
+  const lengths = columns[length];
+  const wrong = notWhole(table, length, 'Lengths are whole numbers of iterations');
+  if (wrong) return refused(wrong);
+  const { distinct } = lengths;
+  if (distinct === null)
+    return refused('The column has more than 1,000,000 distinct lengths, the limit. Choose another column.');
+  const text = counted(distinct, 'distinct length');
+  if (meaning === 'unit') return { ok: true, units: records, text: `${counted(records, 'unit')}, ${text}` };
+  if (weight === null || weight === length)
+    return refused(`Choose the column of ${meaning === 'count' ? 'counts' : 'probabilities'}.`);
+  const weights = columns[weight];
+  if (meaning === 'probability') {
+    if (weights.kind !== 'number' && weights.kind !== 'whole') return refused(notNumber(table, weight));
+    if (Math.abs(weights.total - 1) > PROBABILITY_SUM_TOLERANCE)
+      return refused(
+        `The probabilities sum to ${plain(weights.total)} instead of 1. Choose another column, or read them as counts.`,
+      );
+    return { ok: true, units: null, text: `${text}; the file does not give the number of units` };
+  }
+  if (weights.kind === 'number' && weights.min >= 0)
+    return { ok: true, units: null, text: `${text}, by weight; the file does not give the number of units` };
+  const wrongCount = notWhole(table, weight, 'Counts are whole numbers');
+  if (wrongCount) return refused(wrongCount);
+  if (weights.total === 0) return refused('All counts are 0. Choose another column.');
+  if (weights.total > MAX_UNITS)
+    return refused(`The counts sum to ${plain(weights.total)} units; the limit is ${count(MAX_UNITS)}.`);
+  return { ok: true, units: weights.total, text: `${counted(weights.total, 'unit')}, ${text}` };
+}
+
+function notWhole(table: TableSummary, at: number, rule: string): string | null {
+  const { kind, firstBad } = table.columns[at];
+  if (kind === 'whole') return null;
+  if (kind === 'text' || kind === 'empty' || firstBad === null) return notNumber(table, at);
+  if (firstBad.field === '')
+    return `Line ${count(firstBad.line)} has no value in ${columnName(table, at)}. Fill it in or delete the line.`;
+  return `Line ${count(firstBad.line)} of ${columnName(table, at)} has ${firstBad.field}. ${rule}. Choose another column, or round this one.`;
+}
+
+function notNumber(table: TableSummary, at: number): string {
+  const { firstText, kind } = table.columns[at];
+  const name = columnName(table, at);
+  if (kind === 'empty' || firstText === null) return `${name} is empty. Choose a column of numbers.`;
+  if (firstText.field === '')
+    return `Line ${count(firstText.line)} has no value in ${name}. Fill it in or delete the line.`;
+  return `Line ${count(firstText.line)} of ${name} has the text “${firstText.field}”. Choose a column of numbers.`;
+}
+
+/** The choice as the engine and the command line read it. */
+export function toColumns(table: TableSummary, { meaning, length, weight }: TableChoice) {
+  const { columns, header, delimiter } = table;
+  const column = (at: number): string => {
+    const { name } = columns[at];
+    const alone = columns.length > 1 && name !== '' && columns.filter((other) => other.name === name).length === 1;
+    return alone ? name : String(at + 1);
+  };
+  return {
+    length: column(length),
+    ...(meaning === 'count' && weight !== null && { count: column(weight) }),
+    ...(meaning === 'probability' && weight !== null && { probability: column(weight) }),
+    header,
+    delimiter,
+  };
+}

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { TableSummary } from '../../../src-workers/domain/table.ts';
+import { parseLengthsCsv } from '../../../src-workers/parse/csv.ts';
+import { formatWorkload, parseWorkload } from '../../../src-workers/parse/grammar.ts';
+import { inspectTable } from '../../../src-workers/parse/table.ts';
+import { notText } from '../../../src-renderer/shell/files/intake.ts';
+import { readChoice, suggestChoice, toColumns } from '../../../src-renderer/shell/files/table-choice.ts';
+
+async function* file(text: string, chunkBytes = 7): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+const inspect = async (text: string, asked = {}): Promise<TableSummary> =>
+  unwrap(await inspectTable(file(text), 'x.csv', asked));
+const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
+
+/** What the sheet says of a file before anything is changed, and what is then imported. */
+async function suggested(text: string) {
+  const summary = await inspect(text);
+  const choice = suggestChoice(summary);
+  const reading = readChoice(summary, choice);
+  return { summary, choice, reading, columns: toColumns(summary, choice) };
+}
+
+describe('what a table is taken for', () => {
+  it('of unknown names: the whole numbers that do not number the lines', async () => {
+    const { choice, reading, columns } = await suggested(
+      lines('job,host,hops seen,ms', '1,a,5,0.5', '2,b,5,0.25', '3,a,9,1', '4,c,7,2'),
+    );
+    expect(choice).toEqual({ meaning: 'unit', length: 2, weight: null });
+    expect(reading).toEqual({ ok: true, units: 4, text: '4 units, 3 distinct lengths' });
+    expect(columns).toEqual({ length: 'hops seen', header: true, delimiter: 'comma' });
+  });
+  it.each([
+    ['a;b\n1;2\n', 'semicolon', true],
+    ['a\tb\n1\t2\n', 'tab', true],
+    ['a|b\n1|2\n', 'bar', true],
+    ['1,2\n3,4\n', 'comma', false],
+    ['5\n6\n', 'comma', false],
+    ['"a,b";c\n"1,2";3\n', 'semicolon', true],
+    ['2nd,steps\n1,4\n2,5\n', 'comma', true],
+  ])('%j: its delimiter and its header', async (text, delimiter, header) => {
+    expect(await inspect(text)).toMatchObject({ delimiter, header });
+  });
+  it('counted lengths by the name of the counts, probabilities by their sum', async () => {
+    const counted = await suggested(lines('value,count', '3,10', '12,30'));
+    expect(counted.choice).toEqual({ meaning: 'count', length: 0, weight: 1 });
+    expect(counted.reading).toEqual({ ok: true, units: 40, text: '40 units, 2 distinct lengths' });
+    const probable = await suggested(lines('0.25;3', '0.75;12'));
+    expect(probable.choice).toEqual({ meaning: 'probability', length: 1, weight: 0 });
+    expect(probable.reading).toMatchObject({ ok: true, units: null });
+  });
+  it('in UTF-16, as spreadsheets save it', async () => {
+    const utf16 = async function* (): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(Buffer.from('\ufeffid\tsteps\r\n1\t3\r\n2\t12\r\n', 'utf16le'));
+    };
+    const summary = unwrap(await inspectTable(utf16(), 'x.csv'));
+    expect([summary.delimiter, summary.columns.map(({ name }) => name)]).toEqual(['tab', ['id', 'steps']]);
+  });
+});
+
+describe('what is wrong with a choice, by its line', () => {
+  it.each([
+    [lines('a,b', '1,x', '2,y'), 1, 'Line 2 of b has the text “x”. Choose a column of numbers.'],
+    [lines('a,b', '1,4', '2,2.5'), 1, 'Line 3 of b has 2.5. Lengths are whole numbers of iterations. Choose'],
+    [lines('a,b', '1,4', '2,-2'), 1, 'Line 3 of b has -2.'],
+    [lines('a,b', '1,4', '2,', '3,5'), 1, 'Line 3 has no value in b. Fill it in or delete the line.'],
+    [lines('a,b', '1,4', '2', '3,5'), 1, 'Line 3 has 1 field, the first line 2. Choose another delimiter'],
+    [lines('a,b', '1,', '2,'), 1, 'b is empty.'],
+  ])('%j', async (text, length, problem) => {
+    const reading = readChoice(await inspect(text), { meaning: 'unit', length, weight: null });
+    expect(reading.ok ? '' : reading.problem).toContain(problem);
+  });
+  it('a header alone, counts of 0, and a weight that is not chosen', async () => {
+    const problem = async (text: string, weight: number | null) => {
+      const reading = readChoice(await inspect(text, { header: true }), { meaning: 'count', length: 0, weight });
+      return reading.ok ? '' : reading.problem;
+    };
+    expect(await problem('steps,n\n', 1)).toContain('no records');
+    expect(await problem(lines('steps,n', '3,0'), 1)).toContain('All counts are 0');
+    expect(await problem(lines('steps,n', '3,1'), null)).toBe('Choose the column of counts.');
+  });
+  it.each([
+    ['a.xlsx', 'Save it as CSV'],
+    ['a.csv.gz', 'Unpack it'],
+    ['a.parquet', 'as CSV'],
+    ['a.bin', 'not a text file'],
+  ])('%s', (name, message) => expect(notText(name, new Uint8Array([1, 0, 2]))).toContain(message));
+  it('text in UTF-8 and UTF-16 is text', () => {
+    expect(notText('a.csv', new TextEncoder().encode('1\n2\n'))).toBeNull();
+    expect(notText('a.csv', new Uint8Array(Buffer.from('\ufeff1\n', 'utf16le')))).toBeNull();
+  });
+});
+
+describe('what the sheet says is what is imported, by the engine and by the command line', () => {
+  const name = fc
+    .string({
+      minLength: 1,
+      maxLength: 8,
+      unit: fc.constantFrom('a', 'b', ' ', '#', '&', '=', ',', ';', '"', '(', ')', '1'),
+    })
+    .map((s) => `x${s}`);
+  const table = fc.record({
+    names: fc.uniqueArray(name, { minLength: 2, maxLength: 4, selector: (text) => text.trim() }),
+    rows: fc.array(fc.array(fc.nat(50), { minLength: 4, maxLength: 4 }), { minLength: 1, maxLength: 30 }),
+    delimiter: fc.constantFrom(',', ';', '\t', '|'),
+    counted: fc.boolean(),
+  });
+  it('for any table', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, async ({ names, rows, delimiter, counted }) => {
+        const quoted = names.map((text) => `"${text.replaceAll('"', '""')}"`);
+        const text = lines(quoted.join(delimiter), ...rows.map((row) => row.slice(0, names.length).join(delimiter)));
+        const summary = await inspect(text, { delimiter: DELIMITERS[delimiter] });
+        const choice = { meaning: counted ? 'count' : 'unit', length: 0, weight: counted ? 1 : null } as const;
+        const reading = readChoice(summary, choice);
+        const columns = toColumns(summary, choice);
+        const written = formatWorkload({ kind: 'file', path: 'x.csv', columns });
+        expect(unwrap(parseWorkload(written))).toEqual({ kind: 'file', path: 'x.csv', columns });
+        const parsed = await parseLengthsCsv(file(text), 'x.csv', columns);
+        const lengths = rows.flatMap(([length, n]) => (counted ? Array<number>(n).fill(length) : [length]));
+        if (!reading.ok) {
+          expect(lengths).toEqual([]);
+          return;
+        }
+        const { law, units } = unwrap(parsed);
+        expect(units).toBe(reading.units);
+        expect(units).toBe(lengths.length);
+        const least = Math.min(...lengths);
+        const share = lengths.filter((length) => length === least).length / lengths.length;
+        expect(law.probability[law.support.indexOf(least)]).toBeCloseTo(share, 12);
+      }),
+    );
+  });
+  const DELIMITERS: Readonly<Record<string, TableSummary['delimiter']>> = {
+    ',': 'comma',
+    ';': 'semicolon',
+    '\t': 'tab',
+    '|': 'bar',
+  };
+});
