@@ -497,6 +497,20 @@ describe('predictions beside measurements', () => {
   });
 });
 
+it('can be followed by another as soon as its end is heard of', async () => {
+  const engine = await engineOn(temporaryFile());
+  const runId = await sweep(engine);
+  const next = new Promise((resolve) => {
+    const off = engine.subscribe((event) => {
+      if (event !== 'run.finished') return;
+      off();
+      void engine.call('bench.start', ask(runId, { count: 1 })).then(resolve);
+    });
+  });
+  await measure(engine, runId, { count: 1 });
+  expect(await next).toMatchObject({ ok: true });
+});
+
 describe('a measurement that is stopped', () => {
   it('by its person keeps what is saved, and resumes with what is missing', async () => {
     const engine = await engineOn(temporaryFile());

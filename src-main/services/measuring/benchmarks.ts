@@ -132,8 +132,8 @@ export interface Benchmarks extends PageMeasurements {
 /** @param targets whose devices say which designs they can run */
 export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
   const pages = new Map<number, PageRun>();
-  /** What is being measured, in words. */
-  let busy: string | null = null;
+  /** The run that is being measured, or that one is being prepared. */
+  let busy: number | 'another run' | null = null;
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
@@ -144,19 +144,20 @@ export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
   };
   /** Two measurements at once would measure each other. */
   const alone = async (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> => {
+    // A run that ended has left before its end is heard of: the next may start at once.
+    if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
     if (busy !== null)
       return fail(
         'conflict',
-        `Only one measurement can run at a time, and ${busy} is being measured. Wait for its end, or cancel it.`,
+        `Only one measurement can run at a time, and ${typeof busy === 'number' ? `run ${busy}` : busy} is being measured. Wait for its end, or cancel it.`,
       );
     busy = 'another run';
     let handle: Result<RunHandle> | null = null;
     try {
       handle = await begin();
     } finally {
-      busy = handle?.ok ? `run ${handle.value.runId}` : null;
+      busy = handle?.ok ? handle.value.runId : null;
     }
-    if (handle.ok) void handle.value.finished.finally(() => (busy = null));
     return handle;
   };
   const pageOf = (runId: number): Result<PageRun> => {
