@@ -1,12 +1,12 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, rankRows } from './fixtures/page.ts';
+import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
 // The second fidelity, from the ranking: simulate what the model likes best, and look at one launch in time.
 
 test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
-  test.slow();
   await open(page, own);
   await predicted(page, 1);
+  await smallStudy(page, [1, 2, 4], 65_536);
   await page.keyboard.press('3');
   await rankRows(page).first().click();
   const order = page.getByRole('combobox', { name: /^Sorted by/ });
