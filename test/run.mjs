@@ -202,15 +202,24 @@ const absent = missing().map((name) => {
 if (process.env.CI === 'true' && absent.length > 0)
   report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
-// Two lanes for two cores: the checks, one after another, beside the tests that need no build.
+// The browser tests wait much, so they fill the gaps of what computes; the desktop tests have the machine to themselves.
 const checks = async () => {
   await check('types', 'npm run --silent check:types');
   await check('lint', 'npm run --silent check:lint');
   await check('imports', 'npm run --silent check:imports');
   await check('unused', 'npm run --silent check:unused');
-  return check('build', 'npm run --silent build');
+};
+const unbuilt = (/** @type {string} */ label) =>
+  report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
+const browser = async () => {
+  const built = await check('build', 'npm run --silent build');
+  if (built)
+    await tests('browser', 'playwright test --project=browser --reporter=list,json', 'browser.json', ofPlaywright);
+  else unbuilt('browser');
+  return built;
 };
 const [built] = await Promise.all([
+  browser(),
   checks(),
   tests(
     'unit, property, golden, db, integration',
@@ -219,20 +228,11 @@ const [built] = await Promise.all([
     ofVitest,
   ),
 ]);
-if (built) {
-  await tests('browser', 'playwright test --project=browser --reporter=list,json', 'browser.json', ofPlaywright);
-  if (asked >= 0) {
-    const wrapper = process.argv.slice(asked + 1).join(' ');
-    await tests(
-      'desktop',
-      `${wrapper} playwright test --project=desktop --reporter=list,json`.trim(),
-      'desktop.json',
-      ofPlaywright,
-    );
-  }
-} else {
-  report('browser', { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-  if (asked >= 0) report('desktop', { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
+if (asked >= 0) {
+  const wrapper = process.argv.slice(asked + 1).join(' ');
+  const command = `${wrapper} playwright test --project=desktop --reporter=list,json`.trim();
+  if (built) await tests('desktop', command, 'desktop.json', ofPlaywright);
+  else unbuilt('desktop');
 }
 
 end(absent);
