@@ -1,4 +1,9 @@
-import { SCALING, type InputTrial, type TakenOver, type TrialOptions } from '../../../src-workers/advise/sensitivity.ts';
+import {
+  SCALING,
+  type InputTrial,
+  type TakenOver,
+  type TrialOptions,
+} from '../../../src-workers/advise/sensitivity.ts';
 import {
   decidingFields,
   KERNEL_INPUTS,
