@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CoarseFirst } from '../../../src-renderer/state/coarse-first.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+
+interface Call {
+  readonly input: string;
+  readonly coarse: boolean;
+  answer(result?: Result<string>): Promise<void>;
+}
+
+/** A follower whose calls wait to be answered, and what it showed. */
+function follower() {
+  const calls: Call[] = [];
+  const shown: string[] = [];
+  const following = new CoarseFirst<string, string>({
+    ask: (input, coarse) =>
+      new Promise((resolve) => {
+        calls.push({
+          input,
+          coarse,
+          answer: async (result = ok(input)) => {
+            resolve(result);
+            await vi.advanceTimersByTimeAsync(0);
+          },
+        });
+      }),
+    show: (result, input, coarse) =>
+      shown.push(`${coarse ? 'coarse' : 'exact'} ${result.ok ? input : result.error.code}`),
+  });
+  return { calls, shown, following };
+}
+
+describe('an input that changes with every frame', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  it('has one coarse call under way at a time, always of the newest input', async () => {
+    const { calls, shown, following } = follower();
+    for (const input of ['a', 'b', 'c']) following.follow(input);
+    expect(calls.map(({ input }) => input)).toEqual(['a']);
+    await calls[0].answer();
+    expect(calls.map(({ input }) => input)).toEqual(['a', 'c']);
+    await calls[1].answer();
+    expect(calls).toHaveLength(2);
+    expect(shown).toEqual(['coarse a', 'coarse c']);
+  });
+
+  it('is asked for exactly once it rests, however slow the coarse answer is', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    await vi.advanceTimersByTimeAsync(100);
+    following.follow('b');
+    await vi.advanceTimersByTimeAsync(100);
+    expect(calls.every(({ coarse }) => coarse)).toBe(true);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(calls.at(-1)).toMatchObject({ input: 'b', coarse: false });
+    await calls.at(-1)!.answer();
+    await calls[0].answer();
+    expect(shown).toEqual(['exact b']);
+  });
+
+  it('drops the exact answer of an input that was left behind', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    await calls[0].answer();
+    await vi.advanceTimersByTimeAsync(200);
+    const exact = calls.at(-1)!;
+    expect(exact.coarse).toBe(false);
+    following.follow('b');
+    await exact.answer();
+    await calls.at(-1)!.answer();
+    expect(shown).toEqual(['coarse a', 'coarse b']);
+  });
+
+  it('shows the failure of an exact call, and of no coarse one', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    await calls[0].answer(fail('conflict', 'No design is valid'));
+    await vi.advanceTimersByTimeAsync(200);
+    await calls[1].answer(fail('conflict', 'No design is valid'));
+    expect(shown).toEqual(['exact conflict']);
+  });
+
+  it('shows nothing any more once it is stopped', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    following.stop();
+    await calls[0].answer();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(calls).toHaveLength(1);
+    expect(shown).toEqual([]);
+  });
+});
