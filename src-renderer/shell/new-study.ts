@@ -1,9 +1,10 @@
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** A small study that predicts at once: a skewed workload, one device, the usual axes. */
+/** A small study that predicts at once: a skewed workload, a kernel of usual values, all assumed, one device, the usual axes. */
 export function newStudy(devices: readonly Device[]): StudyFile {
   const gpu = devices.find(({ id }) => id.includes('a100')) ?? devices.find(({ kind }) => kind === 'gpu');
   return {
@@ -11,7 +12,7 @@ export function newStudy(devices: readonly Device[]): StudyFile {
     name: 'New study',
     description: '',
     workload: { lengths: 'geometric(0.05)', units: 1_048_576 },
-    kernel: { name: 'kernel', registersPerThread: 40, instructionsPerIteration: 30, dependentLoadsPerIteration: 1 },
+    kernel: { name: 'kernel', ...assumedKernel() },
     devices: [gpu?.id ?? 'nvidia-a100-sxm4-40gb'],
     axes: {
       threadsPerUnit: [1, 2, 4, 8, 16, 32],

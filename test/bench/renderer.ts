@@ -66,6 +66,29 @@ async function dropStudy(page: Page, study: object): Promise<void> {
   await target.dispatchEvent('drop', { dataTransfer: transfer });
 }
 
+/** σ moves with every frame: how long frames take, and how often the recommendation answers meanwhile. */
+async function sigmaDragged(page: Page): Promise<void> {
+  const card = page.getByRole('region', { name: 'Recommendation' });
+  await card.and(page.locator('[aria-busy=false]')).waitFor();
+  await card.evaluate((element) => {
+    let said = element.textContent;
+    new MutationObserver(() => {
+      if (said === element.textContent) return;
+      said = element.textContent;
+      element.setAttribute('data-answers', String(Number(element.getAttribute('data-answers')) + 1));
+    }).observe(element, { subtree: true, childList: true, characterData: true });
+  });
+  const start = performance.now();
+  await frames('frames while σ moves', page.getByRole('slider', { name: /^Serial fraction/ }), (element, frame) => {
+    (element as HTMLInputElement).value = String(20 + 3 * frame);
+    element.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  const seconds = (performance.now() - start) / 1000;
+  const answers = Number(await card.getAttribute('data-answers'));
+  print('recommendations while σ moves', `${(answers / seconds).toFixed(1)} per second`);
+  await time('exact recommendation after σ is let go', () => card.and(page.locator('[aria-busy=false]')).waitFor());
+}
+
 async function measure(executablePath: string): Promise<void> {
   const folder = temporaryFolder();
   const host = await startHost(join(folder.path, 'bench.db'));
@@ -90,6 +113,7 @@ async function measure(executablePath: string): Promise<void> {
       element.dispatchEvent(new Event('input', { bubbles: true }));
     });
 
+    await sigmaDragged(page);
     await dropStudy(page, MILLION);
     await page
       .getByRole('button', { name: /^Million/ })

@@ -1,4 +1,4 @@
-import type { Page } from '@playwright/test';
+import type { Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { expectAccessible } from './fixtures/accessible.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
@@ -29,9 +29,21 @@ async function expectHeard(page: Page, where: string): Promise<void> {
     .toEqual([]);
 }
 
+/** The recommendation with its answer: the card, or the line that it is folded to. */
+function recommended(page: Page): Locator {
+  const card = page.getByRole('region', { name: 'Recommendation' }).getByRole('button', { name: /^Copy header/ });
+  return card.or(page.getByRole('button', { name: /^Recommendation\. .* tie/ }));
+}
+
 /** Each view, and what shows that its content has arrived. */
 const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) => Promise<void> }[] = [
-  { hash: '#/study', arrived: (page) => expect(page.getByText('Designs to predict')).toBeVisible() },
+  {
+    hash: '#/study',
+    arrived: async (page) => {
+      await expect(page.getByText('Designs to predict')).toBeVisible();
+      await expect(recommended(page)).toBeVisible();
+    },
+  },
   {
     hash: '#/landscape',
     arrived: async (page) => {
@@ -47,8 +59,8 @@ const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) =>
     hash: '#/ranking',
     arrived: async (page) => {
       await expect(page.getByRole('complementary', { name: 'Selected design' })).toBeVisible();
-      // In a narrow window there is room for no more above the selected design.
-      await expect(rankRows(page).nth(11)).toBeVisible();
+      // In a narrow window there is room for no more between the recommendation and the selected design.
+      await expect(rankRows(page).nth(10)).toBeVisible();
     },
   },
   {
@@ -197,6 +209,14 @@ test('what opens over the views, in both themes', async ({ page, own }) => {
   await both('menu');
   await keys.press('Escape');
 
+  await page.getByRole('button', { name: /^Advanced/ }).click();
+  await page.getByRole('spinbutton', { name: 'Cooperation step' }).press('Alt+ArrowDown');
+  await expect(page.getByRole('menu')).toBeVisible();
+  await both('where a value comes from');
+  await keys.press('Escape');
+  await expect(page.getByRole('list', { name: 'What would change the advice' })).toBeVisible({ timeout: 90_000 });
+  await both('the whole recommendation');
+
   for (const name of ['Details', 'Add devices', 'Balancing: none']) {
     await page.getByRole('main').getByRole('button', { name, exact: true }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
@@ -211,6 +231,10 @@ test('what opens over the views, in both themes', async ({ page, own }) => {
 
   await keys.press('3');
   await expect(rankRows(page).nth(5)).toBeVisible();
+  await keys.press('0');
+  await expect(page.getByRole('region', { name: 'Recommendation' })).toBeVisible();
+  await both('the recommendation, unfolded');
+  await keys.press('Escape');
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
   await expect(page.getByRole('dialog', { name: 'Filter' })).toBeVisible();
   await both('filter');

@@ -1,9 +1,4 @@
-import {
-  SCALING,
-  type InputTrial,
-  type TakenOver,
-  type TrialOptions,
-} from '../../../src-workers/advise/sensitivity.ts';
+import { SCALING, type InputTrial, type TakenOver, type TrialOptions } from '../../../src-workers/advise/sensitivity.ts';
 import {
   decidingFields,
   KERNEL_INPUTS,

@@ -1,5 +1,11 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
+import {
+  KERNEL_INPUTS,
+  type KernelField,
+  type KernelNumber,
+  type Origin,
+} from '../../../src-workers/domain/provenance.ts';
 
 /** Changes the study: the field that is edited, what undo says, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
@@ -7,6 +13,18 @@ export type Edit = (field: string, label: string, change: (study: Study) => Stud
 /** The study with some fields of its kernel changed. */
 export function withKernel(study: Study, change: Partial<Study['kernel']>): Study {
   return { ...study, kernel: { ...study.kernel, ...change } };
+}
+/** The study with a field of its kernel set by a person: from now on it is given. */
+export function withGiven<Field extends KernelField>(study: Study, field: Field, value: Study['kernel'][Field]): Study {
+  return withOrigin(withKernel(study, { [field]: value }), field, 'given');
+}
+/** The study with another origin of a field of its kernel. */
+export function withOrigin(study: Study, field: KernelField, origin: Origin): Study {
+  return withKernel(study, { origins: { ...study.kernel.origins, [field]: origin } });
+}
+/** The study with the usual value of a field of its kernel, assumed. */
+export function withAssumed(study: Study, field: KernelNumber): Study {
+  return withOrigin(withKernel(study, { [field]: KERNEL_INPUTS[field].assumed }), field, 'assumed');
 }
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   return { ...study, workload: { ...study.workload, ...change } };

@@ -1,11 +1,9 @@
 import type { Study } from '../../../src-main/contract/study.ts';
+import { KERNEL_INPUTS, kernelOrigin, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
-type Kernel = Study['kernel'];
-type NumericField = NonNullable<{ [Key in keyof Kernel]: Kernel[Key] extends number ? Key : never }[keyof Kernel]>;
-
 export interface KernelField {
-  readonly id: Exclude<NumericField, 'serialFraction'>;
+  readonly id: KernelNumber;
   readonly label: string;
   /** The letter of the model, in italics. */
   readonly symbol: string;
@@ -18,11 +16,17 @@ export interface KernelField {
   readonly integer: boolean;
   /** The size of a memory, bytes. */
   readonly memory: boolean;
+  /** Where a slider beside the field ends. */
+  readonly slider: number | null;
 }
 
-const SYMBOLS: Partial<Record<KernelField['id'], string>> = { cooperationCost: 'κ', kneeSoftness: 'p' };
+const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
+  serialFraction: 'σ',
+  cooperationCost: 'κ',
+  kneeSoftness: 'p',
+};
 
-/** Fields of the kernel profile in the words of the chosen vocabulary. σ has its own slider. */
+/** Fields of the kernel profile in the words of the chosen vocabulary. */
 export function kernelFields(speak: Term): KernelField[] {
   const block = speak('block');
   const group = speak('threadGroup');
@@ -31,7 +35,7 @@ export function kernelFields(speak: Term): KernelField[] {
     label: string,
     unit: string,
     help: string,
-    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory'>> = {},
+    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory' | 'slider'>> = {},
   ): KernelField => ({
     id,
     label,
@@ -43,6 +47,7 @@ export function kernelFields(speak: Term): KernelField[] {
     step: 1,
     integer: false,
     memory: false,
+    slider: null,
     ...limits,
   });
   return [
@@ -52,13 +57,6 @@ export function kernelFields(speak: Term): KernelField[] {
       '',
       `What the compiler uses without a cap. nvcc prints it with -Xptxas -v, clang with -Rpass-analysis=kernel-resource-usage.`,
       { min: 1, max: 1024, integer: true },
-    ),
-    field(
-      'sharedMemoryBytesPerBlock',
-      sentenceCase(speak('sharedMemory')),
-      '',
-      `Static and dynamic ${speak('sharedMemory')} of one ${block} together.`,
-      { max: 2 ** 24, step: 1024, integer: true, memory: true },
     ),
     field(
       'instructionsPerIteration',
@@ -89,6 +87,13 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 0.5 },
     ),
     field(
+      'serialFraction',
+      'Serial fraction',
+      '',
+      'The part of an iteration that does not get faster when threads share a unit, as in Amdahl’s law.',
+      { max: 1, step: 0.001, slider: 0.5 },
+    ),
+    field(
       'cooperationCost',
       'Cooperation step',
       'iter.',
@@ -101,6 +106,13 @@ export function kernelFields(speak: Term): KernelField[] {
       'iter.',
       `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of one: finding the end of a unit and, where branches are masked and not jumped over, changing it.`,
       { step: 0.01 },
+    ),
+    field(
+      'sharedMemoryBytesPerBlock',
+      sentenceCase(speak('sharedMemory')),
+      '',
+      `Static and dynamic ${speak('sharedMemory')} of one ${block} together.`,
+      { max: 2 ** 24, step: 1024, integer: true, memory: true },
     ),
     field(
       'kneeSoftness',
@@ -124,4 +136,16 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 0.5 },
     ),
   ];
+}
+
+/** Few studies need to change these: they stand under Advanced. */
+export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
+  return KERNEL_INPUTS[id].level === 'advanced';
+}
+
+/** How many of the advanced fields hold something that was not assumed. */
+export function advancedSet(kernel: Study['kernel']): number {
+  return (Object.keys(KERNEL_INPUTS) as KernelNumber[]).filter(
+    (id) => isAdvanced({ id }) && kernelOrigin(kernel, id) !== 'assumed',
+  ).length;
 }

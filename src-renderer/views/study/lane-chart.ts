@@ -1,5 +1,15 @@
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { label, niceStep, plate, plotArea, tooltip, tooltipBody, valueAxis, xAxis } from '../../charts/parts.ts';
+import {
+  label,
+  niceStep,
+  plate,
+  plotArea,
+  tooltip,
+  tooltipBody,
+  valueAxis,
+  xAxis,
+  type ChartSize,
+} from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { fixed, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
@@ -12,14 +22,19 @@ export interface LaneInput {
 }
 
 /** Lane cost of a unit by the threads that share it; the cheapest point is filled. */
-export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTheme): EChartsOption {
+export function laneChart(
+  { rows, before, axisTitle }: LaneInput,
+  theme: ChartTheme,
+  { height }: ChartSize,
+): EChartsOption {
   const costs = rows.map(({ laneCost }) => laneCost);
   const best = costs.indexOf(Math.min(...costs));
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
   // The old curve may rise out of the plot: far above everything it would flatten what matters. Room below the lowest point for its label.
-  const yMin = Math.max(0, Math.floor((low - 0.6 * step) / step) * step);
+  const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
+  const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
   const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;

@@ -1,6 +1,15 @@
 import type { LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { label, niceStep, plotArea, tooltip, tooltipBody, valueAxis, xAxis } from '../../charts/parts.ts';
+import {
+  label,
+  niceStep,
+  plotArea,
+  tooltip,
+  tooltipBody,
+  valueAxis,
+  xAxis,
+  type ChartSize,
+} from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { fixed } from '../../format/numbers.ts';
 import type { Band } from './preview.svelte.ts';
@@ -14,7 +23,11 @@ export interface LossInput {
 }
 
 /** Mean and aggregate loss by group size on a log₂ axis, in the band of the middle 90 % of groups. */
-export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme: ChartTheme): EChartsOption {
+export function lossChart(
+  { losses, band, chosen, groupWord }: LossInput,
+  theme: ChartTheme,
+  { height }: ChartSize,
+): EChartsOption {
   const categories = losses.map(({ n }) => String(n));
   const at = (n: number) => categories.indexOf(String(n));
   const bandAt = (n: number) => band.find((row) => row.n === n);
@@ -32,8 +45,9 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
     silent: true,
     ...extra,
   });
-  // Labels at the lines' ends give way to each other: they need 14 px, and the axis spans about 290.
-  const apart = ((yMax - yMin) * 15) / 290;
+  // Labels at the lines' ends give way to each other: they need 14 px.
+  const [above, below] = [12, 36];
+  const apart = ((yMax - yMin) * 15) / Math.max(1, height - above - below);
   const ends = [
     { text: 'aggregate', value: last.aggregateLoss, strong: true },
     { text: 'mean', value: last.meanLoss, strong: true },
@@ -46,7 +60,7 @@ export function lossChart({ losses, band, chosen, groupWord }: LossInput, theme:
   ].sort((a, b) => b.value - a.value);
   for (let i = 1; i < ends.length; i++) ends[i].value = Math.min(ends[i].value, ends[i - 1].value - apart);
   return {
-    grid: plotArea(40, 66, 12, 36),
+    grid: plotArea(40, 66, above, below),
     xAxis: {
       ...xAxis(theme, { title: `units per ${groupWord}, n` }),
       type: 'value',

@@ -1,0 +1,82 @@
+import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import { bytes, counted } from '../format/numbers.ts';
+import type { Advice } from '../state/advice.svelte.ts';
+import type { App } from '../state/app.svelte.ts';
+
+/** What the simulator plays at one press. */
+const MAX_SIMULATED = 20;
+
+/** A complete sweep of the study as it is: the newest where nothing has changed since, else a new one. */
+async function freshRun(app: App): Promise<RunSummary | null> {
+  const { studyId } = app.location;
+  if (studyId === null) return null;
+  const title = 'Nothing was predicted';
+  if (!(await app.editor.save())) {
+    if (app.editor.failure) app.refuse({ title, failure: app.editor.failure });
+    return null;
+  }
+  const newest = app.runs.find(({ kind, state }) => kind === 'sweep' && state === 'complete');
+  if (newest) {
+    const detail = await app.engine.call('runs.get', { id: newest.id });
+    if (detail.ok && detail.value.staleFields.length === 0) return newest;
+  }
+  if (app.running) {
+    app.notices.show(`Run ${app.running.id} is not done yet; wait for it, or cancel it`);
+    return null;
+  }
+  app.notices.announce('Prediction started');
+  const started = await app.engine.call('runs.start', { studyId });
+  const ended = started.ok ? await app.engine.call('runs.wait', { id: started.value.runId }) : started;
+  if (ended.ok) return ended.value;
+  app.refuse({ title, failure: ended.error });
+  return null;
+}
+
+/** Copies the launch of the recommended design as a header, with what it assumes. */
+export async function copyHeader(app: App, { answer }: Advice): Promise<void> {
+  if (!answer) return;
+  const run = await freshRun(app);
+  if (!run) return;
+  const made = await app.engine.call('export.render', {
+    runId: run.id,
+    format: app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
+    designIndex: answer.designIndex,
+  });
+  if (!made.ok) return app.refuse({ title: 'The header was not copied', failure: made.error });
+  await navigator.clipboard.writeText(made.value.text);
+  const assumed = answer.inputs.filter(({ origin }) => origin === 'assumed').length;
+  const named = assumed === 0 ? 'nothing is assumed' : `it rests on ${counted(assumed, 'assumption')}`;
+  app.notices.show(`Header copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`);
+}
+
+/** Simulates the tied designs, the picked one first, and shows them in the ranking by simulated time. */
+export async function simulateTies(app: App, { answer }: Advice): Promise<void> {
+  if (!answer) return;
+  const designs = [...new Set([answer.designIndex, ...answer.ties.designs])].slice(0, MAX_SIMULATED);
+  const run = await freshRun(app);
+  if (!run) return;
+  const result = await app.engine.call('simulations.start', { runId: run.id, designs });
+  if (!result.ok) return app.refuse({ title: 'Nothing was simulated', failure: result.error });
+  app.notices.announce(`Simulating ${counted(designs.length, 'design')}`);
+  await app.library.load('runs');
+  app.location.openRun(run.id, 'ranking');
+  app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
+}
+
+/** Opens Measure, set up for the recommended design, or for more. */
+export async function measure(app: App, { answer }: Advice, others: readonly number[] = []): Promise<void> {
+  if (!answer) return;
+  const designs = [...new Set([answer.designIndex, ...others])];
+  const run = await freshRun(app);
+  if (!run) return;
+  app.location.openRun(run.id, 'measure');
+  app.location.go('measure', { choose: 'named', designs: designs.join(','), device: answer.device.id, tab: 'setup' });
+}
+
+/** A second design whose time, beside that of the recommended one, settles an assumption: what would take over, else another tied one. */
+export function rivalOf({ designIndex, ties }: Recommendation, sensitivity: Sensitivity | null): number | null {
+  const takeovers = (sensitivity?.inputs ?? []).flatMap(({ below, above }) => [below, above]);
+  const rival = takeovers.find((takeover) => takeover !== null && takeover.designIndex !== designIndex);
+  return rival?.designIndex ?? ties.designs.find((design) => design !== designIndex) ?? null;
+}

@@ -1,0 +1,50 @@
+import type { Command } from '../shell/commands.svelte.ts';
+import type { Advice } from '../state/advice.svelte.ts';
+import type { App } from '../state/app.svelte.ts';
+import { copyHeader, measure, simulateTies } from './actions.ts';
+
+/** What one can do with the recommendation, from every view. */
+export function adviceCommands(app: App, advice: Advice): Command[] {
+  const { answer, docked } = advice;
+  const enabled = app.study !== null;
+  const ready = enabled && answer !== null && advice.state !== 'failed';
+  return [
+    {
+      id: 'advice.toggle',
+      label: docked ? 'Go to the recommendation' : `${advice.open ? 'Close' : 'Open'} the recommendation`,
+      group: 'Commands',
+      keys: '0',
+      menu: 'Run',
+      section: true,
+      words: 'advice answer best design card',
+      enabled,
+      run: () => advice.toggle(),
+    },
+    {
+      id: 'advice.copy',
+      menu: 'Run',
+      label: 'Copy the header of the recommended design',
+      group: 'Commands',
+      keys: 'H',
+      words: 'cuda launch code clipboard',
+      enabled: ready,
+      run: () => void copyHeader(app, advice),
+    },
+    {
+      id: 'advice.simulate',
+      menu: 'Run',
+      label: 'Simulate the designs tied with the recommended one',
+      group: 'Commands',
+      enabled: ready && app.running === null,
+      run: () => void simulateTies(app, advice),
+    },
+    {
+      id: 'advice.measure',
+      menu: 'Run',
+      label: 'Measure the recommended design…',
+      group: 'Commands',
+      enabled: ready,
+      run: () => void measure(app, advice),
+    },
+  ];
+}

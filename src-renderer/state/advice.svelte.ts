@@ -1,0 +1,229 @@
+import { createContext, tick, untrack } from 'svelte';
+import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { ProcedureInput } from '../../src-main/contract/procedures.ts';
+import type { Study } from '../../src-main/contract/study.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
+import { axisCounts } from '../views/study/space-text.ts';
+import type { App } from './app.svelte.ts';
+import { CoarseFirst } from './coarse-first.ts';
+
+type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
+
+/** From this width on, the Study view has room for the whole recommendation beside the inputs. */
+const ROOM_PX = 1300;
+/** Nobody edits for so long: time to find what would change the advice. */
+const IDLE_MS = 500;
+const SLOW_AFTER_MS = 250;
+
+/** How the answer on screen stands to the study on screen. */
+type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
+
+/** The recommendation for the study on screen, in all views. Create it while the shell initialises. */
+export class Advice {
+  #app: App;
+  /** Newer calls of this page take the place of older ones. */
+  #client = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
+  #answer = $state.raw<Recommendation | null>(null);
+  #asked = $state.raw<Asked | null>(null);
+  #failure = $state.raw<Failure | null>(null);
+  #state = $state<State>('none');
+  #slow = $state(false);
+  #sensitivity = $state.raw<Sensitivity | null>(null);
+  #sensitivityFailure = $state.raw<Failure | null>(null);
+  #sensitive = $state(false);
+  #deviceId = $state<string | null>(null);
+  #baseline = $state.raw<{ readonly designIndex: number; readonly enumerated: number } | null>(null);
+  #room = $state(true);
+  /** Whether the folded line is open. */
+  open = $state(false);
+  /** The whole card, and the line that it folds to, where they are on screen. */
+  card: HTMLElement | null = null;
+  line: HTMLElement | null = null;
+
+  /** The study that is advised on: the one on screen, once it is loaded. */
+  readonly study: Study | null = $derived.by(() =>
+    this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
+  );
+  /** The whole recommendation stands beside the inputs; else it is a line under the header of the view. */
+  readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study' && this.#room);
+  readonly #input: Asked | null = $derived.by(() => {
+    const { study } = this;
+    const studyId = this.#app.editor.id;
+    if (!study || studyId === null) return null;
+    const baseline = this.#baseline;
+    const pinned =
+      baseline !== null && baseline.enumerated === axisCounts(study).reduce((size, { count }) => size * count, 1);
+    return {
+      studyId,
+      study,
+      ...(this.#deviceId !== null && study.devices.includes(this.#deviceId) ? { deviceId: this.#deviceId } : {}),
+      ...(pinned ? { baseline: baseline.designIndex } : {}),
+    };
+  });
+
+  constructor(app: App) {
+    this.#app = app;
+    const { engine } = app;
+    const room = window.matchMedia(`(min-width: ${ROOM_PX}px)`);
+    this.#room = room.matches;
+    room.addEventListener('change', () => (this.#room = room.matches));
+    $effect(() => void this.#readBaseline(app.location.studyId));
+
+    const calls = new CoarseFirst<Asked, Recommendation>({
+      ask: (input, coarse) =>
+        engine.call('advice.recommend', { ...input, coarse, client: `${this.#client} ${coarse ? 'coarse' : 'exact'}` }),
+      show: (result, input, coarse) => {
+        if (result.ok) {
+          this.#answer = result.value;
+          this.#asked = input;
+          this.#failure = null;
+          const whole = result.value.predicted === result.value.of;
+          this.#state = coarse && !whole ? 'coarse' : 'exact';
+        } else {
+          this.#failure = result.error;
+          this.#state = 'failed';
+        }
+      },
+    });
+    let written = '';
+    const follow = () => {
+      const input = untrack(() => this.#input);
+      if (input) calls.follow(input);
+    };
+    $effect(() => {
+      const input = this.#input;
+      const text = input && engine.state === 'ready' ? `${engine.generation} ${question(input)}` : '';
+      if (text === written) return;
+      const sameStudy = written !== '' && input?.studyId === untrack(() => this.#asked?.studyId);
+      written = text;
+      untrack(() => {
+        if (!sameStudy) this.#forget();
+        if (!input || text === '') return calls.stop();
+        if (this.#state !== 'none') this.#state = this.#answer ? 'coarse' : 'loading';
+        else this.#state = 'loading';
+        calls.follow(input);
+      });
+    });
+    $effect(() =>
+      engine.on('store.changed', ({ what }) => {
+        if (what === 'devices' || what === 'all') follow();
+        if (what === 'settings' || what === 'all') void this.#readBaseline(app.location.studyId);
+      }),
+    );
+    $effect(() => {
+      const waiting = this.#state === 'loading' || this.#state === 'coarse';
+      if (!waiting) {
+        this.#slow = false;
+        return;
+      }
+      const timer = setTimeout(() => (this.#slow = true), SLOW_AFTER_MS);
+      return () => clearTimeout(timer);
+    });
+    this.#followSensitivity();
+  }
+
+  /** What would change the advice, asked for once an exact answer rests and the card is in sight. */
+  #followSensitivity(): void {
+    let done: unknown = null;
+    $effect(() => {
+      const shown = this.docked || this.open;
+      const answer = this.#answer;
+      const asked = this.#asked;
+      if (!shown || this.#state !== 'exact' || !answer || !asked) return;
+      if (done === answer) this.#sensitive = true;
+      let left = false;
+      const timer = setTimeout(() => {
+        if (done === answer) return;
+        const { studyId, study } = asked;
+        void this.#app.engine
+          .call('advice.sensitivity', {
+            ...(studyId === undefined ? {} : { studyId }),
+            study,
+            deviceId: answer.device.id,
+            designIndex: answer.designIndex,
+            client: `${this.#client} sensitivity`,
+          })
+          .then((result) => {
+            if (left) return;
+            done = answer;
+            this.#sensitivity = result.ok ? result.value : null;
+            this.#sensitivityFailure = result.ok ? null : result.error;
+            this.#sensitive = true;
+          });
+      }, IDLE_MS);
+      return () => {
+        left = true;
+        clearTimeout(timer);
+        this.#sensitive = false;
+      };
+    });
+  }
+
+  async #readBaseline(studyId: number | null): Promise<void> {
+    if (studyId === null) return;
+    const result = await this.#app.engine.call('settings.get', { key: `baseline.${studyId}` });
+    const { designIndex, enumerated } = (result.ok && result.value ? result.value : {}) as Record<string, unknown>;
+    this.#baseline =
+      typeof designIndex === 'number' && typeof enumerated === 'number' ? { designIndex, enumerated } : null;
+  }
+
+  /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */
+  toggle(): void {
+    if (this.docked) return this.card?.focus();
+    this.open = !this.open;
+    void tick().then(() => (this.open ? this.card : this.line)?.focus());
+  }
+
+  #forget(): void {
+    this.#answer = null;
+    this.#asked = null;
+    this.#failure = null;
+    this.#state = 'none';
+    this.#sensitivity = null;
+    this.#sensitivityFailure = null;
+    this.#deviceId = null;
+  }
+
+  /** The newest answer: of the study as it is, or as it was a moment ago. */
+  get answer(): Recommendation | null {
+    return this.#answer;
+  }
+  /** The study that the answer is of. */
+  get answered(): Study | null {
+    return this.#asked?.study ?? null;
+  }
+  get state(): State {
+    return this.#state;
+  }
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+  /** The answer has been out of date, or not exact, for longer than a person notices. */
+  get slow(): boolean {
+    return this.#slow;
+  }
+  get sensitivity(): Sensitivity | null {
+    return this.#sensitivity;
+  }
+  get sensitivityFailure(): Failure | null {
+    return this.#sensitivityFailure;
+  }
+  /** Whether it is of the answer on screen. */
+  get sensitive(): boolean {
+    return this.#sensitive;
+  }
+  /** The device that is advised on; null: the fastest of the study. */
+  get deviceId(): string | null {
+    return this.#deviceId;
+  }
+  set deviceId(id: string | null) {
+    this.#deviceId = id;
+  }
+}
+
+/** What the answer depends on: not how a study is named or described. */
+function question({ study, ...rest }: Asked): string {
+  return JSON.stringify([rest, { ...study, name: '', description: '' }]);
+}
+
+export const [useAdvice, provideAdvice] = createContext<Advice>();

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Locator, Page } from '@playwright/test';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { expect, open, test } from './fixtures/browser.ts';
+import { predicted, rankRows } from './fixtures/page.ts';
+import { builtFile } from './fixtures/program.ts';
+import type { RunningHost } from './fixtures/host.ts';
+
+// The recommendation: always in sight, follows every edit, and says what the full ranking says.
+
+const card = (page: Page): Locator => page.getByRole('region', { name: 'Recommendation' });
+/** The card once its answer is exact and of the study as it is. */
+async function settled(page: Page): Promise<Locator> {
+  const answered = card(page).and(page.locator('[aria-busy=false]'));
+  await expect(answered.getByRole('button', { name: /^Copy header/ })).toBeEnabled();
+  return answered;
+}
+const field = (page: Page, name: string): Locator => page.getByRole('spinbutton', { name, exact: true });
+async function fill(page: Page, name: string, value: string): Promise<void> {
+  await field(page, name).fill(value);
+  await field(page, name).press('Enter');
+  // The exact answer is asked for once the study rests; until then the card is busy.
+  await expect(card(page)).toHaveAttribute('aria-busy', 'true');
+}
+
+interface RankedRow {
+  readonly tied: boolean;
+  readonly deviceId: string;
+  readonly device: string;
+  readonly design: Design;
+  readonly timeMs: number;
+}
+/** The whole tie band of a run on its fastest device, by the command line. */
+async function tieBand(host: RunningHost, run: number): Promise<readonly RankedRow[]> {
+  const rank = async (args: readonly string[]): Promise<{ readonly best: readonly RankedRow[] }> => {
+    const program = [builtFile('out/main/cli.js'), 'rank', String(run), '--db', host.databaseFile, '--json', ...args];
+    const { stdout } = await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
+    return JSON.parse(stdout) as { readonly best: readonly RankedRow[] };
+  };
+  const { best } = await rank(['--top', '1']);
+  const { best: all } = await rank(['--top', '20000', '--device', best[0].deviceId]);
+  return all.filter(({ tied }) => tied);
+}
+
+test('after edits the card is one of the full ranking’s tied best, with their number', async ({ page, own }) => {
+  await open(page, own, '#/study');
+  await predicted(page, 1);
+  const edits = [
+    [['Serial fraction', '0.2'], ['Registers per thread', '48'], ['Set-up per unit', '3']],
+    [['Memory traffic per iteration', '16'], ['Dependent loads per iteration', '2'], ['Instructions per iteration', '90']],
+    [['Serial fraction', '0.01'], ['Number of units', '50000']],
+  ] as const; // prettier-ignore
+  for (const [round, fields] of edits.entries()) {
+    for (const [name, value] of fields) await fill(page, name, value);
+    const shown = await settled(page);
+    const [main, rest] = await shown.locator('.main, .rest').allTextContents();
+    const figures = await shown.getByRole('definition').allTextContents();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+Enter');
+    await predicted(page, round + 2);
+
+    const tied = await tieBand(own, round + 2);
+    expect(Number(figures.at(-1)!.replaceAll(',', ''))).toBe(tied.length);
+    const said = /^(?<u>[\d,]+) threads? per unit, blocks of (?<block>[\d,]+)/.exec(main)!.groups!;
+    const blocks = /^[\d,]+/.exec(rest)![0];
+    const cap = /at most (\d+)/.exec(rest)?.[1] ?? null;
+    const number = (text: string) => Number(text.replaceAll(',', ''));
+    const picked = tied.find(
+      ({ design }) =>
+        design.threadsPerUnit === number(said['u']) &&
+        design.blockThreads === number(said['block']) &&
+        design.gridBlocks === number(blocks) &&
+        design.registerCap === (cap === null ? null : number(cap)),
+    );
+    expect(picked, `${main}; ${rest}`).toBeDefined();
+    expect(number(/[\d.,]+/.exec(figures[0])![0]) / picked!.timeMs).toBeCloseTo(1, 3);
+  }
+});
+
+test('the card follows σ while it is dragged, and where a value comes from follows the edit', async ({ page, own }) => {
+  await open(page, own, '#/study');
+  await predicted(page, 1);
+  const shown = await settled(page);
+  const time = shown.getByRole('definition').first();
+  const before = (await time.textContent())!;
+  const slider = page.getByRole('slider', { name: /^Serial fraction/ });
+  const track = (await slider.boundingBox())!;
+  const y = track.y + track.height / 2;
+  await page.mouse.move(track.x + track.width * 0.1, y);
+  await page.mouse.down();
+  await page.mouse.move(track.x + track.width * 0.9, y, { steps: 12 });
+  await expect(time).not.toHaveText(before); // while the hand still holds it
+  await page.mouse.up();
+
+  // Of the example's kernel, dependent loads have the default: assumed, until somebody enters a value.
+  const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
+  await expect(mark).toHaveAccessibleName(/: assumed$/);
+  await fill(page, 'Dependent loads per iteration', '1');
+  await expect(mark).toHaveAccessibleName(/: given$/);
+  await field(page, 'Dependent loads per iteration').press('Alt+ArrowDown');
+  await page.getByRole('menuitem', { name: /^Assume / }).click();
+  await expect(mark).toHaveAccessibleName(/: assumed$/);
+  await settled(page);
+  await page.getByRole('button', { name: 'I know this value: Dependent loads per iteration' }).click();
+  await expect(mark).toHaveAccessibleName(/: given$/);
+});
+
+test('in other views it is one line, which a key opens and Escape closes', async ({ page, own }) => {
+  await open(page, own, '#/ranking');
+  await predicted(page, 1);
+  await expect(rankRows(page).first()).toBeVisible();
+  const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* ms, .* tie/ });
+  await expect(line).toBeVisible();
+  await page.keyboard.press('0');
+  await expect(card(page)).toBeFocused();
+  await page.keyboard.press('Tab');
+  await expect(card(page).locator(':focus')).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(card(page)).toBeHidden();
+  await expect(line).toBeFocused();
+});
+
+test('a study of which no design can run says so', async ({ page, own }) => {
+  await open(page, own, '#/study');
+  await predicted(page, 1);
+  await settled(page);
+  await field(page, 'Registers per thread').fill('1000');
+  await field(page, 'Registers per thread').press('Enter');
+  await page.getByRole('textbox', { name: 'Values of Register cap' }).fill('none');
+  await page.getByRole('textbox', { name: 'Values of Register cap' }).press('Enter');
+  await expect(card(page).getByRole('heading', { name: 'No design can run' })).toBeVisible();
+});
