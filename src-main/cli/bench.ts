@@ -1,5 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { deviceTitle } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
@@ -173,7 +174,7 @@ function printMeasurement(
   { runId: id, device, cases, warnings }: MeasuringDetail,
   failed: number,
 ): void {
-  const where = device ? ` on ${device.name}` : '';
+  const where = device ? ` on ${deviceTitle(device)}` : '';
   say(terminal, `Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
   printTable(

@@ -12,7 +12,7 @@ export interface MeasuringTarget {
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** Name of the device; where there is none, what is missing. */
+  /** Name of the device, introduced as software where it is; where there is none, what is missing. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
   /** What to do where it is not available; empty where it is. */

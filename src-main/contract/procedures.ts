@@ -473,6 +473,8 @@ export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['outp
 export interface Events {
   'run.progress': RunProgress;
   'run.finished': RunSummary;
+  /** To the page that measures this run: it answers with `bench.record`, without records where it has none. */
+  'bench.ping': { readonly runId: number };
   /** Something in the store changed (maybe in another window or process): read again what you show. */
   'store.changed': { readonly what: 'studies' | 'runs' | 'devices' | 'settings' | 'all' };
   'engine.lost': { readonly message: string };

@@ -22,6 +22,7 @@ import { importHandlers } from './imports/handlers.ts';
 import { measuredHandlers } from './measured/handlers.ts';
 import { openBenchmarks } from './measuring/benchmarks.ts';
 import { measuringHandlers } from './measuring/handlers.ts';
+import { PAGE_SILENCE_MS } from './measuring/page-run.ts';
 import { programsIn, type MeasuringPrograms } from './measuring/programs.ts';
 import { openTargets } from './measuring/targets.ts';
 import { modelHandlers } from './models/handlers.ts';
@@ -66,6 +67,8 @@ export interface EngineOptions {
   /** The programs that measure, where a bundle moved them. */
   readonly programs?: Partial<MeasuringPrograms>;
   readonly workers?: number;
+  /** A page that measures and answers nothing for this long has gone away, ms. */
+  readonly pageSilenceMs?: number;
 }
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
@@ -108,7 +111,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     emit,
     changed,
   };
-  const handlers = joinHandlers(context);
+  const handlers = joinHandlers(context, options.pageSilenceMs ?? PAGE_SILENCE_MS);
   const stopListening = store.onExternalChange(() => {
     views.dropFindings();
     changed('all');
@@ -155,9 +158,9 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   });
 }
 
-function joinHandlers(context: Context): Handlers {
+function joinHandlers(context: Context, pageSilenceMs: number): Handlers {
   const targets = openTargets(context);
-  const benchmarks = openBenchmarks(context, targets);
+  const benchmarks = openBenchmarks(context, targets, pageSilenceMs);
   return {
     ...appHandlers(context),
     ...studyHandlers(context),

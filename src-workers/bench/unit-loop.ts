@@ -164,10 +164,20 @@ export function tableWord(index: number): number {
 
 /** What every design of the workload must leave in result[unit]. Time: the total of the lengths, times the steps. */
 export function referenceResults(workload: UnitLoopWorkload): Uint32Array {
-  const { lengths, profile } = workload;
+  const results = new Uint32Array(workload.lengths.length);
+  referenceResultsInto(results, workload, 0, results.length);
+  return results;
+}
+
+/** The results of units `from` to `to` (excluded) alone, for a page that must answer in between. */
+export function referenceResultsInto(
+  results: Uint32Array,
+  { lengths, profile }: UnitLoopWorkload,
+  from: number,
+  to: number,
+): void {
   const { parallelSteps, serialSteps, dependentLoads, tableWords } = profile;
-  const results = new Uint32Array(lengths.length);
-  for (let unit = 0; unit < lengths.length; unit++) {
+  for (let unit = from; unit < to; unit++) {
     let x = mix(unit + 1);
     for (let iteration = lengths[unit]; iteration > 0; iteration--) {
       let a = x;
@@ -178,7 +188,6 @@ export function referenceResults(workload: UnitLoopWorkload): Uint32Array {
     }
     results[unit] = x;
   }
-  return results;
 }
 
 /**

@@ -174,6 +174,18 @@ export interface MeasuringDevice {
   readonly properties: Readonly<Record<string, number | string>>;
 }
 
+/** A software adapter's name begins so, wherever a target is named: its times are those of the machine's CPU. */
+export const SOFTWARE_GPU = 'Software GPU (runs anywhere)';
+
+export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean {
+  return device.properties.software === 1;
+}
+
+/** The name of a device as a person reads it. */
+export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>): string {
+  return isSoftware(device) ? `${SOFTWARE_GPU}: ${device.name}` : device.name;
+}
+
 export type BenchRecord =
   | MeasuringDevice
   /** What the compiler says of a case's kernel. */

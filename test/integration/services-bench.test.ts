@@ -46,7 +46,7 @@ function temporaryFile(): string {
   return join(folder, 'test.db');
 }
 
-async function engineOn(databaseFile: string): Promise<Engine> {
+async function engineOn(databaseFile: string, more: { readonly pageSilenceMs?: number } = {}): Promise<Engine> {
   const engine = unwrap(
     await openEngine({
       databaseFile,
@@ -54,6 +54,7 @@ async function engineOn(databaseFile: string): Promise<Engine> {
       host: 'cli',
       workers: 1,
       programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE },
+      ...more,
     }),
   );
   open.push(() => engine.close());
@@ -780,6 +781,51 @@ describe('a page that measures', () => {
     const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);
     expect(found[0].correct).toBe(true);
+  });
+});
+
+describe('a page that goes away', () => {
+  const SILENCE_MS = 400;
+  async function pageRun(): Promise<{ engine: Engine; id: number; ended: Promise<RunSummary> }> {
+    const engine = await engineOn(temporaryFile(), { pageSilenceMs: SILENCE_MS });
+    const runId = await sweep(engine);
+    const { runId: id } = await call<{ runId: number }>(
+      engine,
+      'bench.start',
+      ask(runId, { target: 'webgpu-page', count: 2 }),
+    );
+    const finished = new Promise<RunSummary>((resolve) =>
+      engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
+    );
+    return { engine, id, ended: finished };
+  }
+
+  it('releases its measurement, so that another can start', async () => {
+    const { engine, id, ended: finished } = await pageRun();
+    expect(await failure(engine, 'bench.start', ask(1))).toMatch(new RegExp(`run ${id} is being measured`));
+    await call(engine, 'bench.plan', { id });
+    const from = performance.now();
+    expect(await finished).toMatchObject({
+      id,
+      state: 'failed',
+      error: 'The page that measured went away. What it sent is saved, and a page can resume the run.',
+    });
+    // Not before it had three times to answer.
+    expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);
+    await call(engine, 'runs.resume', { id });
+  });
+
+  it('keeps it as long as it answers, however long a launch takes', async () => {
+    const { engine, id, ended: finished } = await pageRun();
+    let pings = 0;
+    engine.subscribe((event, payload) => {
+      if (event !== 'bench.ping') return;
+      expect(payload).toEqual({ runId: id });
+      pings += 1;
+      if (pings < 12) void engine.dispatch('bench.record', { id, records: [] });
+    });
+    expect(await finished).toMatchObject({ id, state: 'failed' });
+    expect(pings).toBeGreaterThanOrEqual(12);
   });
 });
 

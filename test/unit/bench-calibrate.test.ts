@@ -230,7 +230,9 @@ describe('calibration from measured designs', () => {
     };
     expect(refusal(many, plan, 3)).toBe("bad-input: device 3 is not one of the plan's 1");
     expect(refusal([{ ...first, designIndex: 1e6 }])).toContain('bad-input: design 1000000 is not one of');
-    expect(refusal(many.slice(0, 5))).toBe('bad-input: 5 parameters need 7 measured designs, not 5');
+    expect(refusal(many.slice(0, 5))).toBe(
+      'bad-input: 5 parameters need 7 measured designs, and 5 have a time. Measure at least 7 designs, spread over the ranking.',
+    );
     expect(refusal([...many.slice(1), { ...first, timeMs: 0 }])).toMatch(
       /^bad-input: measured design 11: predicted .* ms, measured 0 ms: times must be positive$/,
     );

@@ -150,7 +150,7 @@ describe('the GPU of the page', () => {
   });
 
   it('is a target, or says what is missing', async () => {
-    expect(await pageTarget(fakeGpu().gpu)).toMatchObject({ available: true, label: 'google swiftshader', device: { threadGroupWidth: 4, properties: { maxComputeInvocationsPerWorkgroup: 256, subgroups: 1 } } }); // prettier-ignore
+    expect(await pageTarget(fakeGpu().gpu)).toMatchObject({ available: true, label: 'Software GPU (runs anywhere): google swiftshader', device: { threadGroupWidth: 4, properties: { maxComputeInvocationsPerWorkgroup: 256, subgroups: 1 } } }); // prettier-ignore
     expect(await pageTarget(undefined)).toMatchObject({ available: false, label: 'This window has no WebGPU' });
     const empty = { requestAdapter: async () => null } as unknown as GPU;
     expect(await pageTarget(empty)).toMatchObject({

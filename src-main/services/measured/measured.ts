@@ -1,5 +1,10 @@
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
-import type { BenchCase, MeasuringDevice, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import {
+  deviceTitle,
+  type BenchCase,
+  type MeasuringDevice,
+  type PlanLine,
+} from '../../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
@@ -118,7 +123,7 @@ export function measuringWarnings(
   const predicted = run.devices.find((device) => device.id === deviceId);
   if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
-      `Predicted for ${predicted.name}, measured on ${measuring.name}: the times are of another device, only their order can be compared.`,
+      `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the times are of another device, only their order can be compared.`,
     );
   const labels = (matches: (record: MeasurementRecord) => boolean): string[] =>
     records.filter(matches).map((record) => caseLabel((record.detail as MeasuredCaseDetail).case));

@@ -9,6 +9,7 @@ import type { RunnableDesigns } from '../../contract/runnable.ts';
 import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan } from './plans.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
+import { runOnPage, type PageRun } from './page-run.ts';
 import { runnableDesigns } from './runnable.ts';
 import { runProgram } from './runner.ts';
 import { openSession, type MeasuringSession } from './session.ts';
@@ -129,15 +130,18 @@ export interface Benchmarks extends PageMeasurements {
   resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 
-/** @param targets whose devices say which designs they can run */
-export function openBenchmarks(context: Context, targets: Targets): Benchmarks {
+/**
+ * @param targets whose devices say which designs they can run
+ * @param pageSilenceMs a page that answers nothing for this long has gone away
+ */
+export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();
   /** The run that is being measured, or that one is being prepared. */
   let busy: number | 'another run' | null = null;
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
-    const page = runOnPage(session);
+    const page = runOnPage(session, pageSilenceMs, () => context.emit('bench.ping', { runId: session.run.id }));
     pages.set(session.run.id, page);
     void page.finished.finally(() => pages.delete(session.run.id));
     return page;
@@ -378,74 +382,4 @@ async function measureIn(
       return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
     }
   }
-}
-
-/** A page that asks for nothing and sends nothing for this long beyond a case's limit has gone away. */
-const PAGE_GRACE_MS = 120_000;
-
-interface PageRun extends RunHandle {
-  plan(): BenchPlan;
-  record(records: readonly BenchRecord[]): Promise<Result<null>>;
-}
-
-/** A run that a page measures: it asks for the plan and sends records, batch by batch. */
-function runOnPage(session: MeasuringSession): PageRun {
-  let resolve: (result: Result<RunRecord>) => void;
-  const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
-  let ended = false;
-  let watch: NodeJS.Timeout | null = null;
-  /** Batches one after another. */
-  let queue: Promise<unknown> = Promise.resolve();
-
-  const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {
-    if (ended) return;
-    ended = true;
-    if (watch) clearTimeout(watch);
-    const settled = await session.programEnded();
-    resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
-  };
-  const heard = (): void => {
-    if (watch) clearTimeout(watch);
-    const { caseTimeLimitMs } = session.remaining();
-    const limitMs = caseTimeLimitMs + PAGE_GRACE_MS;
-    watch = setTimeout(() => {
-      const message = 'The page that measured went away. What it sent is saved, and a page can resume the run.';
-      void end({ code: 'cancelled', message });
-    }, limitMs);
-    watch.unref();
-  };
-  heard();
-
-  const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
-    if (ended) return fail('conflict', `Run ${session.run.id} has ended.`);
-    heard();
-    for (const record of records) {
-      const taken = await session.take(record);
-      if (!taken.ok) {
-        await end(taken.error);
-        return taken;
-      }
-    }
-    const { answered, begun, done, lost } = session.state();
-    if (lost !== null) {
-      const message = answered ? `the device was lost: ${lost}` : lost;
-      const at = begun ? await session.giveUp(message) : ok(null);
-      await end(at.ok ? { code: 'unsupported', message } : at.error);
-    } else if (done) await end('complete');
-    return ok(null);
-  };
-  return {
-    runId: session.run.id,
-    finished,
-    cancel: () => void end('cancelled'),
-    plan() {
-      heard();
-      return session.remaining();
-    },
-    record(records) {
-      const taken = queue.then(() => take(records));
-      queue = taken.catch(() => undefined);
-      return taken;
-    },
-  };
 }

@@ -5,7 +5,12 @@ import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/cu
 import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
-import type { BenchBackend, BenchPlan, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import {
+  deviceTitle,
+  type BenchBackend,
+  type BenchPlan,
+  type MeasuringDevice,
+} from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -170,7 +175,7 @@ export async function cpuTarget(programs: MeasuringPrograms, signal: AbortSignal
 
 function target(id: string, backend: BenchBackend, device: Result<MeasuringDevice>, advice: string): MeasuringTarget {
   return device.ok
-    ? { id, backend, available: true, label: device.value.name, device: device.value, advice: '' }
+    ? { id, backend, available: true, label: deviceTitle(device.value), device: device.value, advice: '' }
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 

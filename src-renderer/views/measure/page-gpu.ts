@@ -1,10 +1,11 @@
 import {
   describeWebGpu,
+  isSoftwareAdapter,
   measuringDeviceDescriptor,
   type measureWebGpu,
 } from '../../../src-workers/bench/webgpu/measure.ts';
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
-import type { BenchRecord, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { deviceTitle, type BenchRecord, type MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
@@ -36,6 +37,7 @@ function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice 
     properties: {
       maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
       subgroups: features.has('subgroups') ? 1 : 0,
+      software: isSoftwareAdapter(info) ? 1 : 0,
     },
   };
 }
@@ -48,6 +50,7 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
     advice: string,
     device: MeasuringDevice | null = null,
   ): MeasuringTarget => ({ id: PAGE_TARGET, backend: 'webgpu', available, label, device, advice });
+  const ofDevice = (device: MeasuringDevice) => target(true, deviceTitle(device), '', device);
   if (!gpu)
     return target(
       false,
@@ -57,7 +60,7 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
   try {
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
     return adapter
-      ? target(true, adapterName(adapter.info), '', adapterDevice(adapter))
+      ? ofDevice(adapterDevice(adapter))
       : target(
           false,
           'WebGPU finds no adapter in this window',

@@ -31,8 +31,13 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
+    // The engine asks whether this page is still there. An answer that is refused shows in the records.
+    const offPing = engine.on('bench.ping', (asked) => {
+      if (asked.runId === runId) void engine.call('bench.record', { id: runId, records: [] });
+    });
     const result = await measureInPage(engine, runId, navigator.gpu, measureWebGpu, abort.signal);
     off();
+    offPing();
     this.#abort = null;
     this.#runId = null;
     if (!result.ok && !abort.signal.aborted) report(result.error);

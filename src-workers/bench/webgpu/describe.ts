@@ -34,21 +34,21 @@ export interface WebGpuHost {
   readonly processor: string | null;
 }
 
+/** Whether the CPU of the machine does the work: such an adapter runs anywhere, and says little of a GPU. */
+export function isSoftwareAdapter({
+  isFallbackAdapter,
+  architecture,
+}: Pick<GPUAdapterInfo, 'isFallbackAdapter' | 'architecture'>): boolean {
+  return isFallbackAdapter || architecture === 'swiftshader';
+}
+
 /** A device as its records are held against. Subgroup width is reported only where all subgroups have the same. */
 export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: WebGpuHost): MeasuringDevice {
-  const {
-    vendor,
-    architecture,
-    device: model,
-    description,
-    isFallbackAdapter,
-    subgroupMinSize,
-    subgroupMaxSize,
-  } = adapter.info;
+  const { vendor, architecture, device: model, description, subgroupMinSize, subgroupMaxSize } = adapter.info;
   const subgroups = device.features.has('subgroups');
   const name =
     [vendor, architecture].filter((part) => part !== '').join(' ') || description || 'unnamed WebGPU adapter';
-  const software = isFallbackAdapter || architecture === 'swiftshader';
+  const software = isSoftwareAdapter(adapter.info);
   const versions = Object.entries(host.versions).map(([part, version]) => `${part} ${version}`);
   return {
     type: 'device',

@@ -3,13 +3,13 @@ import type { BenchCase, BenchPlan, BenchRecord, MeasuringDevice } from '../../d
 import { fail, FailureError, unwrap, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { PreparedCase } from './cases.ts';
-import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
+import { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor } from './describe.ts';
 import { prepareLaunchGrid, prepareLoops, prepareMatrixPower, type MatrixTimes } from './kernels.ts';
 import { createLauncher, DeviceLostError, type Launcher } from './launcher.ts';
 import { measureProbe } from './probes.ts';
 import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-loop.ts';
 
-export { describeWebGpu, measuringDeviceDescriptor };
+export { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor };
 
 /** The law that a text of the workload grammar names; how files are found is the caller's business. */
 export type LengthLawSource = (text: string) => Promise<Result<LengthLaw>>;

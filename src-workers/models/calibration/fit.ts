@@ -170,7 +170,10 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   const designs = included ? included.filter(Boolean).length : measuredMs.length;
   const expected = minDesigns(parameters.length);
   if (designs < expected)
-    return fail('bad-input', `${parameters.length} parameters need ${expected} measured designs, not ${designs}`);
+    return fail(
+      'bad-input',
+      `${parameters.length} parameters need ${expected} measured designs, and ${designs} have a time. Measure at least ${expected} designs, spread over the ranking.`,
+    );
   return ok(null);
 }
 

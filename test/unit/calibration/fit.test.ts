@@ -152,7 +152,11 @@ describe('a fit', () => {
   it('refuses too few designs, times that are none, and a model without a time', () => {
     expect(fitParameters(lines(4, (x) => 1 + x))).toMatchObject({
       ok: false,
-      error: { code: 'bad-input', message: '3 parameters need 5 measured designs, not 4' },
+      error: {
+        code: 'bad-input',
+        message:
+          '3 parameters need 5 measured designs, and 4 have a time. Measure at least 5 designs, spread over the ranking.',
+      },
     });
     const broken = lines(10, (x) => 1 + x);
     broken.measuredMs[7] = 0;

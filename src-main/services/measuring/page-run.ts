@@ -1,0 +1,82 @@
+import type { RunRecord } from '../../../db/records.ts';
+import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import type { RunHandle } from '../runs/running.ts';
+import type { MeasuringSession } from './session.ts';
+
+/** How long a page may stay silent before its run ends, ms: long enough for a page that computes expected results. */
+export const PAGE_SILENCE_MS = 14_000;
+/** Pings within that time. */
+const PINGS = 4;
+
+export interface PageRun extends RunHandle {
+  plan(): BenchPlan;
+  record(records: readonly BenchRecord[]): Promise<Result<null>>;
+}
+
+/**
+ * A run that a page measures: it asks for the plan and sends records, batch by batch. A page in the background has slow timers and
+ * one launch may take a minute, so silence alone says nothing: the engine asks (`bench.ping`), and the page answers with what it has.
+ *
+ * @param silenceMs the run ends at most this long after the page last answered
+ */
+export function runOnPage(session: MeasuringSession, silenceMs: number, ping: () => void): PageRun {
+  let resolve: (result: Result<RunRecord>) => void;
+  const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
+  let ended = false;
+  /** Batches one after another. */
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    clearInterval(watch);
+    const settled = await session.programEnded();
+    resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
+  };
+  let unanswered = 0;
+  // Counted in pings, not by the clock: a machine that slept has asked nothing meanwhile.
+  const watch = setInterval(() => {
+    if (unanswered === PINGS - 1) {
+      const message = 'The page that measured went away. What it sent is saved, and a page can resume the run.';
+      void end({ code: 'cancelled', message });
+      return;
+    }
+    unanswered += 1;
+    ping();
+  }, silenceMs / PINGS);
+  watch.unref();
+
+  const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
+    if (ended) return fail('conflict', `Run ${session.run.id} has ended.`);
+    for (const record of records) {
+      const taken = await session.take(record);
+      if (!taken.ok) {
+        await end(taken.error);
+        return taken;
+      }
+    }
+    const { answered, begun, done, lost } = session.state();
+    if (lost !== null) {
+      const message = answered ? `the device was lost: ${lost}` : lost;
+      const at = begun ? await session.giveUp(message) : ok(null);
+      await end(at.ok ? { code: 'unsupported', message } : at.error);
+    } else if (done) await end('complete');
+    return ok(null);
+  };
+  return {
+    runId: session.run.id,
+    finished,
+    cancel: () => void end('cancelled'),
+    plan() {
+      unanswered = 0;
+      return session.remaining();
+    },
+    record(records) {
+      unanswered = 0;
+      const taken = queue.then(() => take(records));
+      queue = taken.catch(() => undefined);
+      return taken;
+    },
+  };
+}
