@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { assumedPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
@@ -90,7 +91,7 @@ async function reportSweep(
 ): Promise<number> {
   const found = await engine.call('ranking.best', { runId, limit: Math.min(options.top, MAX_DESIGNS) });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const { study, devices, rows, ofDevices } = found.value;
+  const { study, devices, rows, ofDevices, recommended, inputs } = found.value;
   if (options.json) {
     printJson(terminal, {
       runId,
@@ -99,6 +100,8 @@ async function reportSweep(
       elapsedMs,
       best: rows.map(jsonRow),
       bestOfDevices: ofDevices.map(jsonRow),
+      recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
+      inputs,
     });
     return EXIT_OK;
   }
@@ -117,6 +120,11 @@ async function reportSweep(
     printDesigns(terminal, ofDevices, found.value, false);
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
+  }
+  if (recommended) {
+    const { row, ties, rule } = recommended;
+    if (ties > 1) say(terminal, `Recommended: design ${row.designIndex} on ${row.device}. ${rule}`);
+    say(terminal, `Assumed for ${row.device}: ${assumedPhrase(inputs[row.deviceId])}.`);
   }
   return EXIT_OK;
 }

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { isEstimate } from '../../src-workers/domain/device.ts';
+import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
@@ -14,6 +15,7 @@ import { counted } from '../services/export/text.ts';
 import { lossReport } from '../services/models/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
 import { APP_VERSION } from '../services/app/version.ts';
+import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { importCommand, saveDevice } from './import.ts';
@@ -258,6 +260,56 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
     .option('--device <id>', 'only this device')
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
       withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
+    );
+
+  command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
+    .option('--device <id>', 'only this device')
+    .action((what: string, options: GlobalOptions & { device?: string }) =>
+      withEngine(options, (engine) => recommendCommand(engine, terminal, what, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+With --json: {device, devices, designIndex, design, rank, time: {ms, lowMs, highMs, basis}, ties: {count, fraction, rule, designs},
+  baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs}`,
+    );
+
+  command(
+    program,
+    'sensitivity <study-or-run>',
+    'what would change the recommendation: every input over its usual range',
+  )
+    .option('--device <id>', 'only this device')
+    .option('--design <number>', 'of this design instead of the recommended one', whole)
+    .addOption(
+      new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction').choices(VARIED_INPUTS),
+    )
+    .action(
+      (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
+        withEngine(options, (engine) => sensitivityCommand(engine, terminal, what, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+With --json: {device, designIndex, design, timeMs, tieFraction, inputs: [{input, values, bestMs, recommendedMs, designs,
+  holds: [from, to], below, above: {at, designIndex, text, gain}, sentence}], elapsedMs}`,
+    );
+
+  command(program, 'robust <runs...>', 'one design for all: the least worst-case regret over runs, devices and inputs')
+    .option('--device <ids...>', 'only these devices')
+    .option(
+      '--vary <field=values...>',
+      'each with these values of an input instead, as in kernel.serialFraction=0.01,0.05,0.2',
+    )
+    .action((runs: string[], options: GlobalOptions & { device?: string[]; vary?: string[] }) =>
+      withEngine(options, (engine) => robustCommand(engine, terminal, runs, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+Designs of different runs and devices are the same where the values of all axes are.
+With --json: {scenarios: [{id, label, bestMs, best}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
+  regret is the time over the best of the scenario, less 1.`,
     );
 
   command(program, 'simulate <run>', 'play the best designs of a run, event by event')

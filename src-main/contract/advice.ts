@@ -1,4 +1,5 @@
 import type { BreakdownPart } from '../../src-workers/domain/breakdown.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
@@ -64,7 +65,7 @@ export interface InputSensitivity {
   /** What takes over just beyond each end; null where nothing does. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
-  /** `Serial fraction σ decides: below 0.021 16 threads per unit, above 0.12 2.`; empty where the advice holds over the whole range. */
+  /** `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty where the advice holds over the whole range. */
   readonly sentence: string;
 }
 
@@ -78,4 +79,27 @@ export interface Sensitivity {
   /** Deciding inputs first, then by the swing of the recommended design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
+}
+
+/** One design for several scenarios: (run, device) pairs, and those with one input changed. */
+export interface Robust {
+  readonly scenarios: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly bestMs: number;
+    readonly best: string;
+  }[];
+  /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */
+  readonly designs: readonly {
+    readonly design: Design;
+    readonly text: string;
+    readonly worst: number;
+    readonly mean: number;
+    readonly regret: readonly number[];
+    readonly timeMs: readonly number[];
+  }[];
+  /** Worst regret where the best of scenario i is used in all; NaN where it is invalid in one. */
+  readonly ownBest: readonly number[];
+  /** Designs that are valid in all scenarios. */
+  readonly common: number;
 }

@@ -2,6 +2,7 @@ import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
 import type { DrawnTimeline } from '../../src-workers/domain/timeline.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
@@ -213,6 +214,10 @@ export interface BestDesigns {
   readonly ofDevices: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
+  /** The design to use, with the number of designs of its device that it was picked of, and by which rule; null where none is valid. */
+  readonly recommended: { readonly row: BestRow; readonly ties: number; readonly rule: string } | null;
+  /** What the times on each device are made from, by device id. */
+  readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
 
 /**

@@ -27,7 +27,7 @@ import {
   type StudyRecord,
   type StudySummary,
 } from './api.ts';
-import type { Recommendation, Sensitivity } from './advice.ts';
+import type { Recommendation, Robust, Sensitivity } from './advice.ts';
 import {
   BENCH_SUITES,
   type Bundle,
@@ -133,10 +133,12 @@ const pageLimits = v.optional(
 /** A study as it is on screen. Its files are in `folder`, or beside the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
-const sensitivityOptions = {
+/** A study on screen, or a saved run: one of them. */
+const advisedInput = {
+  ...unsavedStudy,
+  study: v.optional(studySchema),
+  runId: v.optional(id),
   deviceId: v.optional(shortText),
-  designIndex: v.optional(index),
-  inputs: v.optional(v.array(v.picklist(VARIED_INPUTS))),
   client: v.optional(shortText),
 };
 
@@ -195,30 +197,57 @@ export const procedures = {
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
 
   /**
-   * The recommendation for a device of a study, or for the fastest where none is named. All designs of the devices are predicted, with
-   * `coarse` a few hundred of each. A newer call of the same `client` takes the place of an older one, which fails with `cancelled`.
-   * `baseline`: the design to compare with, in the study's space; a plain one without it.
+   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is named. Of a study all
+   * designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own predictions count. A newer call of the
+   * same `client` takes the place of an older one, which fails with `cancelled`. `baseline`: the design to compare with, in the study's
+   * space; a plain one without it.
    */
   'advice.recommend': procedure(
     v.strictObject({
-      ...unsavedStudy,
-      deviceId: v.optional(shortText),
+      ...advisedInput,
       baseline: v.optional(v.nullable(index)),
       coarse: v.optional(v.boolean(), false),
-      client: v.optional(shortText),
     }),
   ).returns<Recommendation>(),
-
   /**
-   * What would change the advice: each input over its usual range, the others as they are, on one device. Of a study on screen, or of a
-   * saved run. Without a device it is the fastest, without a design the recommended one. `inputs`: only these fields.
+   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
+   * fastest, without a design the recommended one. `inputs`: only these.
    */
   'advice.sensitivity': procedure(
-    v.union([
-      v.strictObject({ ...unsavedStudy, ...sensitivityOptions }),
-      v.strictObject({ runId: id, ...sensitivityOptions }),
-    ]),
+    v.strictObject({
+      ...advisedInput,
+      designIndex: v.optional(index),
+      inputs: v.optional(v.array(v.picklist(VARIED_INPUTS))),
+    }),
   ).returns<Sensitivity>(),
+  /**
+   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with each value of an
+   * input. Designs are the same where the values of all axes are.
+   */
+  'advice.robust': procedure(
+    v.strictObject({
+      runIds: v.pipe(v.array(id), v.minLength(1), v.maxLength(64)),
+      deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
+      vary: v.optional(
+        v.pipe(
+          v.array(
+            v.strictObject({ input: v.picklist(VARIED_INPUTS), values: v.pipe(v.array(v.number()), v.maxLength(64)) }),
+          ),
+          v.maxLength(16),
+        ),
+        [],
+      ),
+    }),
+  ).returns<Robust>(),
+  /** The header of a design of a study that need not be saved: as `export.render` writes that of a run. */
+  'advice.code': procedure(
+    v.strictObject({
+      ...unsavedStudy,
+      deviceId: shortText,
+      designIndex: index,
+      format: v.picklist(['cuda', 'wgsl']),
+    }),
+  ).returns<ExportDocument>(),
 
   /** Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. */
   'runs.start': procedure(

@@ -61,6 +61,31 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, fraction: 
   const columns = list
     ? predictDesigns(predictor, list)
     : predictRanges(predictor, [part as { first: number; count: number }])[0];
+  return list
+    ? { ...bestOf(columns, fraction, (at) => list[at]), near: new Uint32Array() }
+    : surveyColumns(predictor.counts, columns, (part as { first: number }).first, fraction);
+}
+
+/**
+ * What remains of designs that were predicted before.
+ * @param counts values of each axis, AXIS_ORDER
+ * @param first the design of the first entry
+ */
+export function surveyColumns(
+  counts: readonly number[],
+  columns: PredictionColumns,
+  first: number,
+  fraction: number,
+): Survey {
+  const near = Uint32Array.from(nearOf(counts, columns, first, fraction));
+  return { ...bestOf(columns, fraction, (at) => first + at), near };
+}
+
+function bestOf(
+  columns: PredictionColumns,
+  fraction: number,
+  designAt: (entry: number) => number,
+): Omit<Survey, 'near'> {
   const { timeMs } = columns;
   let best = Infinity;
   let valid = 0;
@@ -71,19 +96,16 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, fraction: 
     }
   const entries: number[] = [];
   for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] <= best * (1 + fraction)) entries.push(at);
-  const first = list ? 0 : (part as { first: number }).first;
-  const near = list ? [] : nearOf(predictor, columns, first, fraction);
   return {
     predicted: timeMs.length,
     valid,
-    designs: Uint32Array.from(entries, (at) => (list ? list[at] : first + at)),
+    designs: Uint32Array.from(entries, designAt),
     columns: columnsAt(columns, entries),
-    near: Uint32Array.from(near),
   };
 }
 
 function nearOf(
-  { counts }: Predictor,
+  counts: readonly number[],
   { timeMs, gridBlocks }: PredictionColumns,
   first: number,
   fraction: number,

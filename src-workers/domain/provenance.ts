@@ -368,8 +368,7 @@ export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] 
   return facts.filter(({ origin }) => origin === 'assumed');
 }
 
-/** `Assumed: Serial fraction σ 0, Set-up per unit 0 iterations.`, and where nothing is: `Nothing is assumed.` */
-export function assumedText(facts: readonly InputFact[]): string {
-  const assumed = assumedFacts(facts);
-  return assumed.length === 0 ? 'Nothing is assumed.' : `Assumed: ${assumed.map(factText).join(', ')}.`;
+/** `Serial fraction σ 0, Set-up per unit 0 iterations`, and where nothing is assumed: `nothing`. */
+export function assumedPhrase(facts: readonly InputFact[]): string {
+  return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

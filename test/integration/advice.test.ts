@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
-import type { RankPage, RankRow } from '../../src-main/contract/api.ts';
+import type { ExportDocument, RankPage, RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
@@ -11,7 +11,7 @@ import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
 import { resolveLengths } from '../../src-main/services/studies/workloads.ts';
 import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
 import { pickDesign } from '../../src-workers/advise/pick.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -182,6 +182,31 @@ describe('the recommendation', () => {
     writeFileSync(file, '10\n10\n1000\n');
     const after = await recommend(study, { folder });
     expect(after.time.ms).toBeGreaterThan(10 * before.time.ms);
+  });
+
+  it('is written as code, with what it assumes and how it was picked', async () => {
+    const study = small(example('acts'));
+    const deviceId = study.devices[0];
+    const { designIndex, ties } = await recommend(study, { deviceId });
+    const code = (more: object) =>
+      engine.dispatch('advice.code', { study, folder: examples, deviceId, designIndex, format: 'cuda', ...more });
+    const { fileName, text } = unwrap((await code({})) as Result<ExportDocument>);
+    expect(fileName).toBe('acts-propagation.cuh');
+    expect(text).toContain(`study not saved, design ${designIndex}.`);
+    expect(text).toMatch(new RegExp(`^// ${ties.count} designs? tied\\. Of tied designs the simplest`, 'm'));
+    expect(text).toMatch(/^\/\/ Assumed: Cooperation step kappa 0 iterations\.$/m);
+    expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
+    const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
+    const saved = await call<ExportDocument>(engine, 'export.render', { runId, deviceId, format: 'cuda' });
+    expect(text).toBe(saved.text.replace(`run ${runId}`, 'study not saved'));
+    expect(unwrap((await code({ format: 'wgsl' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.wgsl');
+    expect(await code({ deviceId: study.devices[1] })).toMatchObject({ ok: false, error: { code: 'conflict' } });
+    const cpu = small(example('spmv-cpu'));
+    const cores = await recommend(cpu, { deviceId: cpu.devices[0] });
+    expect(await code({ study: cpu, deviceId: cpu.devices[0], designIndex: cores.designIndex })).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported' },
+    });
   });
 
   it('says where no design is valid', async () => {

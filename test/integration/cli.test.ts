@@ -69,6 +69,8 @@ interface Sweep {
   readonly runId: number;
   readonly bestOfDevices: readonly Row[];
   readonly best: readonly Row[];
+  readonly recommended: Row & { readonly ties: number; readonly rule: string };
+  readonly inputs: Readonly<Record<string, readonly { readonly field: string; readonly origin: string }[]>>;
   readonly [field: string]: unknown;
 }
 
@@ -120,11 +122,30 @@ describe('sweep', () => {
     });
   });
 
+  it('--json says what the times are made from, and which design is recommended', () => {
+    expect(Object.keys(swept.inputs)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
+    const origins = new Map(swept.inputs['nvidia-rtx-4090'].map(({ field, origin }) => [field, origin]));
+    expect(origins.get('kernel.serialFraction')).toBe('given');
+    expect(origins.get('kernel.cooperationCost')).toBe('assumed');
+    expect(origins.get('device.dependentIssueLatencyCycles')).toBe('assumed');
+    expect(swept.recommended.ties).toBeGreaterThanOrEqual(swept.recommended.rank);
+    expect(swept.recommended.device).toBe(swept.best[0].device);
+  });
+
   it('prints a table without --json, and a progress bar only on a terminal', async () => {
     const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
     expect(piped).toMatchObject({ status: 0, err: '' });
-    // The run, what is not valid, the head, three designs, what = says and how sure the model is; the best of both devices.
-    expect(piped.out.trimEnd().split('\n').length).toBe(8 + 5);
+    // The run, what is not valid, the head, three designs, what = says and how sure the model is; the best of both devices; the
+    // recommended one, and what is assumed.
+    const last = piped.out.trimEnd().split('\n');
+    expect(last.length).toBe(8 + 5 + 2);
+    const { recommended } = swept;
+    expect(last.at(-2)).toMatch(
+      new RegExp(`^Recommended: design ${recommended.designIndex} on .*\\. ${recommended.rule}$`),
+    );
+    expect(last.at(-1)).toMatch(
+      /^Assumed for .*: .*Memory traffic per iteration 0 B, Set-up per unit 0 iterations,.*\.$/,
+    );
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
     expect(piped.out).toMatch(/\nRanks with = are ties with the first: predictions within 1\.5 % of it\.\n/);
@@ -136,6 +157,7 @@ describe('sweep', () => {
       ofDevices
         .trimEnd()
         .split('\n')
+        .slice(0, -2)
         .map((line) => / (A100 SXM4 40 GB|GeForce RTX 4090) /.exec(line)?.[1]),
     ).toEqual([
       undefined,
@@ -307,8 +329,10 @@ describe('runs and ranks', () => {
       const args = ['rank', '1', '--top', '1', '--device', own.device, '--db', db];
       const [first] = (await json<{ rows: readonly Row[] }>(...args)).rows;
       expect(first).toMatchObject({ designIndex: own.designIndex, timeMs: own.timeMs });
+      const recommended = ['recommend', '1', '--device', own.device, '--db', db];
+      const { designIndex } = await json<{ designIndex: number }>(...recommended);
       const header = await run(['export', '1', '--format', 'cuda', '--device', own.device, '--db', db]);
-      expect(header.out).toContain(`run 1, design ${own.designIndex}.`);
+      expect(header.out).toContain(`run 1, design ${designIndex}.`);
       const listed = await run(['export', '1', '--format', 'json', '--top', '5', '--device', own.device, '--db', db]);
       const { rows } = JSON.parse(listed.out) as { rows: readonly Row[] };
       expect(rows).toHaveLength(5);
@@ -316,7 +340,8 @@ describe('runs and ranks', () => {
     }
     const [fastest, other] = swept.bestOfDevices;
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
-    expect(text).toMatch(/, rank 1 of \d+ valid designs/);
+    expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
+    expect(text).toMatch(/^- Assumed: .*Set-up per unit 0 iterations/m);
     const wrong = [
       'export',
       '1',
@@ -415,6 +440,76 @@ describe('runs and ranks', () => {
     );
     expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/pdf/);
     expect(await failure(1, 'export', '1', '--format', 'cuda', '--design', '99999999', '--db', db)).toMatch(/99999999/);
+  });
+});
+
+describe('advice', () => {
+  interface Advice {
+    readonly designIndex: number;
+    readonly design: object;
+    readonly rank: number;
+    readonly time: { readonly ms: number };
+    readonly inputs: readonly { readonly field: string }[];
+  }
+
+  it('recommends the same design of a run as of its study, and as the sweep and the header', async () => {
+    const ofRun = await json<Advice>('recommend', '1', '--db', db);
+    const ofStudy = await json<Advice>('recommend', studyFile, '--db', db);
+    const { recommended } = swept;
+    expect(ofRun).toMatchObject({ designIndex: recommended.designIndex, rank: recommended.rank });
+    expect(ofRun.design).toEqual(recommended.design);
+    expect({ ...ofStudy, elapsedMs: 0, devices: 0 }).toEqual({ ...ofRun, elapsedMs: 0, devices: 0 });
+    const header = (await run(['export', '1', '--format', 'cuda', '--db', db])).out;
+    expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
+    expect(header).toContain('// Assumed: Cooperation step kappa 0 iterations.');
+    expect(header).toContain(`tied. ${recommended.rule}`);
+    const text = (await run(['recommend', '1', '--db', db])).out;
+    expect(text).toMatch(new RegExp(`\\(design ${recommended.designIndex}\\)\\n`));
+    expect(text).toMatch(
+      /\nPredicted [\d.]+ ms, expected from [\d.]+ to [\d.]+ ms\. .*No measurement on .* stands behind it\.\n/,
+    );
+    expect(text).toMatch(/\nAssumed: .*Set-up per unit 0 iterations.*\.\n$/);
+  });
+
+  it('says what would change the recommendation', async () => {
+    const args = ['sensitivity', '1', '--device', 'nvidia-rtx-4090', '--db', db];
+    const found = await json<{ inputs: readonly { input: { field: string }; sentence: string; holds: unknown }[] }>(
+      ...args,
+    );
+    expect(found.inputs.map(({ input }) => input.field)).toContain('workload.spread');
+    const text = (await run(args)).out;
+    expect(text).toMatch(/^input +value +tried +holds/m);
+    const said = found.inputs.flatMap(({ sentence }) => (sentence === '' ? [] : [sentence]));
+    expect(said.length).toBeGreaterThan(0);
+    for (const sentence of said) expect(text).toContain(`\n${sentence}\n`);
+    const one = [...args, '--input', 'kernel.serialFraction'];
+    expect((await json<{ inputs: readonly unknown[] }>(...one)).inputs).toHaveLength(1);
+  });
+
+  it('finds one design for all devices and values', async () => {
+    const found = await json<{
+      scenarios: readonly object[];
+      designs: readonly { worst: number; regret: readonly number[] }[];
+    }>('robust', '1', '--vary', 'kernel.serialFraction=0.01,0.3', '--db', db);
+    expect(found.scenarios).toHaveLength(4);
+    expect(found.designs).toHaveLength(10);
+    for (const { worst, regret } of found.designs) expect(worst).toBe(Math.max(0, ...regret));
+    const text = (await run(['robust', '1', '--device', 'nvidia-rtx-4090', '--db', db])).out;
+    expect(text).toMatch(/designs are valid in all 1 scenarios\.\n *worst regret/);
+  });
+
+  it('says what is wrong', async () => {
+    expect(await failure(1, 'recommend', at('none.json'), '--db', db)).toMatch(/none\.json cannot be read/);
+    expect(await failure(1, 'recommend', '999', '--db', db)).toMatch(/999/);
+    expect(await failure(1, 'recommend', '1', '--device', 'x', '--db', db)).toMatch(/"x" is not in the study/);
+    expect(await failure(1, 'sensitivity', '1', '--design', '99999', '--db', db)).toMatch(/no design 99999/);
+    expect(await failure(2, 'sensitivity', '1', '--input', 'sigma', '--db', db)).toMatch(/kernel\.serialFraction/);
+    expect(await failure(2, 'robust', 'x', '--db', db)).toMatch(/Specify the number of a run/);
+    expect(await failure(2, 'robust', '1', '--vary', 'sigma=1', '--db', db)).toMatch(/--vary must begin with one of/);
+    expect(await failure(1, 'robust', '1', '--vary', 'kernel.serialFraction=7', '--db', db)).toMatch(
+      /kernel\.serialFraction must be a number from 0 to 1, not 7/,
+    );
+    expect(await failure(1, 'robust', '1', '--device', 'x', '--db', db)).toMatch(/"x" is in none of these runs/);
   });
 });
 

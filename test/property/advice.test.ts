@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pickDesign, simplerFirst } from '../../src-workers/advise/pick.ts';
+import { leastRegret } from '../../src-workers/advise/robust.ts';
 import { stretchedLaw } from '../../src-workers/advise/change.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
@@ -17,6 +18,7 @@ const axes: SpaceAxes = {
   blockThreads: [64, 128],
 };
 const counts = axisCounts(axes);
+const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
 /** What the rule says, written out: smaller is simpler. */
@@ -110,6 +112,62 @@ describe('a stretched law', () => {
         const variance = (factor * before.standardDeviation) ** 2;
         expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
         expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
+      }),
+    );
+  });
+});
+
+describe('the least regret', () => {
+  const space = (blockThreads: readonly number[], threadsPerUnit: readonly number[]): SpaceAxes => ({
+    ...axes,
+    threadsPerUnit,
+    blockThreads,
+    loop: ['nested'],
+    balancing: ['none'],
+    registerCap: [null],
+  });
+  const spaces = [space([64, 128, 256], [1, 2, 4]), space([128, 64, 512], [2, 1, 8])];
+  const sizes = spaces.map((one) => axisCounts(one).reduce((product, count) => product * count, 1));
+  const time = fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: 10, max: 40 }) },
+    { weight: 1, arbitrary: fc.constant(NaN) },
+  );
+  const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
+
+  it('is that of every design looked at one by one, matched by the values of its axes', () => {
+    fc.assert(
+      fc.property(times, (given) => {
+        const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
+        const named = scenarios.map(({ axes: own, timeMs }) => {
+          const of = new Map<string, number>();
+          const positions = new Int32Array(AXES);
+          for (let design = 0; design < timeMs.length; design += 1) {
+            decodeInto(positions, axisCounts(own), design);
+            const [, unit, , , launch, , block] = positions;
+            if (!Number.isNaN(timeMs[design]))
+              of.set(
+                `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,
+                timeMs[design],
+              );
+          }
+          return of;
+        });
+        const best = named.map((of) => Math.min(...of.values()));
+        const worst = [...named[0].keys()]
+          .filter((name) => named[1].has(name))
+          .map((name) => Math.max(...named.map((of, i) => of.get(name)! / best[i] - 1)))
+          .sort((a, b) => a - b);
+        const found = leastRegret(scenarios, 5);
+        expect(found.common).toBe(worst.length);
+        expect(found.designs.map((design) => design.worst)).toEqual(worst.slice(0, 5));
+        for (const { designs, regret } of found.designs)
+          expect(regret).toEqual(designs.map((design, i) => scenarios[i].timeMs[design] / best[i] - 1));
+        found.ownBest.forEach((own, i) => {
+          const [name] = [...named[i]].find(([, timeMs]) => timeMs === best[i])!;
+          const everywhere = named.every((of) => of.has(name));
+          if (!everywhere) expect(own).toBeNaN();
+          else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
+        });
       }),
     );
   });

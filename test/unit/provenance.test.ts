@@ -8,7 +8,7 @@ import type { Device } from '../../src-workers/domain/device.ts';
 import {
   assumedFacts,
   assumedKernel,
-  assumedText,
+  assumedPhrase,
   decidingFields,
   inputFacts,
   KERNEL_DEFAULTS,
@@ -96,7 +96,7 @@ describe('facts of a prediction', () => {
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');
     expect(facts.find(({ field }) => field === 'workload.lengths')).toMatchObject({ origin: 'imported' });
-    expect(assumedText(facts)).toMatch(/^Assumed: .*Cooperation step κ 0 iterations/);
+    expect(assumedPhrase(facts)).toMatch(/Cooperation step κ 0 iterations/);
   });
 
   it('call an estimate of a device assumed, with its note', async () => {

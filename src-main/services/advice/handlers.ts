@@ -1,11 +1,14 @@
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createLengthsCache } from './lengths.ts';
-import { createPredictions } from './predictions.ts';
+import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
 import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';
 import { recommend } from './recommend.ts';
+import { adviseCode } from './code.ts';
+import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
@@ -35,18 +38,35 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (!saved.ok) return saved;
     return adviseStudy(context, lengths, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
-  const runStudyOf = (runId: number): Promise<Result<AdvisedStudy>> =>
-    context.views.read(runId, (view) => ok(adviseRun(view)));
+  /** A study on screen, which is predicted, or a run, which has its predictions. */
+  const advisedOf = async (
+    input: ProcedureArguments<'advice.sensitivity'> | ProcedureArguments<'advice.recommend'>,
+  ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
+    const { study, runId } = input;
+    if ((study === undefined) === (runId === undefined))
+      return fail('bad-input', 'Specify either a study or the number of a run.');
+    if (runId !== undefined)
+      return context.views.read(runId, (view) => ok({ study: adviseRun(view), predictions: savedPredictions(view) }));
+    const advised = await studyOf({ ...input, study: study! });
+    return advised.ok ? ok({ study: advised.value, predictions }) : advised;
+  };
   return {
     'advice.recommend': async (input) => {
       const isCurrent = currency(input.client);
-      const study = await studyOf(input);
-      return study.ok ? recommend(context, predictions, study.value, input, isCurrent) : study;
+      const advised = await advisedOf(input);
+      if (!advised.ok) return advised;
+      return recommend(context, advised.value.predictions, advised.value.study, input, isCurrent);
     },
     'advice.sensitivity': async (input) => {
       const isCurrent = currency(input.client);
-      const study = 'runId' in input ? await runStudyOf(input.runId) : await studyOf(input);
-      return study.ok ? sensitivity(context, predictions, study.value, input, isCurrent) : study;
+      const advised = await advisedOf(input);
+      if (!advised.ok) return advised;
+      return sensitivity(context, advised.value.predictions, advised.value.study, input, isCurrent);
+    },
+    'advice.robust': (input) => robust(context, input),
+    'advice.code': async (input) => {
+      const study = await studyOf(input);
+      return study.ok ? adviseCode(context, predictions, study.value, input) : study;
     },
   };
 }

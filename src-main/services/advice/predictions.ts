@@ -1,10 +1,11 @@
 import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
-import { columnsAt, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
+import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
 import type { Pool } from '../pool.ts';
 import { TIE_FRACTION } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
 /** The best designs of one device. Nothing else is kept of it. */
@@ -20,6 +21,8 @@ export interface DevicePrediction {
 }
 
 export interface Predictions {
+  /** All designs of a device, where they were predicted before. */
+  known(device: AdvisedDevice): DevicePrediction | null;
   /**
    * Predicts all designs of a device, or a coarse subset. Stops and answers `null` as soon as `isCurrent` says no; what was predicted
    * until then helps the next call, which finds its laws.
@@ -39,6 +42,7 @@ export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
   return {
+    known: ({ plan }) => kept.get(plan.id) ?? null,
     async of(device, coarse, isCurrent) {
       const { plan, size } = device;
       const exact = kept.get(plan.id);
@@ -66,6 +70,24 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
+/** The predictions that a run has saved. */
+export function savedPredictions({ ranking: { columns } }: RunView): Predictions {
+  const of = ({ plan, size, firstDesign }: AdvisedDevice): DevicePrediction => {
+    const own = slice(columns, firstDesign, firstDesign + size);
+    const waiting = own.timeMs.filter((time, at) => Number.isNaN(time) && own.invalidReason[at] === 0).length;
+    return { ...joined([surveyColumns(axisCounts(plan.axes), own, 0, TIE_FRACTION)]), predicted: size - waiting };
+  };
+  return { known: of, of: async (device) => of(device) };
+}
+
+function slice(columns: PredictionColumns, from: number, to: number): PredictionColumns {
+  const own = Object.entries(columns).map(([name, column]) => [
+    name,
+    ArrayBuffer.isView(column) ? (column as Float64Array).subarray(from, to) : column,
+  ]);
+  return Object.fromEntries(own) as PredictionColumns;
+}
+
 function remember<T>(cache: Map<string, T>, key: string, value: T): void {
   cache.delete(key);
   if (cache.size >= MAX_KEPT) cache.delete(cache.keys().next().value!);
@@ -73,7 +95,10 @@ function remember<T>(cache: Map<string, T>, key: string, value: T): void {
 }
 
 /** All designs, in stretches that share laws. */
-function exactParts({ plan, size }: AdvisedDevice): readonly DesignPart[] {
+export function exactParts({
+  plan,
+  size,
+}: AdvisedDevice): readonly { readonly first: number; readonly count: number }[] {
   const counts = axisCounts(plan.axes);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;

@@ -1,4 +1,4 @@
-import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
+import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
 import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
@@ -9,6 +9,7 @@ import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { ms, percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
+import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow, TIE_FRACTION } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
@@ -46,6 +47,33 @@ export function pickOf(
   };
   const picked = pickDesign(plan.axes, figures, tied);
   return picked === undefined ? null : { picked, at: at.get(picked)! };
+}
+
+/**
+ * A valid design by its number in the study's space: its device, and its number in that device's own space. Fails where it is not of
+ * the device asked for.
+ */
+export function studyDesign(
+  study: AdvisedStudy,
+  designIndex: number,
+  deviceId: string | undefined,
+): Result<{ readonly device: AdvisedDevice; readonly design: number }> {
+  const asked = advisedDevices(study, deviceId);
+  if (!asked.ok) return asked;
+  const { size } = study.devices[0];
+  const device = study.devices[Math.floor(designIndex / size)];
+  if (!device)
+    return fail(
+      'not-found',
+      `The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`,
+    );
+  if (!asked.value.includes(device))
+    return fail('conflict', `Design ${designIndex} is of ${device.device.id}. Specify one of ${deviceId}.`);
+  const design = designIndex - device.firstDesign;
+  const { invalid } = describeDesign(device.predictor(), design);
+  return invalid === null
+    ? ok({ device, design })
+    : fail('conflict', `Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
 }
 
 /** Predicts the devices that are asked for, and picks a design of the fastest. */
@@ -138,7 +166,7 @@ export async function recommend(
     ties: {
       count: prediction.tied.length,
       fraction: TIE_FRACTION,
-      rule: device.kind === 'cpu' ? CORES_RULE : PICK_RULE,
+      rule: pickRule(device),
       designs: Array.from(prediction.tied.subarray(0, MAX_LISTED), (design) => firstDesign + design),
     },
     baseline: compared,

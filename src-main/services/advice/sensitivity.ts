@@ -1,4 +1,9 @@
-import { SCALING, type InputTrial, type TakenOver, type TrialOptions } from '../../../src-workers/advise/sensitivity.ts';
+import {
+  SCALING,
+  type InputTrial,
+  type TakenOver,
+  type TrialOptions,
+} from '../../../src-workers/advise/sensitivity.ts';
 import {
   decidingFields,
   KERNEL_INPUTS,
@@ -6,15 +11,16 @@ import {
   type KernelNumber,
   type VariedInput,
 } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { designText, differenceText } from '../ranking/design-text.ts';
 import { TIE_FRACTION } from '../ranking/rows.ts';
 import type { Predictions } from './predictions.ts';
-import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
-import { advise, SUPERSEDED } from './recommend.ts';
+import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
+import { advise, studyDesign, SUPERSEDED } from './recommend.ts';
+import { inputLabel } from './robust.ts';
 
 export interface SensitivityOptions {
   readonly deviceId?: string | undefined;
@@ -98,22 +104,8 @@ async function chosenDesign(
     const advised = await advise(predictions, study, { deviceId }, isCurrent);
     return advised.ok ? ok({ device: advised.value.device, recommended: advised.value.picked }) : advised;
   }
-  const { size } = study.devices[0];
-  const device = study.devices[Math.floor(designIndex / size)];
-  const asked = advisedDevices(study, deviceId);
-  if (!asked.ok) return asked;
-  if (!device)
-    return fail(
-      'not-found',
-      `The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`,
-    );
-  if (!asked.value.includes(device))
-    return fail('conflict', `Design ${designIndex} is of ${device.device.id}. Specify one of ${deviceId}.`);
-  const recommended = designIndex - device.firstDesign;
-  const { invalid } = describeDesign(device.predictor(), recommended);
-  return invalid === null
-    ? ok({ device, recommended })
-    : fail('conflict', `Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
+  const asked = studyDesign(study, designIndex, deviceId);
+  return asked.ok ? ok({ device: asked.value.device, recommended: asked.value.design }) : asked;
 }
 
 function isSlow({ input }: Varied): boolean {
@@ -152,7 +144,7 @@ function variedInputs(
     },
     {
       input: 'workload.spread',
-      fact: { ...lengths, field: 'workload.spread', label: 'Spread of the lengths', value: 1, unit: 'times' },
+      fact: { ...lengths, field: 'workload.spread', label: inputLabel('workload.spread'), value: 1, unit: 'times' },
       value: 1,
       range: [1 / SPREAD_FACTOR, SPREAD_FACTOR],
     },
@@ -204,6 +196,7 @@ function sensitivityOf(
   };
 }
 
+const PLURAL = /^(Registers|Instructions|Dependent loads|Units)\b/;
 const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 
 function sentenceOf(
@@ -213,10 +206,11 @@ function sentenceOf(
   above: Takeover | null,
 ): string {
   const parts = [
-    ...(below && from !== null ? [`below ${figure(from)} ${below.text}`] : []),
-    ...(above && to !== null ? [`above ${figure(to)} ${above.text}`] : []),
+    ...(below && from !== null ? [`below ${figure(from)} → ${below.text}`] : []),
+    ...(above && to !== null ? [`above ${figure(to)} → ${above.text}`] : []),
   ];
-  return parts.length === 0 ? '' : `${label} decides: ${parts.join('; ')}.`;
+  const verb = PLURAL.test(label) ? 'decide' : 'decides';
+  return parts.length === 0 ? '' : `${label} ${verb}: ${parts.join('; ')}.`;
 }
 
 /** How far the recommended design's time goes over the range, as a ratio. */

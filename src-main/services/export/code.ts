@@ -1,19 +1,37 @@
+import { assumedFacts, factText, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { RankRow } from '../../contract/api.ts';
+import type { Study } from '../../contract/study.ts';
 import { designText, layoutSentences } from '../ranking/design-text.ts';
-import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION } from '../app/version.ts';
-import { comment, identifier, ms } from './text.ts';
+import { comment, counted, identifier, ms } from './text.ts';
 
 /** The chosen design as code. Only checked numbers and cleaned names reach the text. */
 
-function head(view: RunView, row: RankRow): readonly string[] {
+export interface CodeSource {
+  readonly study: Study;
+  /** Where the design is from: `run 5`. */
+  readonly from: string;
+  readonly inputs: readonly InputFact[];
+  /** How the design was picked; empty where a person chose it. */
+  readonly pick: string;
+}
+
+function head({ study, from, inputs, pick }: CodeSource, row: RankRow): readonly string[] {
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
+  const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
   return [
-    `${comment(view.study.study.name)}`,
+    `${comment(study.name)}`,
     `On ${comment(row.device)}: predicted ${ms(row.timeMs)} ms${rank}.`,
     `${comment(designText(row.design))}`,
-    `Lockstep ${APP_VERSION}, run ${view.run.id}, design ${row.designIndex}.`,
+    `Lockstep ${APP_VERSION}, ${from}, design ${row.designIndex}.`,
+    ...(pick === '' ? [] : [comment(pick)]),
+    ...(assumed.length > 0 ? assumed : ['Nothing is assumed.']),
   ].map((line) => `// ${line}`);
+}
+
+/** How one of several tied designs was picked, for a header or report. */
+export function pickText(ties: number, rule: string): string {
+  return ties > 1 ? `${counted(ties, 'design')} tied. ${rule}` : '';
 }
 
 /** Units one block covers: each slot of u threads takes m units. */
@@ -51,13 +69,13 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
  * A header with the launch shape, the launch bounds or register cap of the kernel and a host helper for the grid. CUDA with
  * C++14 or later; includes nothing, so plain C++ and HIP read it too.
  */
-export function cudaHeader(view: RunView, row: RankRow): string {
+export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;
-  const name = identifier(view.study.study.kernel.name);
+  const name = identifier(source.study.kernel.name);
   const upper = name.toUpperCase();
   const cap = design.registerCap;
   return [
-    ...head(view, row),
+    ...head(source, row),
     `#ifndef LOCKSTEP_${upper}_CUH`,
     `#define LOCKSTEP_${upper}_CUH`,
     '',
@@ -69,7 +87,7 @@ export function cudaHeader(view: RunView, row: RankRow): string {
     `constexpr unsigned units_per_thread = ${design.unitsPerThread}u;`,
     '/// Threads per block.',
     `constexpr unsigned block_threads = ${design.blockThreads}u;`,
-    `/// Blocks of the launch the design was chosen for: ${view.study.study.workload.units} units.`,
+    `/// Blocks of the launch the design was chosen for: ${source.study.workload.units} units.`,
     `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
     '/// Blocks that are to be resident on one multiprocessor.',
     `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
@@ -105,12 +123,12 @@ export function cudaHeader(view: RunView, row: RankRow): string {
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
 /** Constants of the design for a WGSL module, to be put before the shader. */
-export function wgslConstants(view: RunView, row: RankRow): string {
+export function wgslConstants(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const rows = Math.ceil(design.gridBlocks / MAX_WORKGROUPS_PER_DIMENSION);
   const columns = Math.ceil(design.gridBlocks / rows);
   return [
-    ...head(view, row),
+    ...head(source, row),
     `// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
     ...layoutSentences(design).map((line) => `// ${line}`),
     '',

@@ -1,6 +1,7 @@
 import { BREAKDOWN_PARTS, longestUnitText, regimeText, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
+import { assumedPhrase } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
@@ -12,9 +13,11 @@ import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
+import { pickRule, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { TIE_FRACTION, alongAxis, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { pickText } from './code.ts';
 import { counted, ms, percent, whole } from './text.ts';
 
 /** What both reports say: numbers and sentences, not yet escaped. */
@@ -43,11 +46,15 @@ export interface ReportFacts {
 /** Rows of the near-tie table. */
 const MAX_ROWS = 20;
 
-/** @param within the designs that the report is of: all valid ones, or those of one device */
+/**
+ * @param recommended how the chosen design was picked; null where a person chose it
+ * @param within the designs that the report is of: all valid ones, or those of one device
+ */
 export function reportFacts(
   view: RunView,
   rows: readonly RankRow[],
   chosen: RankRow,
+  recommended: RecommendedDesign | null,
   within: RankingFilter,
 ): Result<ReportFacts> {
   const { run, study } = view;
@@ -62,8 +69,9 @@ export function reportFacts(
   const list = rankedDesigns(view.ranking, within, 'timeMs');
   const ties = tieCount(view.ranking, list, TIE_FRACTION);
   const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
-  const device = view.devices.find(({ id }) => id === chosen.deviceId);
-  const cpu = device?.kind === 'cpu' ? device : null;
+  const device = view.devices.find(({ id }) => id === chosen.deviceId)!;
+  const cpu = device.kind === 'cpu' ? device : null;
+  const pick = recommended && pickText(recommended.ties, pickRule(device));
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
   const kernel = study.study.kernel;
@@ -78,6 +86,7 @@ export function reportFacts(
       ...simulationReasons(view, chosen),
       ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown)),
       regimeText(breakdown.regime),
+      ...(pick ? [pick] : []),
     ],
     deviceReasons: compared.value.reasons,
     breakdown,
@@ -93,6 +102,7 @@ export function reportFacts(
         text: `${law.label}, ${counted(study.study.workload.units, 'unit')}, ${mean.toPrecision(4)} ± ${standardDeviation.toPrecision(3)} iterations each${cut}`,
       },
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
+      { label: 'Assumed', text: assumedPhrase(runInputs(view, device)) },
       { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },

@@ -4,8 +4,9 @@ import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-worker
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow } from '../ranking/rows.ts';
+import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { cudaHeader, wgslConstants } from './code.ts';
+import { cudaHeader, pickText, wgslConstants, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
@@ -23,7 +24,8 @@ export async function renderExport(
   const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
   if (!filter.ok) return filter;
   const within = filter.value;
-  const chosen = chosenRow(view, within, designIndex);
+  const recommended = designIndex === undefined ? recommendedDesign(view, within) : null;
+  const chosen = chosenRow(view, within, designIndex ?? recommended?.designIndex);
   const where = deviceId === undefined ? '' : ` on ${deviceId}`;
   if (!chosen) return fail('conflict', `Run ${view.run.id} has no valid design${where} to export.`);
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
@@ -42,7 +44,7 @@ export async function renderExport(
     mediaType: string,
     write: (facts: ReportFacts) => string,
   ): Result<ExportDocument> => {
-    const facts = reportFacts(view, rows, chosen, within);
+    const facts = reportFacts(view, rows, chosen, recommended, within);
     return facts.ok ? document(extension, mediaType, write(facts.value)) : facts;
   };
   switch (format) {
@@ -60,30 +62,47 @@ export async function renderExport(
     }
     case 'cuda':
     case 'wgsl': {
-      const row = onGpu(view, chosen, designIndex !== undefined || deviceId !== undefined);
-      if (!row.ok) return row;
+      const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
+      if (!gpu.ok) return gpu;
+      const { row, ties } = gpu.value;
+      const device = view.devices.find(({ id }) => id === row.deviceId)!;
+      const source: CodeSource = {
+        study: view.study.study,
+        from: `run ${view.run.id}`,
+        inputs: runInputs(view, device),
+        pick: pickText(ties, pickRule(device)),
+      };
       return format === 'cuda'
-        ? document('cuh', 'text/plain', cudaHeader(view, row.value))
-        : document('wgsl', 'text/plain', wgslConstants(view, row.value));
+        ? document('cuh', 'text/plain', cudaHeader(source, row))
+        : document('wgsl', 'text/plain', wgslConstants(source, row));
     }
   }
 }
 
-/** The row that code is written of: the chosen one, or where that is a CPU's and was not asked for, the best of a GPU. */
-function onGpu(view: RunView, chosen: RankRow, askedFor: boolean): Result<RankRow> {
+/**
+ * The row that code is written of: the chosen one, or where that is a CPU's and was not asked for, the recommended one of a GPU. With
+ * the number of ties it was picked of; 0 where a person chose it.
+ */
+function onGpu(
+  view: RunView,
+  chosen: RankRow,
+  recommended: RecommendedDesign | null,
+  isDeviceAsked: boolean,
+): Result<{ readonly row: RankRow; readonly ties: number }> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
-  if (isGpus) return ok(chosen);
-  const best = askedFor
-    ? undefined
-    : rankedDesigns(view.ranking, { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } }, 'timeMs')[0];
-  const row = best === undefined ? null : chosenRow(view, ALL_VALID, best);
-  return row
-    ? ok(row)
-    : fail(
-        'unsupported',
-        `Design ${chosen.designIndex} is of the CPU ${chosen.device}, and launch code is for GPUs. Specify a design of a GPU.`,
-      );
+  if (isGpus) return ok({ row: chosen, ties: recommended?.ties ?? 0 });
+  const onGpus = { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } };
+  const best = recommended === null || isDeviceAsked ? null : recommendedDesign(view, onGpus);
+  const row = best && chosenRow(view, ALL_VALID, best.designIndex);
+  return row ? ok({ row, ties: best.ties }) : cpuHasNoCode(chosen);
+}
+
+export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
+  return fail(
+    'unsupported',
+    `Design ${designIndex} is of the CPU ${device}, and launch code is for GPUs. Specify a design of a GPU.`,
+  );
 }
 
 /** A study's name as the start of a file name. */
@@ -96,7 +115,7 @@ export function fileStem(name: string): string {
 }
 
 function chosenRow(view: RunView, within: RankingFilter, designIndex: number | undefined): RankRow | null {
-  if (designIndex === undefined) return bestRows(view, within, 1)[0] ?? null;
+  if (designIndex === undefined) return null;
   const list = rankedDesigns(view.ranking, within, 'timeMs');
   const rank = list.indexOf(designIndex) + 1;
   return rankRow(view, designIndex, rank, rank > 0 && rank <= tieCount(view.ranking, list, TIE_FRACTION));

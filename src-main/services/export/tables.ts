@@ -3,6 +3,7 @@ import type { Design, ExportRow, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
+import { inputsByDevice } from '../ranking/recommended.ts';
 import { json } from './text.ts';
 import { tableText } from '../../../src-workers/domain/csv.ts';
 
@@ -64,6 +65,7 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     runId: view.run.id,
     startedAt: view.run.startedAt,
     study: view.study.study,
+    inputs: inputsByDevice(view),
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
     rows: bestFidelityRows(view, rows).map(plainRow),
   });

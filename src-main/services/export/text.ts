@@ -16,12 +16,15 @@ export function markdown(text: string): string {
     .replace(/(\w):\/\//g, '$1\\://');
 }
 
+const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa' };
+
 /**
  * Text in a one-line comment of C++ or WGSL: printable ASCII that can neither end the comment nor continue its line, by a
  * backslash or by the trigraph for one.
  */
 export function comment(text: string): string {
   return oneLine(text)
+    .replace(/[στκ]/g, (letter) => GREEK[letter])
     .replace(/[^\x20-\x7e]/g, ' ')
     .replaceAll('*/', '* /')
     .replaceAll('/*', '/ *')

@@ -1,11 +1,13 @@
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
-import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, orderingMs, TIE_FRACTION } from './rows.ts';
+import { inputsByDevice, pickRule, recommendedDesign } from './recommended.ts';
+import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
 
 /** Rows by prediction, each at its best fidelity. */
 export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): readonly ExportRow[] {
@@ -23,6 +25,15 @@ function withRegimes(view: RunView, rows: readonly RankRow[]): readonly BestRow[
   }));
 }
 
+function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['recommended'] {
+  const found = recommendedDesign(view, within);
+  if (!found) return null;
+  const rank = rankedDesigns(view.ranking, within, 'timeMs').indexOf(found.designIndex) + 1;
+  const [row] = withRegimes(view, [rankRow(view, found.designIndex, rank, true)]);
+  const device = view.devices.find(({ id }) => id === row.deviceId)!;
+  return { row, ties: found.ties, rule: pickRule(device) };
+}
+
 /** See the contract's `ranking.best`. */
 export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
   const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
@@ -35,6 +46,8 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
     tieFraction: TIE_FRACTION,
     rows: withRegimes(view, bestRows(view, filter.value, input.limit)),
     ofDevices: withRegimes(view, bestOfDevices(view)),
+    recommended: recommendedRow(view, filter.value),
+    inputs: inputsByDevice(view),
     invalid: [...counts]
       .sort((a, b) => b[1] - a[1])
       .map(([code, count]) => ({ reason: INVALID_REASONS[code].code, text: INVALID_REASONS[code].text, count })),

@@ -1,6 +1,9 @@
 import { isPartition, type Design } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
+import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 
 /** Whether a design is a partition over the cores of a CPU. */
 export function isCpuDesign({ balancing }: Design): boolean {
@@ -14,6 +17,18 @@ export function designText(design: Design): string {
   const flattened = loop === 'flattened' ? ' flattened' : '';
   const cap = registerCap === null ? '' : ` cap=${registerCap}`;
   return `u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
+}
+
+/** A design in one line, with its launch as the study gives it: the same text on every device, whatever the number of blocks. */
+export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
+  const counts = axisCounts(axes);
+  const positions = new Int32Array(counts.length);
+  decodeInto(positions, counts, index);
+  const launch = formatLaunch(axes.launch[positions[AXIS.launch]]);
+  if (isCpuDesign(design)) return `${launch} partition=${design.balancing}`;
+  const flattened = design.loop === 'flattened' ? ' flattened' : '';
+  const cap = design.registerCap === null ? '' : ` cap=${design.registerCap}`;
+  return `u=${design.threadsPerUnit} block=${design.blockThreads} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
 /** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. */

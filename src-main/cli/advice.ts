@@ -1,0 +1,167 @@
+import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
+import type { ProcedureInput } from '../contract/procedures.ts';
+import type { Study } from '../contract/study.ts';
+import type { Engine } from '../services/engine.ts';
+import { designFields } from '../services/export/tables.ts';
+import { designText } from '../services/ranking/design-text.ts';
+import { readStudyFile } from '../services/studies/studies.ts';
+import { runId } from './follow.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+interface Options {
+  readonly json?: boolean;
+  readonly device?: string;
+}
+
+/** A run by its number, or a study by its file. */
+async function advised(
+  what: string,
+): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder?: string }>> {
+  const run = runId(what);
+  if (run.ok) return ok({ runId: run.value });
+  const located = await readStudyFile(what);
+  if (!located.ok) return located;
+  const { study, baseFolder } = located.value;
+  return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
+}
+
+/** Prints one design, and why. Nothing is saved. */
+export async function recommendCommand(
+  engine: Engine,
+  terminal: Terminal,
+  what: string,
+  options: Options,
+): Promise<number> {
+  const input = await advised(what);
+  if (!input.ok) return reportFailure(terminal, input.error);
+  const found = await engine.call('advice.recommend', {
+    ...input.value,
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
+  });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  const { row, ...rest } = found.value;
+  if (options.json) printJson(terminal, { ...rest, design: designFields(row.design), rank: row.rank });
+  else sayRecommendation(terminal, found.value);
+  return EXIT_OK;
+}
+
+function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
+  const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
+  say(terminal, `${device.name}: ${designText(row.design)} (design ${designIndex})`);
+  say(
+    terminal,
+    `Predicted ${time.ms.toPrecision(4)} ms, expected from ${time.lowMs.toPrecision(4)} to ${time.highMs.toPrecision(4)} ms. ${time.basis}`,
+  );
+  say(terminal, why);
+  if (baseline) say(terminal, `Baseline, ${baseline.text}: ${baseline.ms.toPrecision(4)} ms.`);
+  if (ties.count > 1) say(terminal, `${ties.count.toLocaleString('en')} designs tied. ${ties.rule}`);
+  say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
+}
+
+/** Prints what would change the recommendation. */
+export async function sensitivityCommand(
+  engine: Engine,
+  terminal: Terminal,
+  what: string,
+  options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
+): Promise<number> {
+  const input = await advised(what);
+  if (!input.ok) return reportFailure(terminal, input.error);
+  const found = await engine.call('advice.sensitivity', {
+    ...input.value,
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
+    ...(options.design === undefined ? {} : { designIndex: options.design }),
+    ...(options.input === undefined ? {} : { inputs: [...options.input] }),
+  });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  if (options.json) printJson(terminal, found.value);
+  else saySensitivity(terminal, found.value);
+  return EXIT_OK;
+}
+
+const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+
+function saySensitivity(terminal: Terminal, { device, design, timeMs, tieFraction, inputs }: Sensitivity): void {
+  say(terminal, `${device.name}: ${design}, ${timeMs.toPrecision(4)} ms.`);
+  const most = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
+  printTable(
+    terminal,
+    ['input', 'value', 'tried', 'holds', 'time, ms', 'costs up to'],
+    inputs.map((one) => {
+      const { input, values, holds, recommendedMs } = one;
+      const times = recommendedMs.filter((time) => !Number.isNaN(time));
+      const [from, to] = [holds[0] ?? values[0], holds[1] ?? values.at(-1)!];
+      return [
+        input.label,
+        typeof input.value === 'number' ? figure(input.value) : input.value,
+        `${figure(values[0])} to ${figure(values.at(-1)!)}`,
+        one.sentence === '' ? 'throughout' : `${figure(from)} to ${figure(to)}`,
+        `${Math.min(...times).toPrecision(4)} to ${Math.max(...times).toPrecision(4)}`,
+        one.sentence === '' ? '' : most(one) === 1 ? 'cannot run' : `${(100 * most(one)).toFixed(1)} %`,
+      ];
+    }),
+  );
+  say(terminal, `It holds where it is within ${100 * tieFraction} % of the best.`);
+  for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
+}
+
+/** Prints the designs with the least worst-case regret. */
+export async function robustCommand(
+  engine: Engine,
+  terminal: Terminal,
+  runs: readonly string[],
+  options: { readonly json?: boolean; readonly device?: readonly string[]; readonly vary?: readonly string[] },
+): Promise<number> {
+  const runIds: number[] = [];
+  for (const run of runs) {
+    const id = runId(run);
+    if (!id.ok) return reportFailure(terminal, id.error, true);
+    runIds.push(id.value);
+  }
+  const vary = variations(options.vary ?? []);
+  if (!vary.ok) return reportFailure(terminal, vary.error, true);
+  const found = await engine.call('advice.robust', {
+    runIds,
+    vary: vary.value,
+    ...(options.device === undefined ? {} : { deviceIds: [...options.device] }),
+  });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  const { scenarios, designs, ownBest, common } = found.value;
+  if (options.json) {
+    printJson(terminal, found.value);
+    return EXIT_OK;
+  }
+  const percent = (fraction: number): string => (Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(1)} %`);
+  if (designs.length === 0) say(terminal, `No design is valid in all ${scenarios.length} scenarios.`);
+  else {
+    say(terminal, `${common.toLocaleString('en')} designs are valid in all ${scenarios.length} scenarios.`);
+    printTable(
+      terminal,
+      ['worst regret', 'mean', 'design'],
+      designs.map(({ worst, mean, text }) => [percent(worst), percent(mean), text]),
+    );
+  }
+  printTable(
+    terminal,
+    ['scenario', 'best, ms', 'best design', 'its worst regret'],
+    scenarios.map(({ label, bestMs, best }, i) => [label, bestMs.toPrecision(4), best, percent(ownBest[i])]),
+  );
+  return EXIT_OK;
+}
+
+/** Reads `kernel.serialFraction=0.01,0.05`. */
+function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
+  const out: { input: VariedInput; values: number[] }[] = [];
+  for (const text of texts) {
+    const [name, list = ''] = text.split('=', 2);
+    const input = VARIED_INPUTS.find((one) => one === name);
+    if (!input) return fail('bad-input', `--vary must begin with one of ${VARIED_INPUTS.join(', ')}, not "${name}".`);
+    const values = list.split(',').map((value) => (value.trim() === '' ? NaN : Number(value)));
+    if (!values.every(Number.isFinite))
+      return fail('bad-input', `--vary ${name} must have numbers, as in ${name}=1,2, not "${list}".`);
+    out.push({ input, values });
+  }
+  return ok(out);
+}

@@ -1,0 +1,42 @@
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { ExportDocument } from '../../contract/api.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Context } from '../context.ts';
+import { cudaHeader, pickText, wgslConstants } from '../export/code.ts';
+import { cpuHasNoCode, fileStem } from '../export/render.ts';
+import { pickRule } from '../ranking/recommended.ts';
+import { predictedRow } from '../ranking/rows.ts';
+import type { Predictions } from './predictions.ts';
+import type { AdvisedStudy } from './prepare.ts';
+import { pickOf, studyDesign } from './recommend.ts';
+
+/** See the contract's `advice.code`. The rank, and how it was picked, stand in it where all designs of the device are known already. */
+export async function adviseCode(
+  { pool }: Context,
+  predictions: Predictions,
+  study: AdvisedStudy,
+  { deviceId, designIndex, format }: ProcedureArguments<'advice.code'>,
+): Promise<Result<ExportDocument>> {
+  const chosen = studyDesign(study, designIndex, deviceId);
+  if (!chosen.ok) return chosen;
+  const { device: own, design } = chosen.value;
+  const { device, plan, key } = own;
+  if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
+  const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), fraction: 0 });
+  const known = predictions.known(own);
+  const rank = known ? known.tied.indexOf(design) + 1 : 0;
+  const picked = known && pickOf(own, known)?.picked === design;
+  const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
+  const source = {
+    study: study.study,
+    from: 'study not saved',
+    inputs: study.facts(device),
+    pick: picked ? pickText(known.tied.length, pickRule(device)) : '',
+  };
+  const stem = fileStem(study.study.name);
+  return ok(
+    format === 'cuda'
+      ? { fileName: `${stem}.cuh`, mediaType: 'text/plain', text: cudaHeader(source, row) }
+      : { fileName: `${stem}.wgsl`, mediaType: 'text/plain', text: wgslConstants(source, row) },
+  );
+}

@@ -1,0 +1,46 @@
+import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { TIE_FRACTION } from './rows.ts';
+
+/** The design that cards, reports and headers name where none is asked for. */
+export interface RecommendedDesign {
+  readonly designIndex: number;
+  /** Designs of its device tied with the fastest. */
+  readonly ties: number;
+}
+
+/** Of the designs within a filter: the fastest device, and the one of its tied designs that the rule picks. */
+export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
+  const { ranking } = view;
+  const fastest = rankedDesigns(ranking, within, 'timeMs')[0];
+  if (fastest === undefined) return null;
+  const device = axisPosition(ranking, AXIS.device, fastest);
+  const ofDevice = { ...within, positions: { ...within.positions, [AXIS.device]: new Set([device]) } };
+  const list = rankedDesigns(ranking, ofDevice, 'timeMs');
+  const ties = tieCount(ranking, list, TIE_FRACTION);
+  const figures = {
+    timeMs: (design: number) => ranking.columns.timeMs[design],
+    gridBlocks: (design: number) => ranking.columns.gridBlocks[design],
+  };
+  return { designIndex: pickDesign(ranking.axes, figures, list.subarray(0, ties))!, ties };
+}
+
+/** By which rule a design of a device is picked. */
+export function pickRule({ kind }: Device): string {
+  return kind === 'cpu' ? CORES_RULE : PICK_RULE;
+}
+
+/** What the times of a run on one of its devices are made from. */
+export function runInputs({ study: { study }, ranking }: RunView, device: Device): readonly InputFact[] {
+  const { workload, kernel, pipeline } = study;
+  return inputFacts({ workload, kernel, axes: ranking.axes, pipeline }, device);
+}
+
+/** The same of all devices, by id. */
+export function inputsByDevice(view: RunView): Readonly<Record<string, readonly InputFact[]>> {
+  return Object.fromEntries(view.devices.map((device) => [device.id, runInputs(view, device)]));
+}

@@ -1,0 +1,115 @@
+import { AXIS_ORDER, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { formatLaunch } from '../predict/design/launch.ts';
+import { axisCounts, encode } from '../space/axes.ts';
+
+/** Times of all designs of one device under one set of inputs. */
+export interface Scenario {
+  /** Of one device. */
+  readonly axes: SpaceAxes;
+  /** By design of these axes, ms; NaN where one is invalid. */
+  readonly timeMs: Float64Array;
+}
+
+export interface CommonDesign {
+  /** Its number in every scenario. */
+  readonly designs: readonly number[];
+  /** Time over the best of each scenario, less 1. */
+  readonly regret: readonly number[];
+  readonly worst: number;
+  readonly mean: number;
+}
+
+export interface LeastRegret {
+  /** The fastest time of each scenario, ms, and its design; NaN and −1 where none is valid. */
+  readonly bestMs: readonly number[];
+  readonly best: readonly number[];
+  /** The smallest worst-case regret first, then the smallest mean. */
+  readonly designs: readonly CommonDesign[];
+  /** Worst regret of each scenario's best design in all; NaN where it is invalid or missing in one. */
+  readonly ownBest: readonly number[];
+  /** Designs valid in all scenarios. */
+  readonly common: number;
+}
+
+/** Values of an axis as texts that mean the same in every study. */
+function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
+  switch (axis) {
+    case 'device':
+      return [''];
+    case 'launch':
+      return axes.launch.map(formatLaunch);
+    default:
+      return axes[axis].map(String);
+  }
+}
+
+/**
+ * The designs whose longest detour is the shortest: least worst-case regret over the scenarios (Savage 1951, minimax regret). Designs of
+ * different scenarios are the same where the values of all axes are, launches by their text.
+ * @param keep designs to return, at most
+ */
+export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {
+  const best = scenarios.map(({ timeMs }) => fastest(timeMs));
+  const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
+  const counts = scenarios.map(({ axes }) => axisCounts(axes));
+  // By axis: positions, per scenario, of the values that all of them have.
+  const shared = AXIS_ORDER.map((axis) => {
+    const places = scenarios.map(({ axes }) => new Map(texts(axes, axis).map((text, at) => [text, at])));
+    return [...places[0].keys()]
+      .filter((text) => places.every((place) => place.has(text)))
+      .map((text) => places.map((place) => place.get(text)!));
+  });
+  const sizes = shared.map((values) => values.length);
+  const total = sizes.reduce((product, size) => product * size, 1);
+  const kept: CommonDesign[] = [];
+  let common = 0;
+  const positions = new Int32Array(AXIS_ORDER.length);
+  for (let at = 0; at < total; at += 1) {
+    let rest = at;
+    for (let axis = sizes.length - 1; axis >= 0; axis -= 1) {
+      positions[axis] = rest % sizes[axis];
+      rest = Math.floor(rest / sizes[axis]);
+    }
+    let worst = 0;
+    for (let i = 0; i < scenarios.length; i += 1) worst = Math.max(worst, regretOf(i));
+    if (Number.isNaN(worst)) continue;
+    common += 1;
+    if (kept.length === keep && worst > kept[keep - 1].worst) continue;
+    const regret = scenarios.map((_, i) => regretOf(i));
+    const mean = regret.reduce((sum, one) => sum + one, 0) / regret.length;
+    const design = { designs: scenarios.map((_, i) => designIn(i)), regret, worst, mean };
+    const place = kept.findIndex((other) => worst < other.worst || (worst === other.worst && mean < other.mean));
+    kept.splice(place < 0 ? kept.length : place, 0, design);
+    if (kept.length > keep) kept.pop();
+  }
+  return { bestMs, best, designs: kept, ownBest: best.map((design, i) => worstElsewhere(design, i)), common };
+
+  function designIn(scenario: number): number {
+    return encode(
+      counts[scenario],
+      shared.map((values, axis) => values[positions[axis]][scenario]),
+    );
+  }
+  function regretOf(scenario: number): number {
+    return scenarios[scenario].timeMs[designIn(scenario)] / bestMs[scenario] - 1;
+  }
+  /** Worst regret over all scenarios of a design of one. */
+  function worstElsewhere(design: number, own: number): number {
+    if (design < 0) return NaN;
+    let rest = design;
+    for (let axis = counts[own].length - 1; axis >= 0; axis -= 1) {
+      const at = rest % counts[own][axis];
+      rest = Math.floor(rest / counts[own][axis]);
+      positions[axis] = shared[axis].findIndex((places) => places[own] === at);
+      if (positions[axis] < 0) return NaN;
+    }
+    return scenarios.reduce((worst, _, i) => Math.max(worst, regretOf(i)), 0);
+  }
+}
+
+function fastest(timeMs: Float64Array): number {
+  let best = -1;
+  for (let design = 0; design < timeMs.length; design += 1)
+    if (!Number.isNaN(timeMs[design]) && (best < 0 || timeMs[design] < timeMs[best])) best = design;
+  return best;
+}
