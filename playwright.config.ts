@@ -13,7 +13,8 @@ export default defineConfig({
   retries: process.env['CI'] ? 1 : 0,
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
-  use: { actionTimeout: 30_000, trace: 'retain-on-failure', viewport: { width: 1360, height: 860 } },
+  // A trace of every test costs as much again as the test; `npx playwright test --trace on` records one.
+  use: { actionTimeout: 30_000, trace: 'on-first-retry', viewport: { width: 1360, height: 860 } },
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },
