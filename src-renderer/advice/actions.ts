@@ -33,20 +33,21 @@ async function freshRun(app: App): Promise<RunSummary | null> {
   return null;
 }
 
-/** Copies the launch of the recommended design as a header, with what it assumes. */
-export async function copyHeader(app: App, { answer }: Advice): Promise<void> {
-  if (!answer) return;
-  const run = await freshRun(app);
-  if (!run) return;
-  const made = await app.engine.call('export.render', {
-    runId: run.id,
-    format: app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
+/** Copies the launch of the recommended design as a header, with what it assumes; no run is needed. */
+export async function copyHeader(app: App, { answer, answered }: Advice): Promise<void> {
+  const studyId = app.editor.id;
+  if (!answer || !answered || studyId === null) return;
+  const made = await app.engine.call('advice.code', {
+    studyId,
+    study: answered,
+    deviceId: answer.device.id,
     designIndex: answer.designIndex,
+    format: app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
   });
   if (!made.ok) return app.refuse({ title: 'The header was not copied', failure: made.error });
   await navigator.clipboard.writeText(made.value.text);
   const assumed = answer.inputs.filter(({ origin }) => origin === 'assumed').length;
-  const named = assumed === 0 ? 'nothing is assumed' : `it rests on ${counted(assumed, 'assumption')}`;
+  const named = assumed === 0 ? 'nothing is assumed' : `it names ${counted(assumed, 'assumption')}`;
   app.notices.show(`Header copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`);
 }
 

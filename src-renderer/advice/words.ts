@@ -132,11 +132,11 @@ export function swings(inputs: readonly InputSensitivity[], timeMs: number): rea
 /** Moves of less are below what the model can say. */
 const SMALLEST_SWING = 0.0005;
 
-/** `below 0.027 → 8 threads per unit, blocks of 896 threads, saves 12 %`. */
+/** `below 0.027 → 8 threads per unit, blocks of 896 threads (−12 %)`. */
 function takeoverText(side: 'below' | 'above', { at, text, gain }: Takeover, unit: string): string {
-  if (gain >= 1) return `${side} ${plain(at, 3)}${unit && `${NBSP}${unit}`} it cannot run; then ${text}`;
-  const saved = gain >= SMALLEST_SWING ? `, saves up to ${percent(gain, gain < 0.0995 ? 1 : 0)}` : '';
-  return `${side} ${plain(at, 3)}${unit && `${NBSP}${unit}`} → ${text}${saved}`;
+  const place = `${side} ${plain(Number(at.toPrecision(3)))}${unit && `${NBSP}${unit}`}`;
+  if (gain >= 1) return `${place} it cannot run; then ${text}`;
+  return `${place} → ${text}${gain >= SMALLEST_SWING ? ` (${swingText({ low: -gain, high: 0 })})` : ''}`;
 }
 
 /** `−12 / +34 %`; one number where it goes one way only. */

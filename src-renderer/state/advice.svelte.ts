@@ -21,7 +21,7 @@ type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 /** The recommendation for the study on screen, in all views. Create it while the shell initialises. */
 export class Advice {
   #app: App;
-  /** Newer calls of this page take the place of older ones. */
+  /** Newer calls of this page take the place of older ones, whatever they ask: an edit leaves no work behind. */
   #client = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
   #answer = $state.raw<Recommendation | null>(null);
   #asked = $state.raw<Asked | null>(null);
@@ -70,8 +70,7 @@ export class Advice {
     $effect(() => void this.#readBaseline(app.location.studyId));
 
     const calls = new CoarseFirst<Asked, Recommendation>({
-      ask: (input, coarse) =>
-        engine.call('advice.recommend', { ...input, coarse, client: `${this.#client} ${coarse ? 'coarse' : 'exact'}` }),
+      ask: (input, coarse) => engine.call('advice.recommend', { ...input, coarse, client: this.#client }),
       show: (result, input, coarse) => {
         if (result.ok) {
           this.#answer = result.value;
@@ -85,6 +84,10 @@ export class Advice {
         }
       },
     });
+    const isSlider = ({ target }: Event) => target instanceof HTMLInputElement && target.type === 'range';
+    window.addEventListener('pointerdown', (event) => isSlider(event) && (calls.held = true), { capture: true });
+    for (const end of ['pointerup', 'pointercancel'] as const)
+      window.addEventListener(end, () => (calls.held = false), { capture: true });
     let written = '';
     const follow = () => {
       const input = untrack(() => this.#input);
@@ -141,10 +144,11 @@ export class Advice {
             study,
             deviceId: answer.device.id,
             designIndex: answer.designIndex,
-            client: `${this.#client} sensitivity`,
+            client: this.#client,
           })
           .then((result) => {
-            if (left) return;
+            // Another call took its place.
+            if (left || (!result.ok && result.error.code === 'cancelled')) return;
             done = answer;
             this.#sensitivity = result.ok ? result.value : null;
             this.#sensitivityFailure = result.ok ? null : result.error;

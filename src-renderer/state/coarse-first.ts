@@ -1,7 +1,7 @@
 import type { Result } from '../../src-workers/domain/result.ts';
 
 /** An input that has not changed for so long is asked for exactly. */
-const RESTS_AFTER_MS = 120;
+const RESTS_AFTER_MS = 150;
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, coarse: boolean): Promise<Result<Out>>;
@@ -12,16 +12,18 @@ export interface CoarseFirstCalls<In, Out> {
 /**
  * Follows an input that may change with every frame. One coarse call is under way at a time, always of the newest input; an
  * input that rests is asked for exactly. Answers of inputs that were left behind are dropped, but for coarse ones while
- * nothing newer is known: they keep what is shown moving.
+ * nothing newer is known: they keep what is shown moving. A call may take the place of any earlier one, which then fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
   #input: In | null = null;
   #version = 0;
-  /** The newest version that has an exact answer. */
+  /** The newest version that was asked for exactly, and the newest that has an exact answer. */
+  #exactly = 0;
   #settled = 0;
   #asking = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #held = false;
 
   constructor(calls: CoarseFirstCalls<In, Out>) {
     this.#calls = calls;
@@ -30,9 +32,19 @@ export class CoarseFirst<In, Out> {
   follow(input: In): void {
     this.#input = input;
     this.#version += 1;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#exact(), RESTS_AFTER_MS);
+    this.#wait();
     if (!this.#asking) void this.#coarse();
+  }
+
+  /** While a hand holds a slider, its input does not rest, however still the hand is. */
+  set held(held: boolean) {
+    this.#held = held;
+    if (this.#input !== null && this.#exactly !== this.#version) this.#wait();
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    if (!this.#held) this.#timer = setTimeout(() => void this.#exact(), RESTS_AFTER_MS);
   }
 
   /** Forgets the input: what is still under way is dropped. */
@@ -40,6 +52,7 @@ export class CoarseFirst<In, Out> {
     clearTimeout(this.#timer);
     this.#input = null;
     this.#version += 1;
+    this.#exactly = this.#version;
     this.#settled = this.#version;
   }
 
@@ -59,6 +72,7 @@ export class CoarseFirst<In, Out> {
     const version = this.#version;
     const input = this.#input;
     if (input === null) return;
+    this.#exactly = version;
     const answer = await this.#calls.ask(input, false);
     if (version !== this.#version) return;
     this.#settled = version;

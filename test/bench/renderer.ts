@@ -79,13 +79,17 @@ async function sigmaDragged(page: Page): Promise<void> {
     }).observe(element, { subtree: true, childList: true, characterData: true });
   });
   const start = performance.now();
-  await frames('frames while σ moves', page.getByRole('slider', { name: /^Serial fraction/ }), (element, frame) => {
+  const slider = page.getByRole('slider', { name: /^Serial fraction/ });
+  // Exact answers wait until the slider is let go.
+  await slider.dispatchEvent('pointerdown');
+  await frames('frames while σ moves', slider, (element, frame) => {
     (element as HTMLInputElement).value = String(20 + 3 * frame);
     element.dispatchEvent(new Event('input', { bubbles: true }));
   });
   const seconds = (performance.now() - start) / 1000;
   const answers = Number(await card.getAttribute('data-answers'));
   print('recommendations while σ moves', `${(answers / seconds).toFixed(1)} per second`);
+  await slider.dispatchEvent('pointerup');
   await time('exact recommendation after σ is let go', () => card.and(page.locator('[aria-busy=false]')).waitFor());
 }
 

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from '@playwright/test';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, rankRows } from './fixtures/page.ts';
-import { builtFile } from './fixtures/program.ts';
+import { predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { ROOT } from './fixtures/program.ts';
 import type { RunningHost } from './fixtures/host.ts';
 
 // The recommendation: always in sight, follows every edit, and says what the full ranking says.
@@ -26,20 +27,24 @@ async function fill(page: Page, name: string, value: string): Promise<void> {
 
 interface RankedRow {
   readonly tied: boolean;
-  readonly deviceId: string;
+  /** Its id. */
   readonly device: string;
   readonly design: Design;
   readonly timeMs: number;
 }
+interface Ranked {
+  readonly rows: readonly RankedRow[];
+}
 /** The whole tie band of a run on its fastest device, by the command line. */
 async function tieBand(host: RunningHost, run: number): Promise<readonly RankedRow[]> {
-  const rank = async (args: readonly string[]): Promise<{ readonly best: readonly RankedRow[] }> => {
-    const program = [builtFile('out/main/cli.js'), 'rank', String(run), '--db', host.databaseFile, '--json', ...args];
+  const rank = async (args: readonly string[]): Promise<Ranked> => {
+    const rankArgs = ['rank', String(run), '--db', host.databaseFile, '--json', ...args];
+    const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), ...rankArgs];
     const { stdout } = await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
-    return JSON.parse(stdout) as { readonly best: readonly RankedRow[] };
+    return JSON.parse(stdout) as Ranked;
   };
-  const { best } = await rank(['--top', '1']);
-  const { best: all } = await rank(['--top', '20000', '--device', best[0].deviceId]);
+  const { rows: best } = await rank(['--top', '1']);
+  const { rows: all } = await rank(['--top', '20000', '--device', best[0].device]);
   return all.filter(({ tied }) => tied);
 }
 
@@ -119,6 +124,19 @@ test('in other views it is one line, which a key opens and Escape closes', async
   await page.keyboard.press('Escape');
   await expect(card(page)).toBeHidden();
   await expect(line).toBeFocused();
+});
+
+test('the header is copied with what it assumes', async ({ page, own, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, own, '#/study');
+  await predicted(page, 1);
+  await settled(page);
+  await page.keyboard.press('h');
+  await expect(statusBar(page)).toContainText(/Header copied, .* assumption/);
+  const header = await page.evaluate(() => navigator.clipboard.readText());
+  expect(header).toContain('#pragma once');
+  expect(header).toMatch(/[Aa]ssumed/);
+  expect(header).toContain('Knee softness');
 });
 
 test('a study of which no design can run says so', async ({ page, own }) => {

@@ -43,7 +43,8 @@ export function laneChart(
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    return 'bottom' as const;
+    // Too near the axis for a label below it.
+    return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {
     grid: plotArea(40, 22, 22, 38),

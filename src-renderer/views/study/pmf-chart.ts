@@ -135,8 +135,8 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
         renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
           const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
           const top = i === marks.length - 1 && i > 1 ? 25 : 8;
-          // The mean stands left of its line, unless the edge is too near.
-          const left = i === 0 && x > 96;
+          // The mean stands left of its line and a depth right of it, unless the edge is too near.
+          const left = i === 0 ? x > 96 : x > input.widthPx - 112;
           return {
             type: 'group',
             children: [

@@ -118,7 +118,7 @@ describe('the tornado', () => {
       ['decides', 0],
       ['part', 0.1],
     ]);
-    expect(bars[0].takeovers).toEqual(['above 0.0271 → 8 threads per unit, saves up to 12\u00a0%']);
+    expect(bars[0].takeovers).toEqual(['above 0.0271 → 8 threads per unit (−12\u00a0%)']);
     expect(bars[1].takeovers).toEqual([]);
   });
 

@@ -52,11 +52,28 @@ describe('an input that changes with every frame', () => {
     following.follow('b');
     await vi.advanceTimersByTimeAsync(100);
     expect(calls.every(({ coarse }) => coarse)).toBe(true);
-    await vi.advanceTimersByTimeAsync(30);
+    await vi.advanceTimersByTimeAsync(60);
     expect(calls.at(-1)).toMatchObject({ input: 'b', coarse: false });
     await calls.at(-1)!.answer();
     await calls[0].answer();
     expect(shown).toEqual(['exact b']);
+  });
+
+  it('does not rest while it is held', async () => {
+    const { calls, following } = follower();
+    following.held = true;
+    following.follow('a');
+    await calls[0].answer();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(calls).toHaveLength(1);
+    following.held = false;
+    await vi.advanceTimersByTimeAsync(200);
+    expect(calls.at(-1)).toMatchObject({ input: 'a', coarse: false });
+    await calls.at(-1)!.answer();
+    following.held = true;
+    following.held = false;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(calls).toHaveLength(2);
   });
 
   it('drops the exact answer of an input that was left behind', async () => {
