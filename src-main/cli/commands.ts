@@ -28,7 +28,12 @@ function jsonRow(row: BestRow) {
 }
 
 /** @param legend whether to say under the table what its marks mean */
-function printDesigns(terminal: Terminal, rows: readonly BestRow[], { tieFraction }: BestDesigns, legend = true): void {
+function printDesigns(
+  terminal: Terminal,
+  rows: readonly BestRow[],
+  { tieFraction, equal }: BestDesigns,
+  legend = true,
+): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
   // Measurements time the kernel alone, predictions count balancing in.
@@ -36,6 +41,7 @@ function printDesigns(terminal: Terminal, rows: readonly BestRow[], { tieFractio
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const head = [
     'rank',
+    ...(equal ? ['equal'] : []),
     'design',
     'device',
     ...DESIGN_HEAD,
@@ -50,8 +56,9 @@ function printDesigns(terminal: Terminal, rows: readonly BestRow[], { tieFractio
     ...(contradicted ? [''] : []),
   ];
   const ties = rows.filter((row) => row.tied).length;
-  const cells = rows.map((row) => [
+  const cells = rows.map((row, at) => [
     row.tied && ties > 1 ? `=${row.rank}` : row.rank,
+    ...(equal ? [equal[at]] : []),
     row.designIndex,
     row.device,
     ...designCells(row.design),
@@ -172,18 +179,24 @@ export async function rankCommand(
   engine: Engine,
   terminal: Terminal,
   run: string,
-  options: Options & { readonly top: number; readonly device?: string },
+  options: Options & { readonly top: number; readonly device?: string; readonly groups: boolean },
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const found = await engine.call('ranking.best', {
     runId: id.value,
     limit: Math.min(options.top, MAX_DESIGNS),
+    groups: options.groups,
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
-  if (options.json) printJson(terminal, { runId: id.value, rows: found.value.rows.map(jsonRow) });
-  else printDesigns(terminal, found.value.rows, found.value);
+  const { rows, equal } = found.value;
+  if (options.json)
+    printJson(terminal, {
+      runId: id.value,
+      rows: rows.map((row, at) => ({ ...jsonRow(row), ...(equal ? { equal: equal[at] } : {}) })),
+    });
+  else printDesigns(terminal, rows, found.value);
   return EXIT_OK;
 }
 

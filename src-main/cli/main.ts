@@ -258,7 +258,8 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
   command(program, 'rank <run>', 'the best designs of a run')
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
-    .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
+    .option('--groups', 'one row for designs that differ in nothing that matters', false)
+    .action((run: string, options: GlobalOptions & { top: number; device?: string; groups: boolean }) =>
       withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
     );
 

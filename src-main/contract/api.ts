@@ -154,10 +154,10 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /** By predicted time within the filter, from 1; 0 where the design has none. */
+  /** By predicted time among all designs, or those of the device that was asked for, from 1; 0 where the design has none there. */
   readonly rank: number;
   /**
-   * True where the time cannot be distinguished from the best of the list. Where both this design and the list's best of the same
+   * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and their best of the same
    * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
    * the prediction is within `TIE_FRACTION` of the best.
    */
@@ -210,6 +210,8 @@ export interface BestDesigns {
   /** Relative width of the band in which the model cannot order designs. */
   readonly tieFraction: number;
   readonly rows: readonly BestRow[];
+  /** Of each row: how many designs it stands for; null where equal designs are not grouped. */
+  readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
@@ -246,12 +248,14 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** Rows of the filter, and of the run. */
+  /** Designs that pass the filter, and of the run. */
   readonly matching: number;
   readonly total: number;
-  /** Rows of the filter that were simulated. */
+  /** Rows of the list: fewer than `matching` where equal designs are grouped. */
+  readonly listed: number;
+  /** Designs of the filter that were simulated. */
   readonly simulated: number;
-  /** Rows of the filter that were measured on their device. */
+  /** Designs of the filter that were measured on their device. */
   readonly measured: number;
   /** Number of the order of simulated and measured times that the list stands by: give it to get further pages of this list. */
   readonly order: number;
@@ -259,7 +263,9 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** Number of leading designs (by time, within the filter) that the model cannot distinguish, and the relative width of that band. */
+  /** Of each row: how many designs it stands for; 0 of a row that is listed because another was opened. */
+  readonly equal: readonly number[];
+  /** Number of leading designs (by time, whatever the filter) that the model cannot distinguish, and the relative width of that band. */
   readonly ties: number;
   readonly tieFraction: number;
   readonly baseline: RankRow | null;
@@ -270,7 +276,9 @@ export interface RankPage {
 export interface Histogram {
   /** Bin edges, ms (length bins + 1), logarithmic. */
   readonly edgesMs: Float64Array;
+  /** All designs, or those of the filter's device, and those of them that pass the filter. */
   readonly counts: Float64Array;
+  readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;
   /** Designs slower than the last edge. */
@@ -290,6 +298,8 @@ export interface LandscapeGrid {
   /** Row-major invalidReason codes; 0 where valid. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
+  /** 1 where a valid design of the cell passes the filter; null where all do. */
+  readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
   /** Relative width of the band within which the model cannot distinguish designs. */
@@ -303,6 +313,8 @@ export interface LandscapeFacets {
   readonly facets: readonly {
     /** Row-major (y, x): the best time of the cells a pixel covers, ms, to colour it by; NaN where none is valid. */
     readonly timeMs: Float32Array;
+    /** 1 where a valid design of the pixel passes the filter; null where all do. */
+    readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
   }[];

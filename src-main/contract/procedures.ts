@@ -292,10 +292,19 @@ export const procedures = {
       /** A design whose place in the list is wanted (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),
+      /** Designs that differ in nothing that matters are one row; of those `opened` (any one of each) all are listed. */
+      groups: v.optional(v.boolean(), false),
+      opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
     }),
   ).returns<RankPage>(),
   'ranking.best': procedure(
-    v.strictObject({ runId: id, deviceId: v.optional(shortText), limit: v.optional(whole(1, MAX_DESIGNS), 100) }),
+    v.strictObject({
+      runId: id,
+      deviceId: v.optional(shortText),
+      limit: v.optional(whole(1, MAX_DESIGNS), 100),
+      /** Designs that differ in nothing that matters are one row, and `limit` counts rows. */
+      groups: v.optional(v.boolean(), false),
+    }),
   ).returns<BestDesigns>(),
   'ranking.histogram': procedure(
     v.strictObject({
@@ -304,7 +313,7 @@ export const procedures = {
       bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64),
     }),
   ).returns<Histogram>(),
-  /** One design with everything known of it, its rank within the filter and its breakdown. */
+  /** One design with everything known of it, its rank among all designs (of the filter's device, if it names one) and its breakdown. */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
@@ -420,6 +429,8 @@ export const procedures = {
       y: shortText,
       /** Axis → position of the value it is held at; axes left out are minimised over. */
       hold: v.optional(v.record(shortText, index), {}),
+      /** Says which cells have designs that pass it (`passing`); the times are those of all designs. */
+      filter: v.optional(rankFilter, noFilter),
     }),
   ).returns<LandscapeGrid>(),
   /** A map for every value of a third axis, each drawn with at most the requested pixels. */
@@ -430,6 +441,7 @@ export const procedures = {
       y: shortText,
       facet: shortText,
       hold: v.optional(v.record(shortText, index), {}),
+      filter: v.optional(rankFilter, noFilter),
       columns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 184),
       rows: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 124),
     }),

@@ -48,6 +48,8 @@ export interface Ranking {
   readonly lists: Map<string, Uint32Array>;
   /** Which designs pass a filter's positions and ranges (1), by the filter's identity. */
   readonly masks: Map<string, Uint8Array>;
+  /** Of each design the first of those that differ from it in nothing that matters, once it has been asked for. */
+  firstEquals: Uint32Array | null;
 }
 
 /** Lists and masks kept: a megabyte or four per million designs each. */
@@ -70,7 +72,17 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
       waves[design] = wavesOn(device, columns.gridBlocks[design], columns.residentBlocks[design]);
     }
   }
-  return { axes, columns, strides, counts, waves, sorted: new Map(), lists: new Map(), masks: new Map() };
+  return {
+    axes,
+    columns,
+    strides,
+    counts,
+    waves,
+    sorted: new Map(),
+    lists: new Map(),
+    masks: new Map(),
+    firstEquals: null,
+  };
 }
 
 /** Waves of blocks that a launch takes on a device; 0 where none is resident. */
@@ -177,8 +189,7 @@ function invalidDesigns(ranking: Ranking, reason: number | undefined): Uint32Arr
   return out.slice(0, size);
 }
 
-/** 1 for every design that passes the positions and ranges of a filter, whatever its validity. */
-function passing(ranking: Ranking, filter: RankingFilter): Uint8Array {
+function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   const mask = new Uint8Array(ranking.columns.timeMs.length).fill(1);
   for (const [axis, wanted] of Object.entries(filter.positions)) {
     const count = ranking.counts[Number(axis)];
@@ -201,6 +212,14 @@ function passing(ranking: Ranking, filter: RankingFilter): Uint8Array {
     }
   }
   return mask;
+}
+
+/** 1 for every design that passes the positions and ranges of a filter, whatever its validity; null where it has none. Cached. */
+export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
+  if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
+  const filter = { positions, ranges, validity: 'all' } as const;
+  const key = filterKey(filter);
+  return ranking.masks.get(key) ?? remember(ranking.masks, key, findPassing(ranking, filter), MAX_MASKS);
 }
 
 /** The entries of a list whose mask is 1, in their order. */
@@ -232,15 +251,8 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
   const key = `${column}|${filterKey(filter)}`;
   const known = ranking.lists.get(key);
   if (known) return known;
-  const unfiltered = filter.ranges.length === 0 && Object.keys(filter.positions).length === 0;
-  const narrowed = (list: Uint32Array): Uint32Array => {
-    if (unfiltered) return list;
-    const maskKey = filterKey({ positions: filter.positions, ranges: filter.ranges, validity: 'all' });
-    return kept(
-      list,
-      ranking.masks.get(maskKey) ?? remember(ranking.masks, maskKey, passing(ranking, filter), MAX_MASKS),
-    );
-  };
+  const mask = passingDesigns(ranking, filter);
+  const narrowed = (list: Uint32Array): Uint32Array => (mask ? kept(list, mask) : list);
   const parts: Uint32Array[] = [];
   if (filter.validity !== 'invalid' && filter.invalidReason === undefined)
     parts.push(narrowed(sortedBy(ranking, column)));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LandscapeFacets, LandscapeGrid } from '../../src-main/contract/api.ts';
+import type { Histogram, LandscapeFacets, LandscapeGrid, RankPage, RankRow } from '../../src-main/contract/api.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
 
@@ -58,5 +58,83 @@ describe('small maps', () => {
       ok: false,
       error: { code: 'bad-input', message: expect.stringMatching(/^facet must be .*"launch"/) as string },
     });
+  });
+});
+
+describe('a filter', () => {
+  const filter = { deviceId: 'nvidia-rtx-4090', threadsPerUnit: [4], blockThreads: { from: 64, to: 128 } };
+  const whole = { deviceId: 'nvidia-rtx-4090' };
+  const pageOf = (more: object) => call<RankPage>('ranking.page', { limit: 1000, ...more });
+
+  it('narrows a list and renumbers nothing: rank and ties are those of all designs of the device', async () => {
+    const [all, some] = [await pageOf({ filter: whole }), await pageOf({ filter })];
+    expect(some.matching).toBeLessThan(all.matching);
+    expect(some.ties).toBe(all.ties);
+    for (const row of some.rows)
+      expect(row).toEqual(all.rows.find(({ designIndex }) => designIndex === row.designIndex));
+    const last = some.rows.at(-1)!;
+    const one = await call<RankRow>('ranking.design', { designIndex: last.designIndex, filter });
+    expect([one.rank, one.tied]).toEqual([last.rank, last.tied]);
+  });
+
+  it('says of every cell of a map whether a valid design of it passes, and leaves the times alone', async () => {
+    const free = await call<LandscapeGrid>('landscape.grid', SPACE);
+    expect(free.passing).toBeNull();
+    const grid = await call<LandscapeGrid>('landscape.grid', { ...SPACE, filter });
+    expect(grid.timeMs).toEqual(free.timeMs);
+    const { rows } = await pageOf({ filter });
+    const cellOf = ({ design }: RankRow) =>
+      `${design.blockThreads} ${grid.yValues.findIndex((text) => text === `${design.unitsPerThread} per slot`)}`;
+    const listed = new Set(rows.map(cellOf));
+    grid.passing!.forEach((passes, at) => {
+      const cell = `${grid.xValues[at % 5]} ${Math.floor(at / 5)}`;
+      expect(passes === 1, cell).toBe(listed.has(cell));
+    });
+  });
+
+  it('is counted beside all designs of the device in each bin of the distribution', async () => {
+    const all = await call<Histogram>('ranking.histogram', { filter: whole, bins: 12 });
+    const some = await call<Histogram>('ranking.histogram', { filter, bins: 12 });
+    expect(some.edgesMs).toEqual(all.edgesMs);
+    expect(some.counts).toEqual(all.counts);
+    expect(all.passing).toEqual(all.counts);
+    expect(some.passing.every((n, bin) => n <= some.counts[bin])).toBe(true);
+    const { rows } = await pageOf({ filter });
+    const inside = rows.filter(({ predictedMs }) => predictedMs <= some.edgesMs[12]).length;
+    expect(some.passing.reduce((sum, n) => sum + n, 0)).toBe(inside);
+  });
+});
+
+describe('equal designs', () => {
+  it('are one row of a list; opening it lists them, and finding one of them finds its row', async () => {
+    // A cap above what the compiler wants makes no difference.
+    const axes = {
+      threadsPerUnit: [1, 4],
+      blockThreads: [64, 128],
+      unitsPerThread: [1, 2],
+      registerCap: [null, 64, 32],
+    };
+    const kernel = { name: 'small', registersPerThread: 40, instructionsPerIteration: 30 };
+    const own = { runId: await bench.run(smallStudy({ axes, kernel })) };
+    const all = await call<RankPage>('ranking.page', { ...own, limit: 1000 });
+    const page = await call<RankPage>('ranking.page', { ...own, limit: 1000, groups: true });
+    expect(page.matching).toBe(all.matching);
+    expect(page.listed).toBe(page.rows.length);
+    expect(page.equal.reduce((sum, n) => sum + n, 0)).toBe(all.matching);
+    const at = page.equal.findIndex((n) => n === 2);
+    const [row] = page.rows.slice(at, at + 1);
+    const opened = await call<RankPage>('ranking.page', {
+      ...own,
+      limit: 1000,
+      groups: true,
+      opened: [row.designIndex],
+    });
+    expect(opened.listed).toBe(page.listed + 1);
+    expect(opened.equal.slice(at, at + 2)).toEqual([2, 0]);
+    const other = opened.rows[at + 1];
+    expect(other.predictedMs).toBe(row.predictedMs);
+    expect([row, other].map(({ design }) => design.registerCap).toSorted()).toEqual([64, null]);
+    const found = await call<RankPage>('ranking.page', { ...own, limit: 1, groups: true, find: other.designIndex });
+    expect(found.foundAt).toBe(at);
   });
 });

@@ -1,11 +1,13 @@
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { groupedDesigns } from '../../../src-workers/sweep/equal.ts';
+import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
+import { equalsOf } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign } from './recommended.ts';
 import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
 
@@ -34,6 +36,20 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device) };
 }
 
+/** The best rows where equal designs are one, and the designs that each stands for. */
+function groupedRows(view: RunView, filter: RankingFilter, limit: number): Pick<BestDesigns, 'rows' | 'equal'> {
+  const list = rankedDesigns(view.ranking, filter, 'timeMs');
+  const { list: shown, counts } = groupedDesigns(list, equalsOf(view), false, new Set());
+  const best = shown.subarray(0, limit);
+  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  let rank = 0;
+  const rows = Array.from(best, (design) => {
+    while (list[rank] !== design) rank += 1;
+    return rankRow(view, design, rank + 1, rank < ties);
+  });
+  return { rows: withRegimes(view, rows), equal: Array.from(counts.subarray(0, limit)) };
+}
+
 /** See the contract's `ranking.best`. */
 export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
   const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
@@ -44,7 +60,9 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
     study: view.study.study.name,
     devices: view.devices.map(({ id, name }) => ({ id, name })),
     tieFraction: TIE_FRACTION,
-    rows: withRegimes(view, bestRows(view, filter.value, input.limit)),
+    ...(input.groups
+      ? groupedRows(view, filter.value, input.limit)
+      : { rows: withRegimes(view, bestRows(view, filter.value, input.limit)), equal: null }),
     ofDevices: withRegimes(view, bestOfDevices(view)),
     recommended: recommendedRow(view, filter.value),
     inputs: inputsByDevice(view),

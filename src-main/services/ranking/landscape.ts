@@ -2,7 +2,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
-import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, passingDesigns, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { LandscapeFacets, LandscapeGrid, ParallelSample } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -103,6 +103,23 @@ function drawnAxis(stride: number, count: number, cells: number, size: number): 
   return { stride, count, cells: place };
 }
 
+/** 1 for each cell with a valid design that passes a filter; null where the filter holds back none. */
+function passingCells(
+  view: RunView,
+  asked: ProcedureArguments<'landscape.grid'>['filter'],
+  first: number,
+  axes: readonly CellAxis[],
+  cells: number,
+): Result<Uint8Array | null> {
+  const filter = rankingFilter(view, asked);
+  if (!filter.ok) return filter;
+  const mask = passingDesigns(view.ranking, filter.value);
+  if (!mask) return ok(null);
+  const timeMs = view.ranking.columns.timeMs.map((time, design) => (mask[design] === 1 ? time : NaN));
+  const { designIndex } = bestOfCells(timeMs, first, axes, cells);
+  return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
+}
+
 /** Best time for every pair of values of two axes; the other axes are held where the input says so, and minimised over elsewhere. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
@@ -114,6 +131,8 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const ny = counts[y];
   const axes = [drawnAxis(strides[x], nx, nx, 1), drawnAxis(strides[y], ny, ny, nx), ...free];
   const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
+  const passing = passingCells(view, input.filter, first, axes, nx * ny);
+  if (!passing.ok) return passing;
   const best = bestCell(cells);
   const { timeMs, designIndex } = cells;
   const invalidReason = new Uint8Array(nx * ny);
@@ -140,6 +159,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
     designIndex,
     invalidReason,
     waves,
+    passing: passing.value,
     ...best,
     tieFraction: TIE_FRACTION,
   });
@@ -170,8 +190,11 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
     ...free,
   ];
   const pixels = bestOfCells(columns.timeMs, first, axes, many * size);
+  const passing = passingCells(view, input.filter, first, axes, many * size);
+  if (!passing.ok) return passing;
   const facets = Array.from({ length: many }, (_, position) => ({
     timeMs: Float32Array.from(pixels.timeMs.subarray(position * size, (position + 1) * size)),
+    passing: passing.value?.slice(position * size, (position + 1) * size) ?? null,
     ...bestCell(pixels, position * size, (position + 1) * size),
   }));
   return ok({ columns: nx, rows: ny, facets });

@@ -3,12 +3,22 @@ import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { firstEquals, groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
 import { axisPosition, rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { launchesOf } from './landscape.ts';
-import { ALL_VALID, alongAxis, axisTexts, checkDesign, rankRow, rankingFilter, TIE_FRACTION } from './rows.ts';
+import {
+  ALL_VALID,
+  alongAxis,
+  axisTexts,
+  checkDesign,
+  rankRow,
+  rankedWhole,
+  rankingFilter,
+  TIE_FRACTION,
+} from './rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 
 /** Reading a run's ranking. All synchronous over columns in memory. */
@@ -22,55 +32,98 @@ function detailed(view: RunView, row: RankRow): RankRow {
   };
 }
 
+/** Of each design the first of its equals (`sweep/equal.ts`), found once for a run. */
+export function equalsOf({ ranking, study }: RunView): Uint32Array {
+  return (ranking.firstEquals ??= firstEquals(ranking, study.study.kernel.registersPerThread));
+}
+
+/** Grouped lists, as long as the lists themselves are kept: pages of one list are read one after another. */
+const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
+
+function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
+  const equals = equalsOf(view);
+  const groups = new Set(opened.filter((design) => design < equals.length).map((design) => equals[design]));
+  const key = `${fromEnd} ${[...groups].sort((a, b) => a - b).join(' ')}`;
+  const known = grouped.get(list);
+  if (known?.key === key) return known.value;
+  const value = groupedDesigns(list, equals, fromEnd, groups);
+  grouped.set(list, { key, value });
+  return value;
+}
+
 export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'>): Result<RankPage> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
+  const { columns } = view.ranking;
+  const whole = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
+  const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, whole, TIE_FRACTION);
+  const limitMs = ties > 0 ? columns.timeMs[whole[ties - 1]] : -Infinity;
+  const rankOf = ranker(view, whole);
+  const isRanked = (design: number): boolean => rankOf(design) > 0;
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
-  const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, byTime, TIE_FRACTION);
-  const limitMs = ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]] : -Infinity;
-  const rankOf = ranker(view, byTime);
-  const isListed = (design: number): boolean => rankOf(design) > 0;
+  const placeOf = ranker(view, byTime);
+  const isListed = (design: number): boolean => placeOf(design) > 0;
   const now = { simulatedMs: view.simulated.order.filter(isListed), measuredMs: view.measured.order.filter(isListed) };
   const { column, descending } = input.sort;
   const kept = input.order === undefined ? undefined : view.orders.at(input.order);
-  let list: Uint32Array;
+  let designs: Uint32Array;
   let outdated = false;
   if (column === 'simulatedMs' || column === 'measuredMs') {
     const standing = kept?.[column].filter(isListed) ?? now[column];
     outdated = !isSame(standing, now[column]);
-    list = foundFirst(byTime, standing, descending);
-  } else list = rankedDesigns(view.ranking, filter.value, column);
-  const fastest = fastestFound(view, isListed);
+    designs = foundFirst(byTime, standing, descending);
+  } else designs = rankedDesigns(view.ranking, filter.value, column);
+  const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
+  const list = groups?.list ?? designs;
+  // Of equal designs the one that was measured or simulated stands for them, unless all are listed.
+  const known = new Map<number, number>();
+  if (groups)
+    for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalsOf(view)[design], design);
+  for (const design of input.opened) known.delete(equalsOf(view)[design]);
+  const fastest = fastestFound(view, isRanked);
   const tiesBy = column === 'simulatedMs' ? 'simulated' : 'best';
   const rows: RankRow[] = [];
+  const equal: number[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
-    const design = list[descending ? list.length - 1 - at : at];
-    const predicted = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design] <= limitMs);
+    const place = descending ? list.length - 1 - at : at;
+    const design = (groups && known.get(equalsOf(view)[list[place]])) ?? list[place];
+    const predicted = rankRow(view, design, rankOf(design), columns.timeMs[design] <= limitMs);
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
+    equal.push(groups ? groups.counts[place] : 1);
   }
   let baseline: RankRow | null = null;
   if (input.baseline !== undefined) {
-    const known = checkDesign(view, input.baseline);
-    if (!known.ok) return known;
-    baseline = designRow(view, input.baseline, byTime, limitMs);
+    const checked = checkDesign(view, input.baseline);
+    if (!checked.ok) return checked;
+    baseline = designRow(view, input.baseline, whole, limitMs);
   }
-  const place = input.find === undefined ? -1 : list.indexOf(input.find);
+  const place = input.find === undefined ? -1 : placeIn(view, list, groups, input.find);
   return ok({
-    matching: list.length,
-    total: view.ranking.columns.timeMs.length,
+    matching: byTime.length,
+    listed: list.length,
+    total: columns.timeMs.length,
     simulated: now.simulatedMs.length,
     measured: now.measuredMs.length,
     order: kept ? input.order! : view.orders.newest,
     outdated,
     offset: input.offset,
     rows,
+    equal,
     ties,
     tieFraction: TIE_FRACTION,
     baseline,
     foundAt: place < 0 ? null : descending ? list.length - 1 - place : place,
   });
+}
+
+/** Where a design, or the row that stands for it, is in a list; −1 where it is not. */
+function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
+  const own = list.indexOf(design);
+  if (own >= 0 || !groups || design >= view.ranking.columns.timeMs.length) return own;
+  const equals = equalsOf(view);
+  return list.findIndex((other) => equals[other] === equals[design]);
 }
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {
@@ -121,10 +174,10 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   if (!known.ok) return known;
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
-  const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
-  const ties = tieCount(view.ranking, byTime, TIE_FRACTION);
+  const whole = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
+  const ties = tieCount(view.ranking, whole, TIE_FRACTION);
   return ok(
-    designRow(view, input.designIndex, byTime, ties > 0 ? view.ranking.columns.timeMs[byTime[ties - 1]] : -Infinity),
+    designRow(view, input.designIndex, whole, ties > 0 ? view.ranking.columns.timeMs[whole[ties - 1]] : -Infinity),
   );
 }
 
@@ -134,26 +187,35 @@ const HISTOGRAM_SPAN = 8;
 export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.histogram'>): Result<Histogram> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
-  const list = rankedDesigns(view.ranking, { ...filter.value, validity: 'valid', invalidReason: undefined }, 'timeMs');
+  const list = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
   const { timeMs } = view.ranking.columns;
   const edgesMs = new Float64Array(input.bins + 1);
-  const counts = new Float64Array(input.bins);
-  if (list.length === 0) return ok({ edgesMs, counts, best: NaN, median: NaN, beyond: 0 });
+  const none = new Float64Array(input.bins);
+  if (list.length === 0) return ok({ edgesMs, counts: none, passing: none, best: NaN, median: NaN, beyond: 0 });
   const best = timeMs[list[0]];
   const last = Math.min(timeMs[list[list.length - 1]], best * HISTOGRAM_SPAN);
   const span = Math.log(Math.max(last / best, 1 + 1e-9));
   for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
-  // The list ascends in time, so each edge is found by bisection. The last edge belongs to the last bin.
+  edgesMs[input.bins] = last;
+  const counts = binCounts(list, timeMs, edgesMs);
+  const beyond = list.length - counts.reduce((sum, n) => sum + n, 0);
+  const valid = { ...filter.value, validity: 'valid', invalidReason: undefined } as const;
+  const passing = binCounts(rankedDesigns(view.ranking, valid, 'timeMs'), timeMs, edgesMs);
+  return ok({ edgesMs, counts, passing, best, median: timeMs[list[list.length >>> 1]], beyond });
+}
+
+/** Designs of a list ascending in time from each edge up to the next; the last edge belongs to the last bin. */
+function binCounts(list: Uint32Array, timeMs: Float64Array, edgesMs: Float64Array): Float64Array {
+  const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>
     firstIndex(0, list.length, (at) => timeMs[list[at]] > edge || (!inclusive && timeMs[list[at]] === edge));
-  edgesMs[input.bins] = last;
   let before = 0;
-  for (let bin = 0; bin < input.bins; bin += 1) {
-    const upTo = below(edgesMs[bin + 1], bin === input.bins - 1);
+  for (let bin = 0; bin < counts.length; bin += 1) {
+    const upTo = below(edgesMs[bin + 1], bin === counts.length - 1);
     counts[bin] = upTo - before;
     before = upTo;
   }
-  return ok({ edgesMs, counts, best, median: timeMs[list[list.length >>> 1]], beyond: list.length - before });
+  return counts;
 }
 
 /** For every axis with more than one value: the designs that differ from this one in that axis only. */

@@ -105,6 +105,12 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
+/** The designs that a rank counts: all valid ones, of the one device where a filter names one. A filter narrows, it does not renumber. */
+export function rankedWhole({ positions }: RankingFilter): RankingFilter {
+  const device = positions[AXIS.device];
+  return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
+}
+
 /** One design as a row of the ranking. `rank` is 0 where it has none. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   return predictedRow(view.predictor, design, view.ranking.columns, design, rank, tied);

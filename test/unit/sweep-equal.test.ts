@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
+import { firstEquals, groupedDesigns } from '../../src-workers/sweep/equal.ts';
+import { axisPosition, createRanking, rankedDesigns, type Ranking } from '../../src-workers/sweep/ranking.ts';
+
+const MULTIPROCESSORS = 2;
+const device = (id: string) =>
+  ({ kind: 'gpu', id, name: id, multiprocessors: MULTIPROCESSORS }) as unknown as GpuDevice;
+const AXES: SpaceAxes = {
+  devices: [device('a'), device('b')],
+  threadsPerUnit: [1, 2],
+  loop: ['nested', 'flattened'],
+  balancing: ['none', 'dynamic-fetch'],
+  launch: [
+    { kind: 'units-per-thread', value: 1 },
+    { kind: 'per-multiprocessor', value: 2 },
+    { kind: 'grid', value: 8 },
+  ],
+  registerCap: [null, 64, 32],
+  blockThreads: [32, 64],
+};
+const SIZE = 2 * 2 * 2 * 2 * 3 * 3 * 2;
+const REGISTERS = 40;
+
+const columnsOf = fc
+  .array(
+    fc.record({
+      // Few distinct values, and times that differ by rounding only.
+      time: fc.constantFrom(NaN, 1, 1 + 1e-12, 1 + 1e-7, 2),
+      grid: fc.constantFrom(4, 8),
+      resident: fc.constantFrom(1, 2, 16),
+    }),
+    { minLength: SIZE, maxLength: SIZE },
+  )
+  .map((rows): PredictionColumns => ({
+    timeMs: Float64Array.from(rows, ({ time }) => time),
+    meanLoss: new Float32Array(SIZE),
+    aggregateLoss: new Float32Array(SIZE),
+    occupancyFraction: new Float32Array(SIZE),
+    residentBlocks: Uint16Array.from(rows, ({ resident }) => resident),
+    limitedBy: new Uint8Array(SIZE),
+    invalidReason: Uint8Array.from(rows, ({ time }) => (Number.isNaN(time) ? 1 : 0)),
+    unitsPerThread: new Float64Array(SIZE),
+    gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
+  }));
+
+/** The definition, pair by pair. */
+function areEqual(ranking: Ranking, a: number, b: number): boolean {
+  const { columns } = ranking;
+  const at = (axis: number, design: number) => axisPosition(ranking, axis, design);
+  const cap = (design: number) => Math.min(AXES.registerCap[at(AXIS.registerCap, design)] ?? Infinity, REGISTERS);
+  // A fetching launch has work for the blocks that are resident at first.
+  const blocks = (design: number) =>
+    AXES.balancing[at(AXIS.balancing, design)] === 'dynamic-fetch'
+      ? Math.min(columns.gridBlocks[design], MULTIPROCESSORS * columns.residentBlocks[design])
+      : columns.gridBlocks[design];
+  return (
+    [AXIS.device, AXIS.threadsPerUnit, AXIS.balancing, AXIS.blockThreads].every(
+      (axis) => at(axis, a) === at(axis, b),
+    ) &&
+    blocks(a) === blocks(b) &&
+    cap(a) === cap(b) &&
+    Math.abs(columns.timeMs[a] / columns.timeMs[b] - 1) <= 1e-9
+  );
+}
+
+describe('designs that differ in nothing that matters', () => {
+  it('stand for themselves or for an earlier one that they equal, and no two that stand for others are equal', () => {
+    fc.assert(
+      fc.property(columnsOf, (columns) => {
+        const ranking = createRanking(AXES, columns);
+        const first = firstEquals(ranking, REGISTERS);
+        const standing: number[] = [];
+        const wrong: number[] = [];
+        first.forEach((other, design) => {
+          if (other === design) standing.push(design);
+          else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
+        });
+        expect(wrong).toEqual([]);
+        const valid = standing.filter((design) => columns.invalidReason[design] === 0);
+        expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('are one row at the place of the one read first, whose count adds up to all designs', () => {
+    fc.assert(
+      fc.property(columnsOf, fc.boolean(), (columns, fromEnd) => {
+        const ranking = createRanking(AXES, columns);
+        const first = firstEquals(ranking, REGISTERS);
+        const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
+        const { list, counts } = groupedDesigns(designs, first, fromEnd, new Set());
+        const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
+        const seen = new Set<number>();
+        const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
+        expect([...read(list)]).toEqual(wanted);
+        expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('are all listed behind the row that is opened', () => {
+    const first = Uint32Array.of(0, 0, 2, 0, 2);
+    const designs = Uint32Array.of(2, 0, 1, 4, 3);
+    const opened = groupedDesigns(designs, first, false, new Set([0]));
+    expect([...opened.list]).toEqual([2, 0, 1, 3]);
+    expect([...opened.counts]).toEqual([2, 3, 0, 0]);
+    const fromEnd = groupedDesigns(designs, first, true, new Set([0]));
+    expect([...fromEnd.list].reverse()).toEqual([3, 0, 1, 4]);
+    expect([...fromEnd.counts].reverse()).toEqual([3, 0, 0, 2]);
+  });
+});
