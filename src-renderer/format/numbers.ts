@@ -135,3 +135,9 @@ export function parseMemorySize(text: string): number | null {
   const value = parseNumber(size);
   return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
 }
+
+/** Width of a number as tables write it (12 px Inter, tabular digits), px. */
+export function widthPx(text: string): number {
+  const points = text.replace(/[^.,]/g, '').length;
+  return Math.ceil(7.4 * (text.length - points) + 3.8 * points);
+}

@@ -67,6 +67,12 @@ export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: U
   }
 }
 
+/** Stands for every device where views can show them together. */
+export const ALL_DEVICES = 'all';
+
+/** What all views of a study have in common: each goes along from view to view. */
+const COMMON = ['study', 'run', 'device'] as const;
+
 export class Location {
   #view = $state<ViewId>('study');
   #query = $state('');
@@ -76,6 +82,8 @@ export class Location {
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));
   readonly runId = $derived(positive(this.params.get('run')));
+  /** The device that every view of the study is about: its id, `ALL_DEVICES`, or null where none was chosen (the fastest). */
+  readonly device = $derived(this.params.get('device'));
 
   constructor(views: readonly ViewId[]) {
     this.#views = views;
@@ -112,7 +120,7 @@ export class Location {
   /** Goes to a view, as it was left, with some of its fields changed. */
   go(view: ViewId, change: Readonly<Record<string, string | number | null>> = {}): void {
     const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
-    for (const key of ['study', 'run']) {
+    for (const key of COMMON) {
       const value = this.params.get(key);
       if (value === null) params.delete(key);
       else params.set(key, value);
@@ -130,17 +138,26 @@ export class Location {
     this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
   }
 
-  /** Shows another run of the study, in the same or another view; the selection within the old run is forgotten. */
+  /** Shows another run of the study, in the same or another view; the selection within the old run is forgotten, the device stays. */
   openRun(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     const params = new URLSearchParams();
     if (this.studyId !== null) params.set('study', String(this.studyId));
+    if (this.device !== null) params.set('device', this.device);
     if (id !== null) params.set('run', String(id));
     this.#write(view, params, false);
   }
 
   read<C>(codec: C): Address<C> {
     return readAddress(codec, this.params);
+  }
+
+  /** Chooses the device that every view is about; null: the fastest. */
+  chooseDevice(device: string | null): void {
+    const params = new URLSearchParams(this.#query);
+    if (device === null) params.delete('device');
+    else params.set('device', device);
+    this.#write(this.#view, params, true);
   }
 
   /** Changes fields of the present view. Small changes (a selection, a slider) replace; use `push` for steps back. */

@@ -2,7 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.ts';
 import { fitTexts, freePlace, isLabelled, labelled, labelStride } from '../../src-renderer/charts/labels.ts';
-import { changeStep, oklab, ramp, srgb, timeStep } from '../../src-renderer/views/landscape/colour.ts';
+import {
+  changeStep,
+  faded,
+  fittedClip,
+  greyed,
+  oklab,
+  ramp,
+  srgb,
+  timeStep,
+} from '../../src-renderer/views/landscape/colour.ts';
 import {
   hasStarvedRegion,
   lineLevels,
@@ -10,8 +19,15 @@ import {
   oneWaveBoundary,
   tiedCells,
 } from '../../src-renderer/views/landscape/grid.ts';
-import { movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
+import { axisNarrowing, movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { axisLabels, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
+import {
+  magnification,
+  movedMap,
+  showingCell,
+  WHOLE_MAP,
+  zoomedMap,
+} from '../../src-renderer/views/landscape/map-zoom.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
 
@@ -35,6 +51,7 @@ function grid(
     waves: Float32Array.from(cells, ([i, j]) => waves(i, j)),
     best,
     bestDesign: timeMs.indexOf(best),
+    passing: null,
     tieFraction: 0.015,
   };
 }
@@ -62,6 +79,71 @@ describe('OKLab scales', () => {
     expect([timeStep(4, 4), timeStep(8, 4), timeStep(80, 4)]).toEqual([0, 255, 255]);
     expect(timeStep(4 * Math.SQRT2, 4)).toBe(128);
     expect([changeStep(2, 4), changeStep(4, 4), changeStep(8, 4)]).toEqual([0, 128, 255]);
+    expect([timeStep(40, 4, 10), changeStep(40, 4, 10)]).toEqual([255, 255]);
+  });
+
+  it('reach as far as most cells and the best of every map, so that no map is all of the last colour', () => {
+    const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 60, noNaN: true })), { maxLength: 30 });
+    fc.assert(
+      fc.property(fc.array(times, { minLength: 1, maxLength: 5 }), (maps) => {
+        const clip = fittedClip(1, maps);
+        for (const map of maps) {
+          const best = Math.min(...map.filter((time) => !Number.isNaN(time)));
+          if (Number.isFinite(best)) expect(timeStep(best, 1, clip)).toBeLessThan(255);
+        }
+        const all = maps.flat().filter((time) => !Number.isNaN(time));
+        expect(all.filter((time) => time <= clip).length).toBeGreaterThanOrEqual(Math.floor(0.75 * all.length));
+      }),
+    );
+    expect(fittedClip(2, [[2, 2.4, 2.1], [3.4]])).toBe(2);
+    expect(fittedClip(2, [[2, 2.1, 2.05]])).toBe(1.1);
+    expect(fittedClip(1, [[1, 2], [30]])).toBe(50);
+    expect(fittedClip(1, [[NaN]])).toBe(2);
+  });
+
+  it('keep their lightness in grey, and sink into the canvas', () => {
+    const scale = ramp(['#192159', '#1E809C', '#F2F1E3']);
+    const grey = greyed(scale).css.map((text) => (text.match(/\d+/g) ?? []).map(Number));
+    grey.forEach(([r, g, b], i) => {
+      expect(r === g && g === b).toBe(true);
+      const before = (scale.css[i].match(/\d+/g) ?? []).map(Number) as [number, number, number];
+      // Half a step of a channel, where the curve of the channels is steepest.
+      expect(Math.abs(oklab([r, g, b])[0] - oklab(before)[0])).toBeLessThan(0.005);
+    });
+    expect(faded(ramp(['#000000', '#ffffff']), '#ffffff').css[0]).toBe('rgb(204, 204, 204)');
+  });
+});
+
+describe('the part of a map in sight', () => {
+  const cells = { nx: 32, ny: 20 };
+  it('keeps the cell under the pointer, never shows less than four cells, and is whole again at the end', () => {
+    const at = { x: 0.25, y: 0.75 };
+    const near = zoomedMap(WHOLE_MAP, 0.5, cells, at);
+    expect(near).toEqual({ x: [0.125, 0.625], y: [0.375, 0.875] });
+    expect(near.x[0] + at.x * (near.x[1] - near.x[0])).toBe(at.x);
+    expect(magnification(zoomedMap(WHOLE_MAP, 1e-6, cells))).toBeCloseTo(8, 9);
+    expect(zoomedMap(near, 4, cells)).toBe(WHOLE_MAP);
+  });
+
+  it('moves to the ends and no further, and to a cell that is out of sight', () => {
+    const near = zoomedMap(WHOLE_MAP, 0.5, cells);
+    expect(movedMap(near, 9, -9)).toEqual({ x: [0.5, 1], y: [0, 0.5] });
+    expect(movedMap(WHOLE_MAP, 1, 1)).toBe(WHOLE_MAP);
+    for (const cell of [0, 31, 320, 639]) {
+      const { x, y } = showingCell(near, cell, cells);
+      const [i, j] = [(cell % 32) + 0.5, Math.floor(cell / 32) + 0.5];
+      expect(i / 32 > x[0] && i / 32 < x[1] && j / 20 > y[0] && j / 20 < y[1]).toBe(true);
+    }
+  });
+});
+
+describe('a rectangle on the map', () => {
+  it('is a part of the filter for each axis, but not for the device', () => {
+    expect(axisNarrowing('blockThreads', ['32', '64', '128'], [0, 1])).toEqual({ blockThreads: { from: 32, to: 64 } });
+    expect(axisNarrowing('launch', ['1 per SM', 'grid 64'], [1])).toEqual({ launch: ['grid 64'] });
+    expect(axisNarrowing('registerCap', ['none', '64', '32'], [0, 1])).toEqual({ registerCap: [null, 64] });
+    expect(axisNarrowing('balancing', ['none', 'full-sort'], [0, 1])).toBeNull();
+    expect(axisNarrowing('device', ['A', 'B'], [0])).toBeNull();
   });
 });
 

@@ -4,6 +4,7 @@ import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
 import { regimeInfo } from '../../src-workers/domain/regime.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
+import { readBaselines } from '../../src-renderer/views/ranking/baselines.ts';
 import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
@@ -25,6 +26,14 @@ const geometries = fc.record({
   rowPx: fc.constantFrom(26, 30),
   count: fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 100_000, max: 64_000_000 })),
   viewPx: fc.integer({ min: 100, max: 2000 }),
+});
+
+describe('pinned baselines', () => {
+  it('are read as they were saved, of earlier versions one for all devices', () => {
+    expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
+    expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
+    for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
+  });
 });
 
 describe('scrolling', () => {

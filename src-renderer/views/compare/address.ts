@@ -4,7 +4,7 @@ export const COMPARE_MODES = ['best', 'same'] as const;
 
 /** What a link to a comparison reopens. */
 export const compareAddress = {
-  /** Device id that changes are counted against; empty: the first of the run. */
+  /** Of earlier links: the device that changes are counted against, now the device of the study. */
   reference: textField<string | null>(null),
   mode: choiceField(COMPARE_MODES, 'best'),
   /** The design of mode `same`; absent: the reference's best. */

@@ -71,19 +71,72 @@ export function ramp(stops: readonly string[]): Ramp {
   return { packed, css };
 }
 
-/** Times are shown from the best to this many times the best; what is slower has the last colour. */
+const channels = (packed: number): Triple => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
+
+function mapped({ packed }: Ramp, change: (colour: Triple) => Triple): Ramp {
+  const colours = Array.from(packed, (colour) => change(channels(colour)));
+  return {
+    packed: Uint32Array.from(colours, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0),
+    css: colours.map(([r, g, b]) => `rgb(${r}, ${g}, ${b})`),
+  };
+}
+
+/** The greys of a scale, each as light as its colour: for numbers that no longer hold. */
+export function greyed(scale: Ramp): Ramp {
+  return mapped(scale, (colour) => srgb([oklab(colour)[0], 0, 0]));
+}
+
+/** How much of its colour a cell keeps that a filter leaves out. */
+const KEPT = 0.2;
+
+/** A scale sunk into the canvas: for what a filter leaves out. */
+export function faded(scale: Ramp, canvas: string): Ramp {
+  const ground = parseRgb(canvas);
+  return mapped(scale, (colour) => {
+    const [r, g, b] = colour.map((channel, i) => Math.round(KEPT * channel + (1 - KEPT) * ground[i]));
+    return [r, g, b];
+  });
+}
+
+/** Without anything to fit, times are shown from the best to this many times the best; what is slower has the last colour. */
 export const CLIP = 2;
 
-const SPAN = Math.log(CLIP);
+/** Ends that a scale may have, as multiples of its start. */
+const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
+/** Share of the cells that is inside a fitted scale. */
+const INSIDE = 0.75;
 
-/** Place of a time on the sequential scale (logarithmic, best to twice the best), 0…255. */
-export function timeStep(timeMs: number, bestMs: number): number {
-  const place = Math.log(timeMs / bestMs) / SPAN;
+/**
+ * How many times the best the slow end of a scale is, so that it tells most cells apart and no map is all of the last colour.
+ * @param maps times of each map, ms; NaN where there is none
+ */
+export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {
+  const ratios: number[] = [];
+  let slowestBest = 1;
+  for (const times of maps) {
+    let best = Infinity;
+    for (let at = 0; at < times.length; at += 1) {
+      const ratio = times[at] / bestMs;
+      if (Number.isNaN(ratio)) continue;
+      ratios.push(ratio);
+      if (ratio < best) best = ratio;
+    }
+    if (Number.isFinite(best)) slowestBest = Math.max(slowestBest, best);
+  }
+  if (ratios.length === 0) return CLIP;
+  const sorted = Float64Array.from(ratios).sort();
+  const wanted = Math.max(sorted[Math.floor(INSIDE * (sorted.length - 1))], slowestBest * 1.1);
+  return ENDS.find((end) => end >= wanted) ?? ENDS[ENDS.length - 1];
+}
+
+/** Place of a time on the sequential scale (logarithmic, from the best to `clip` times the best), 0…255. */
+export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
+  const place = Math.log(timeMs / bestMs) / Math.log(clip);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/** Place of a time on the diverging scale: the baseline in the middle, half and twice it at the ends. */
-export function changeStep(timeMs: number, baselineMs: number): number {
-  const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * SPAN);
+/** Place of a time on the diverging scale: the baseline in the middle, `clip` times faster and slower at the ends. */
+export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
+  const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }

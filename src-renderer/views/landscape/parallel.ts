@@ -42,13 +42,44 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
 const shortText = (text: string) => (text === 'dynamic-fetch' ? 'fetch' : text);
 
+/** The number that a value of an axis is; `none`, of caps, is more than any. */
+function numbersOf(id: string, categories: readonly string[]): readonly number[] {
+  return axisLabels(id, categories).map((text) =>
+    text === 'none' && id === 'registerCap' ? Infinity : Number(text.replaceAll(',', '')),
+  );
+}
+
+/** The part of a filter that keeps some values of an axis, given by their positions; null where that keeps all, or none. */
+export function axisNarrowing(
+  id: string,
+  categories: readonly string[],
+  chosen: readonly number[],
+): Partial<Narrowing> | null {
+  // The device is chosen for the whole study, not filtered by.
+  if (id === 'device' || chosen.length === 0 || chosen.length === categories.length) return null;
+  const numbers = numbersOf(id, categories);
+  switch (id) {
+    case 'blockThreads':
+      return {
+        blockThreads: {
+          from: Math.min(...chosen.map((i) => numbers[i])),
+          to: Math.max(...chosen.map((i) => numbers[i])),
+        },
+      };
+    case 'threadsPerUnit':
+      return { threadsPerUnit: chosen.map((i) => numbers[i]) };
+    case 'registerCap':
+      return { registerCap: chosen.map((i) => (categories[i] === 'none' ? null : Number(categories[i]))) };
+    default:
+      return { [id]: chosen.map((i) => categories[i]) };
+  }
+}
+
 function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
   const last = Math.max(1, categories.length - 1);
   // Numbers ascend; other words keep their order.
   const labels = axisLabels(id, categories);
-  const numbers = labels.map((text) =>
-    text === 'none' && id === 'registerCap' ? Infinity : Number(text.replaceAll(',', '')),
-  );
+  const numbers = numbersOf(id, categories);
   const numeric = numbers.every((value) => !Number.isNaN(value));
   const order = categories.map((_, i) => i).sort((a, b) => (numeric ? numbers[a] - numbers[b] : a - b));
   const placeOf = new Map(order.map((category, i) => [category, i / last]));
@@ -72,20 +103,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
         ? [{ at: place(category), text: Number.isFinite(numbers[category]) ? NUMBER.format(numbers[category]) : shortText(labels[category]) }]
         : [],
     ),
-    narrow: (low, high) => {
-      const chosen = inside(low, high);
-      if (chosen.length === 0 || chosen.length === categories.length) return null;
-      switch (id) {
-        case 'blockThreads':
-          return { blockThreads: { from: Math.min(...chosen.map((i) => numbers[i])), to: Math.max(...chosen.map((i) => numbers[i])) } };
-        case 'threadsPerUnit':
-          return { threadsPerUnit: chosen.map((i) => numbers[i]) };
-        case 'registerCap':
-          return { registerCap: chosen.map((i) => (categories[i] === 'none' ? null : Number(categories[i]))) };
-        default:
-          return { [id]: chosen.map((i) => categories[i]) };
-      }
-    },
+    narrow: (low, high) => axisNarrowing(id, categories, inside(low, high)),
     brushed: (filter) => {
       const part = (filter as Record<string, unknown>)[id];
       if (part === undefined) return null;

@@ -5,14 +5,17 @@ export interface Picture {
   readonly timeMs: ArrayLike<number>;
   readonly columns: number;
   readonly rows: number;
+  /** 1 where a filter lets something pass; null where there is none. */
+  readonly passing: Uint8Array | null;
 }
 
 /** Gives the canvas the size and the colours of the picture; where there is no time it is transparent. */
 export function paintPicture(
   canvas: HTMLCanvasElement,
-  { timeMs, columns: nx, rows: ny }: Picture,
+  { timeMs, columns: nx, rows: ny, passing }: Picture,
   step: (timeMs: number) => number,
   { packed }: Ramp,
+  outside: Ramp,
 ): void {
   canvas.width = nx;
   canvas.height = ny;
@@ -22,7 +25,7 @@ export function paintPicture(
   for (let j = 0, at = 0; j < ny; j += 1)
     for (let pixel = (ny - 1 - j) * nx, end = pixel + nx; pixel < end; pixel += 1, at += 1) {
       const time = timeMs[at];
-      if (!Number.isNaN(time)) pixels[pixel] = packed[step(time)];
+      if (!Number.isNaN(time)) pixels[pixel] = (passing && passing[at] === 0 ? outside.packed : packed)[step(time)];
     }
   context.putImageData(image, 0, 0);
 }

@@ -49,12 +49,17 @@ function placer({ azimuth, elevation }: View): (x: number, y: number, z: number)
 const FLOOR = [[0, 0], [1, 0], [1, 1], [0, 1]] as const; // prettier-ignore
 
 /** Place of a time on the height of the box: logarithmic, the best 0, the cut 1. */
-function heightOf(timeMs: number, bestMs: number): number {
-  return Math.log(Math.min(timeMs, bestMs * CLIP) / bestMs) / Math.log(CLIP);
+function heightOf(timeMs: number, bestMs: number, clip: number): number {
+  return Math.log(Math.min(timeMs, bestMs * clip) / bestMs) / Math.log(clip);
 }
 
 /** What of the box is drawn: its floor, its post at the left, and the surface. The rest of it need not fit the screen. */
-export function surfaceReach({ timeMs, xValues, yValues }: LandscapeGrid, bestMs: number, view: View): Reach {
+export function surfaceReach(
+  { timeMs, xValues, yValues }: LandscapeGrid,
+  bestMs: number,
+  view: View,
+  clip = CLIP,
+): Reach {
   const place = placer(view);
   const floor = FLOOR.map(([x, y]) => place(x, y, 0));
   const [px, py] = FLOOR[floor.reduce((left, [across], at) => (across < floor[left][0] ? at : left), 0)];
@@ -65,7 +70,8 @@ export function surfaceReach({ timeMs, xValues, yValues }: LandscapeGrid, bestMs
   for (const j of sampled(ny))
     for (const i of sampled(nx)) {
       const time = timeMs[j * nx + i];
-      if (!Number.isNaN(time)) high = Math.max(high, place(i / (nx - 1), j / (ny - 1), heightOf(time, bestMs))[1]);
+      if (!Number.isNaN(time))
+        high = Math.max(high, place(i / (nx - 1), j / (ny - 1), heightOf(time, bestMs, clip))[1]);
     }
   return { low, high };
 }
@@ -92,17 +98,18 @@ export function projector(
   };
 }
 
-/** The facets of a grid between its cells' centres, farthest first. Height is the time on a log scale, from the best to twice it. */
+/** The facets of a grid between its cells' centres, farthest first. Height is the time on a log scale, from the best to `clip` times it. */
 export function surfaceFacets(
   { timeMs, xValues, yValues }: LandscapeGrid,
   bestMs: number,
   project: ReturnType<typeof projector>,
+  clip = CLIP,
 ): readonly Facet[] {
   const nx = xValues.length;
   const ny = yValues.length;
   const columns = sampled(nx);
   const rows = sampled(ny);
-  const time = (i: number, j: number) => Math.min(timeMs[j * nx + i], bestMs * CLIP);
+  const time = (i: number, j: number) => Math.min(timeMs[j * nx + i], bestMs * clip);
   const facets: (Facet & { readonly depth: number })[] = [];
   for (let b = 0; b + 1 < rows.length; b += 1)
     for (let a = 0; a + 1 < columns.length; a += 1) {
@@ -111,7 +118,7 @@ export function surfaceFacets(
       const times = [time(i, j), time(k, j), time(k, l), time(i, l)] as const;
       if (times.some(Number.isNaN)) continue;
       const [x0, x1, y0, y1] = [i / (nx - 1), k / (nx - 1), j / (ny - 1), l / (ny - 1)];
-      const heights = times.map((ms) => heightOf(ms, bestMs)) as [number, number, number, number];
+      const heights = times.map((ms) => heightOf(ms, bestMs, clip)) as [number, number, number, number];
       const corners = [
         project(x0, y0, heights[0]),
         project(x1, y0, heights[1]),

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { RANK_COLUMNS } from '../../../src-main/contract/api.ts';
 import { rankFilter, type RankFilter } from '../../../src-main/contract/procedures.ts';
-import { choiceField, flagField, jsonField, numberField, textField } from '../../state/location.svelte.ts';
+import { choiceField, flagField, jsonField, numberField } from '../../state/location.svelte.ts';
 
-/** A filter without its device, which has a field of its own. */
+/** A filter without its device, which all views have in common. */
 export type Narrowing = Omit<RankFilter, 'deviceId'>;
 
 const narrowingSchema = v.omit(rankFilter, ['deviceId']);
@@ -14,8 +14,6 @@ export const explorationAddress = {
   design: numberField<number | null>(null),
   /** Index of the pinned baseline; absent: the stored or the plain one. */
   baseline: numberField<number | null>(null),
-  /** Absent: all devices. */
-  device: textField<string | null>(null),
   filter: jsonField<Narrowing>({}, (value) => {
     const read = v.safeParse(narrowingSchema, value);
     if (!read.success) return undefined;

@@ -4,14 +4,14 @@ import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { shortDeviceName } from '../../format/devices.ts';
-import { change, count, counted, fixed, signed } from '../../format/numbers.ts';
+import { change, count, counted, fixed, signed, widthPx } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
 /** The columns of the ranking as data: what they say, how wide, what sorts them, which go first where room is short. */
 
 export type ColumnId =
-  | 'rank' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
+  | 'rank' | 'equal' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange'; // prettier-ignore
@@ -55,6 +55,11 @@ export interface ColumnWorld {
   readonly replications: string | null;
   /** Whether something was measured on its own device. */
   readonly measured: boolean;
+  /** Whether some rows stand for several designs. */
+  readonly grouped?: boolean;
+  /** Designs that are ranked, and units of the workload: how long a rank and a number of blocks can be. */
+  readonly ranked?: number;
+  readonly units?: number;
   /** Whether a CPU is among the devices, whose designs have cores and neither blocks nor threads that share a unit. */
   readonly cores?: boolean;
 }
@@ -77,6 +82,9 @@ export const NOT_RUN = 'not run';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
+/** Width of a cell, px, in which a whole number has room, with the cell's own margins. */
+const roomFor = (value: number): number => 14 + widthPx(count(value));
+
 /** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
 export function availableColumns({
   term,
@@ -84,17 +92,21 @@ export function availableColumns({
   validity,
   replications,
   measured,
+  grouped = false,
+  ranked = 0,
+  units = 0,
   cores = false,
 }: ColumnWorld): readonly Column[] {
   const columns: (Column & { readonly when?: boolean })[] = [
-    { id: 'rank', head: 'Rank', title: 'Rank by predicted time among the designs shown', width: 60, sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
+    { id: 'rank', head: 'Rank', title: 'Rank by predicted time among all designs of the device, or of all devices where all are shown', width: Math.max(60, roomFor(ranked)), sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
+    { id: 'equal', head: 'Equal', title: `Designs that differ in nothing that matters: the same time, and in effect the same launch. The right arrow lists them`, width: Math.max(58, roomFor(ranked) - 8), sort: null, kind: 'value', align: 'left', drop: 1, when: grouped, text: () => EMPTY },
     { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => shortDeviceName(row.device) },
     { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.threadsPerUnit)) },
-    { id: 'unitsPerThread', head: 'Units', name: 'Units per slot', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: 48, sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
+    { id: 'unitsPerThread', head: 'Units', name: 'Units per slot', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: Math.max(48, Math.min(roomFor(units), 66)), sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
     { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: cores ? 92 : 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
     { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.blockThreads)) },
-    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: cores ? 76 : 56, sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isPartitioned(row) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
+    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: Math.max(cores ? 76 : 56, roomFor(units)), sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isPartitioned(row) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
     { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: onGpu((row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–')) },
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },

@@ -12,6 +12,8 @@ export interface DistributionInput {
   /** Part of the axis that is selected, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly decimals: number;
+  /** A filter is in force: what it leaves out is pale, instead of what is slower than the baseline. */
+  readonly narrowed: boolean;
 }
 
 /** Room at the sides, px: what places the pointer on the axis needs it, too. */
@@ -31,12 +33,12 @@ function countStep(most: number): number {
 
 /** How many designs take how long, on a logarithmic axis; those slower than the baseline are pale. */
 export function distributionChart(
-  { histogram, baseline, brush, decimals }: DistributionInput,
+  { histogram, baseline, brush, decimals, narrowed }: DistributionInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
   const { colour } = theme;
-  const { edgesMs, counts, best, median } = histogram;
+  const { edgesMs, counts, passing, best, median } = histogram;
   const [low, high] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
   const total = counts.reduce((sum, n) => sum + n, 0) + histogram.beyond;
   const most = Math.max(1, ...counts);
@@ -72,12 +74,16 @@ export function distributionChart(
   const baseX = baseline && baseline.timeMs >= low && baseline.timeMs <= high ? area.x(baseline.timeMs) : null;
   const baseLine = baseX !== null && baseX - bestX < LABEL_PX ? LINES[1] : LINES[0];
   const medianX = area.x(median);
-  // On the first line that neither the best's label nor the baseline's takes.
-  const taken = [
-    ...(medianX - bestX < LABEL_PX ? [LINES[0]] : []),
-    ...(baseX !== null && medianX > baseX - 110 && medianX < baseX + 190 ? [baseLine] : []),
-  ];
-  const medianLine = LINES.find((line) => !(taken as number[]).includes(line))!;
+  // On the first line that neither the best's label nor the baseline's takes; its own line does not cross the latter.
+  const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
+  const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - 130;
+  const medianLine =
+    LINES.find(
+      (line) =>
+        !(line === LINES[0] && medianX - bestX < LABEL_PX) &&
+        !(isBehindBase && line <= baseLine) &&
+        !(isBeforeBase && line === baseLine),
+    ) ?? LINES[2];
   return {
     ...planeAxes(theme, area, {
       x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms) },
@@ -92,6 +98,7 @@ export function distributionChart(
         for (let k = 0; k <= i; k += 1) below += counts[k];
         return tooltipBody(`${plain(edgesMs[i])} – ${plain(edgesMs[i + 1])}${NBSP}ms`, '', [
           { label: 'Designs', value: count(counts[i]) },
+          ...(narrowed ? [{ label: 'that pass the filter', value: count(passing[i]) }] : []),
           { label: 'share of all', value: percent(counts[i] / total) },
           { label: 'this fast or faster', value: percent(below / total) },
         ]);
@@ -108,13 +115,17 @@ export function distributionChart(
           const i = edgesMs.indexOf(api.value(0));
           const n = counts[i];
           const x = area.left + (i * widthPx) / counts.length;
-          const y = Math.min(area.y(n), area.bottom - 0.75);
-          return {
-            type: 'rect',
-            ignore: n === 0,
-            shape: { x, y, width: Math.max(0.5, widthPx / counts.length - 1), height: area.bottom - y },
-            style: { fill: theme.series[0], opacity: isSlower(i) ? 0.45 : 1 },
+          const bar = (many: number, opacity: number) => {
+            const top = Math.min(area.y(many), area.bottom - 0.75);
+            return {
+              type: 'rect',
+              ignore: many === 0,
+              shape: { x, y: top, width: Math.max(0.5, widthPx / counts.length - 1), height: area.bottom - top },
+              style: { fill: theme.series[0], opacity },
+            };
           };
+          if (!narrowed) return bar(n, isSlower(i) ? 0.45 : 1);
+          return { type: 'group', children: [bar(n, 0.22), bar(passing[i], 1)] };
         },
       },
     ] as never,
@@ -136,7 +147,13 @@ export function distributionChart(
       ...(medianX > area.left + 8
         ? [
             stroke([[medianX, medianLine - 4], [medianX, area.bottom]], colour['text-2'], { z: 5, dash: [2, 2] }), // prettier-ignore
-            mark(medianX, medianLine, 'median', fixed(median, decimals), medianX > size.width - 120),
+            mark(
+              medianX,
+              medianLine,
+              'median',
+              fixed(median, decimals),
+              medianX > size.width - 120 || (isBeforeBase && medianX - bestX > 2 * LABEL_PX),
+            ),
           ]
         : []),
       ...(brush

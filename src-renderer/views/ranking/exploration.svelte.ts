@@ -5,9 +5,11 @@ import type { RankFilter } from '../../../src-main/contract/procedures.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { Query } from '../../state/query.svelte.ts';
 import type { ViewId } from '../../shell/views.ts';
+import { ALL_DEVICES } from '../../state/location.svelte.ts';
 import { explorationAddress, type Narrowing } from './address.ts';
+import { readBaselines, type StoredBaselines } from './baselines.ts';
 
-const FIELDS = ['design', 'baseline', 'device', 'filter'] as const;
+const FIELDS = ['design', 'baseline', 'filter'] as const;
 type Shared = Record<(typeof FIELDS)[number], unknown>;
 
 interface Memory {
@@ -15,34 +17,26 @@ interface Memory {
   shared: Shared;
   /** What each view's address held when it was last on screen. */
   readonly seen: Map<ViewId, Shared>;
+  /** The device that was looked at last; null: all. Absent: none yet. */
+  device?: string | null;
 }
 let memory: Memory | null = null;
 
-const NOTHING: Shared = { design: null, baseline: null, device: null, filter: {} };
-
-/** How a pinned baseline is kept: with enough to notice that the space has changed. */
-interface StoredBaseline {
-  readonly designIndex: number;
-  readonly enumerated: number;
-}
-
-function readStored(value: unknown): StoredBaseline | null {
-  if (value === null || typeof value !== 'object') return null;
-  const { designIndex, enumerated } = value as Record<string, unknown>;
-  return typeof designIndex === 'number' && typeof enumerated === 'number' ? { designIndex, enumerated } : null;
-}
+const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 
 /**
- * What is being looked at in a run: selection, baseline, device, filter. The address of the view on screen is the truth;
- * what changes in one view holds in the others. Create it while a view initialises.
+ * What is being looked at in a run: device, selection, baseline, filter. The address of the view on screen is the truth; what
+ * changes in one view holds in the others. Create it while a view initialises.
  */
 export class Exploration {
   readonly app: App;
   readonly axes;
   readonly selected;
   readonly baselineRow;
-  #plain;
-  #stored = $state.raw<StoredBaseline | null>(null);
+  readonly #view: ViewId;
+  readonly #plain;
+  readonly #fastest;
+  #stored = $state.raw<StoredBaselines | null>(null);
 
   readonly address = $derived.by(() => this.app.location.read(explorationAddress));
   readonly run = $derived.by(() => this.app.run);
@@ -50,35 +44,65 @@ export class Exploration {
   readonly runId = $derived.by(() =>
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
-  readonly filter: RankFilter = $derived.by(() => ({
-    ...this.address.filter,
-    ...(this.address.device === null ? {} : { deviceId: this.address.device }),
-  }));
-  readonly baselineIndex: number | null = $derived.by(() => {
-    if (this.address.baseline !== null) return this.address.baseline;
-    const stored = this.#stored;
-    if (stored && stored.enumerated === this.run?.enumerated) return stored.designIndex;
-    return this.#plain.value?.designIndex ?? null;
+  /** Devices of the run, in its order. */
+  readonly devices: readonly { readonly id: string; readonly name: string }[] = $derived.by(() => {
+    const axis = this.axes.value?.find(({ id }) => id === 'device');
+    return axis?.values.map((id, at) => ({ id, name: axis.texts[at] ?? id })) ?? [];
   });
-  /** Whether the baseline was chosen by a person. */
-  readonly pinned = $derived.by(
-    () => this.address.baseline !== null || (this.#stored !== null && this.#stored.enumerated === this.run?.enumerated),
+  readonly #designs = $derived.by(() =>
+    (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
+  /** The device that is looked at: the chosen one, else that of the selected design, else the fastest. Null: all of them. Undefined: not known yet. */
+  readonly deviceId: string | null | undefined = $derived.by(() => {
+    const { devices } = this;
+    const chosen = this.app.location.device;
+    if (devices.length < 2) return devices[0]?.id;
+    if (chosen === ALL_DEVICES) return null;
+    if (devices.some(({ id }) => id === chosen)) return chosen;
+    return this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId;
+  });
+  /** The run once it is known which device of it is looked at; null before. */
+  readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
+  /** The device alone, as a filter. */
+  readonly whole: RankFilter = $derived.by(() => {
+    const { deviceId } = this;
+    return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
+  });
+  readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
+  /** What was pinned on the device that is looked at; of all devices on the fastest, else on any. */
+  readonly #pinnedIndex: number | null = $derived.by(() => {
+    const { deviceId } = this;
+    const isHere = (design: number | null) =>
+      design !== null && (deviceId === null || this.deviceOf(design) === deviceId);
+    if (isHere(this.address.baseline)) return this.address.baseline;
+    const stored = this.#stored?.enumerated === this.run?.enumerated ? (this.#stored?.designs ?? []) : [];
+    const wanted = deviceId ?? this.#fastest.value?.rows[0]?.deviceId;
+    return stored.find((design) => this.deviceOf(design) === wanted) ?? stored.find(isHere) ?? null;
+  });
+  readonly baselineIndex: number | null = $derived.by(
+    () => this.#pinnedIndex ?? this.#plain.value?.designIndex ?? null,
+  );
+  /** Whether the baseline was chosen by a person. */
+  readonly pinned = $derived.by(() => this.#pinnedIndex !== null);
   readonly baseline: RankRow | null = $derived.by(() =>
     this.baselineRow.value && this.baselineRow.value.designIndex === this.baselineIndex ? this.baselineRow.value : null,
   );
 
   constructor(app: App, view: ViewId) {
     this.app = app;
+    this.#view = view;
     const { engine } = app;
-    this.#plain = new Query(engine, 'ranking.plain', () => {
-      const { runId } = this;
-      if (runId === null) return null;
-      return this.address.device === null ? { runId } : { runId, deviceId: this.address.device };
-    });
     this.axes = new Query(engine, 'landscape.axes', () => (this.runId === null ? null : { runId: this.runId }));
+    this.#fastest = new Query(engine, 'ranking.page', () =>
+      this.runId === null || this.devices.length < 2 ? null : { runId: this.runId, limit: 1 },
+    );
+    this.#plain = new Query(engine, 'ranking.plain', () => {
+      const { readyId: runId, deviceId } = this;
+      if (runId === null) return null;
+      return typeof deviceId === 'string' ? { runId, deviceId } : { runId };
+    });
     const design = (designIndex: number | null) =>
-      this.runId === null || designIndex === null ? null : { runId: this.runId, designIndex, filter: this.filter };
+      this.readyId === null || designIndex === null ? null : { runId: this.readyId, designIndex, filter: this.whole };
     this.selected = new Query(engine, 'ranking.design', () => design(this.address.design));
     this.baselineRow = new Query(engine, 'ranking.design', () => design(this.baselineIndex));
 
@@ -87,7 +111,7 @@ export class Exploration {
       if (studyId === null) return;
       void engine
         .call('settings.get', { key: `baseline.${studyId}` })
-        .then((result) => (this.#stored = result.ok ? readStored(result.value) : null));
+        .then((result) => (this.#stored = result.ok ? readBaselines(result.value) : null));
     });
     // On arrival: what another view changed meanwhile is taken over, unless the address itself says something new.
     $effect.pre(() => {
@@ -101,6 +125,11 @@ export class Exploration {
       const now = Object.fromEntries(FIELDS.map((field) => [field, address[field]])) as Shared;
       memory.shared = now;
       memory.seen.set(view, now);
+    });
+    $effect(() => {
+      const { runId, deviceId, address } = this;
+      if (runId !== null && deviceId !== undefined && memory?.runId === runId)
+        untrack(() => this.#follow(runId, deviceId, address.design));
     });
     $effect(() => {
       const row = this.address.design === null ? null : this.selected.value;
@@ -121,15 +150,52 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
+  /** The device of a design: designs of one device are one after another. Null where the run has no such design. */
+  deviceOf(design: number | null): string | null {
+    const { devices } = this;
+    if (design === null || devices.length === 0) return null;
+    return devices[Math.floor(design / (this.#designs / devices.length))]?.id ?? null;
+  }
+
+  /** Device and selection agree: what changed last takes the other along. A filter that the new device leaves empty goes. */
+  #follow(runId: number, deviceId: string | null, design: number | null): void {
+    const before = memory!.device;
+    memory!.device = deviceId;
+    const isChosen = before !== undefined && before !== deviceId;
+    if (isChosen && Object.keys(this.address.filter).length > 0) void this.#dropEmptyFilter(runId);
+    const own = this.deviceOf(design);
+    if (design === null || own === null || deviceId === null || own === deviceId) return;
+    if (!isChosen) this.app.location.chooseDevice(own);
+    // In a list one looks for the first of the new device, on a map for the same place.
+    else if (this.#view === 'ranking') this.select(null);
+    else void this.#carry(runId, design, deviceId);
+  }
+  async #carry(runId: number, design: number, deviceId: string): Promise<void> {
+    const stride = this.#designs / this.devices.length;
+    const there = (design % stride) + stride * this.devices.findIndex(({ id }) => id === deviceId);
+    this.select(there);
+    const found = await this.app.engine.call('ranking.design', { runId, designIndex: there });
+    if (!found.ok || found.value.invalid === null || this.address.design !== there) return;
+    const best = await this.app.engine.call('ranking.page', { runId, filter: { deviceId }, limit: 1 });
+    if (best.ok && best.value.rows[0] && this.address.design === there) this.select(best.value.rows[0].designIndex);
+  }
+  async #dropEmptyFilter(runId: number): Promise<void> {
+    const { filter } = this.address;
+    const page = await this.app.engine.call('ranking.page', { runId, filter: this.filter, limit: 1 });
+    if (!page.ok || page.value.matching > 0 || JSON.stringify(this.address.filter) !== JSON.stringify(filter)) return;
+    this.clearFilter();
+    const name = this.devices.find(({ id }) => id === this.deviceId)?.name;
+    this.app.notices.show(`No design of ${name ?? 'these devices'} passes the filter, so it was cleared`, () =>
+      this.app.location.set(explorationAddress, { filter }),
+    );
+  }
+
   /** Whether a design is of a CPU, which has cores, and neither blocks nor thread groups. */
   isCpu({ deviceId }: RankRow): boolean {
     return this.app.library.devices.find(({ id }) => id === deviceId)?.kind === 'cpu';
   }
   select(design: number | null): void {
     this.app.location.set(explorationAddress, { design });
-  }
-  setDevice(device: string | null): void {
-    this.app.location.set(explorationAddress, { device });
   }
   /** Changes parts of the filter; `undefined` removes a part. */
   narrow(change: { readonly [Key in keyof Narrowing]?: Narrowing[Key] | undefined }): void {
@@ -141,18 +207,21 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /** Makes a design the baseline of the study; the baseline itself: back to the plain mapping. */
+  /** Makes a design the baseline of its device; the baseline itself: back to the plain mapping. */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };
     const unpin = this.pinned && design === this.baselineIndex;
-    const stored = unpin ? null : { designIndex: design, enumerated: this.run?.enumerated ?? 0 };
-    const write = (value: StoredBaseline | null, baseline: number | null) => {
+    const enumerated = this.run?.enumerated ?? 0;
+    const others = (before.stored?.enumerated === enumerated ? before.stored.designs : []).filter(
+      (other) => this.deviceOf(other) !== this.deviceOf(design),
+    );
+    const write = (value: StoredBaselines | null, baseline: number | null) => {
       this.#stored = value;
       this.app.location.set(explorationAddress, { baseline });
       if (studyId !== null) void this.app.engine.call('settings.set', { key: `baseline.${studyId}`, value });
     };
-    write(stored, unpin ? null : design);
+    write({ enumerated, designs: unpin ? others : [...others, design] }, unpin ? null : design);
     this.app.notices.show(unpin ? 'Baseline unpinned: differences are to the plain mapping' : 'Baseline pinned', () =>
       write(before.stored, before.baseline),
     );

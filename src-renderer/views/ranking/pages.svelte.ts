@@ -1,6 +1,6 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- these maps are caches; `#version` says when they changed */
 import { untrack } from 'svelte';
-import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
+import type { RankColumn, RankPage, RankRow } from '../../../src-main/contract/api.ts';
 import type { RankFilter } from '../../../src-main/contract/procedures.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { Engine } from '../../api/engine.svelte.ts';
@@ -11,6 +11,14 @@ export interface ListInput {
   readonly runId: number;
   readonly filter: RankFilter;
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
+  /** Designs that differ in nothing that matters are one row, but for those of the `opened`. */
+  readonly groups: true;
+  readonly opened: readonly number[];
+}
+
+/** A row of the list, and how many designs it stands for; 0 where it is listed because another was opened. */
+export interface ListedRow extends RankRow {
+  readonly equal: number;
 }
 
 const PAGE_ROWS = 100;
@@ -24,8 +32,10 @@ const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
 
 interface Summary {
+  /** Designs that pass the filter, of how many in the run; and rows of the list. */
   readonly matching: number;
   readonly total: number;
+  readonly listed: number;
   readonly simulated: number;
   readonly measured: number;
   /** Times have come that would change the order. */
@@ -34,14 +44,20 @@ interface Summary {
   readonly tieFraction: number;
 }
 
+const listedRows = ({ rows, equal }: RankPage): readonly ListedRow[] =>
+  rows.map((row, at) => ({ ...row, equal: equal[at] ?? 1 }));
+const asked = ({ opened, ...list }: ListInput) => ({ ...list, opened: [...opened] });
+const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListInput): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
+
 /**
  * Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. All of them are of the order the
  * list had when it was opened, whatever is simulated or measured meanwhile.
  */
 export class RankPages {
   #engine: Engine;
-  #pages = new Map<number, readonly RankRow[]>();
-  #details = new Map<number, readonly RankRow[]>();
+  #pages = new Map<number, readonly ListedRow[]>();
+  #details = new Map<number, readonly ListedRow[]>();
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
@@ -58,6 +74,7 @@ export class RankPages {
   #summary = $state.raw<Summary | null>(null);
   #failure = $state.raw<Failure | null>(null);
   #slow = $state(false);
+  #kept = false;
   /** Grows with every new list that has come on screen. */
   #shown = $state(0);
 
@@ -100,13 +117,17 @@ export class RankPages {
   get shown(): number {
     return this.#shown;
   }
+  /** The list on screen is the one before with rows opened or closed: what was in sight stays there. */
+  get kept(): boolean {
+    return this.#kept;
+  }
   /** What of a request makes its answer a part of this very list. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
 
   /** A row by its place in the list, with its breakdown where that has come; null while it is on its way. */
-  row(place: number): RankRow | null {
+  row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
     if (detail) return detail[place % DETAIL_ROWS] ?? null;
@@ -140,11 +161,11 @@ export class RankPages {
     const cache = this.#withDetail() ? this.#details : this.#pages;
     const from = Math.floor(first / size);
     const to = Math.floor(Math.max(first, last - 1) / size);
-    const fresh: [page: number, rows: readonly RankRow[]][] = [];
+    const fresh: [page: number, rows: readonly ListedRow[]][] = [];
     let summary = this.#summary;
     for (let page = from; page <= to; page += 1) {
       const result = await this.#engine.call('ranking.page', {
-        ...list,
+        ...asked(list),
         ...this.standing,
         offset: page * size,
         limit: size,
@@ -153,7 +174,7 @@ export class RankPages {
       if (mine !== this.#generation) return;
       if (!result.ok) return;
       if (result.value.order !== this.#order) return this.again();
-      fresh.push([page, result.value.rows]);
+      fresh.push([page, listedRows(result.value)]);
       summary = result.value;
     }
     this.#pages.clear();
@@ -170,9 +191,12 @@ export class RankPages {
 
   async #open(list: ListInput, find: number | null, onlist: (foundAt: number | null) => void): Promise<void> {
     const mine = ++this.#generation;
+    const kept = this.#list !== null && isSameList(list, this.#list) && this.#failure === null;
+    const first = kept ? Math.floor(this.#viewport.first / PAGE_ROWS) : 0;
     const timer = setTimeout(() => (this.#slow = mine === this.#generation), SLOW_AFTER_MS);
     const result = await this.#engine.call('ranking.page', {
-      ...list,
+      ...asked(list),
+      offset: first * PAGE_ROWS,
       limit: PAGE_ROWS,
       ...(find === null ? {} : { find }),
     });
@@ -183,16 +207,17 @@ export class RankPages {
       this.#failure = result.error;
       return;
     }
-    const { rows, order, foundAt, ...summary } = result.value;
+    const { order, foundAt } = result.value;
     this.#failure = null;
     this.#list = list;
     this.#order = order;
-    this.#pages = new Map([[0, rows]]);
+    this.#pages = new Map([[first, listedRows(result.value)]]);
     this.#details = new Map();
     this.#asked = new Set();
     this.#inFlight = 0;
-    this.#viewport = { first: 0, last: Math.max(1, this.#viewport.last - this.#viewport.first), down: true };
-    this.#summary = summary;
+    this.#kept = kept;
+    if (!kept) this.#viewport = { first: 0, last: Math.max(1, this.#viewport.last - this.#viewport.first), down: true };
+    this.#summary = result.value;
     this.#version += 1;
     this.#shown += 1;
     onlist(foundAt);
@@ -203,12 +228,12 @@ export class RankPages {
     const summary = this.#summary;
     if (!summary || !this.#list) return;
     const { first, last, down } = this.#viewport;
-    for (const page of wantedPages(first, last, summary.matching, PAGE_ROWS, 1, down)) {
+    for (const page of wantedPages(first, last, summary.listed, PAGE_ROWS, 1, down)) {
       if (this.#inFlight >= MAX_IN_FLIGHT) return;
       if (!this.#pages.has(page)) this.#fetch('page', page);
     }
     if (!settled || !this.#withDetail()) return;
-    for (const page of wantedPages(first, last, summary.matching, DETAIL_ROWS, 1, down)) {
+    for (const page of wantedPages(first, last, summary.listed, DETAIL_ROWS, 1, down)) {
       if (this.#inFlight >= 1) return;
       if (!this.#details.has(page)) this.#fetch('detail', page);
     }
@@ -223,7 +248,7 @@ export class RankPages {
     const rows = kind === 'page' ? PAGE_ROWS : DETAIL_ROWS;
     void this.#engine
       .call('ranking.page', {
-        ...this.#list!,
+        ...asked(this.#list!),
         ...this.standing,
         offset: page * rows,
         limit: rows,
@@ -240,7 +265,7 @@ export class RankPages {
         // The engine no longer knows the order, so all of the list is read anew.
         if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
-        cache.set(page, result.value.rows);
+        cache.set(page, listedRows(result.value));
         if (cache.size > (kind === 'page' ? MAX_PAGES : MAX_DETAILS)) cache.delete(cache.keys().next().value!);
         this.#version += 1;
         this.#pump(kind === 'detail');

@@ -97,7 +97,7 @@ describe('the distribution of all designs', () => {
     drawn(
       (theme, size) =>
         distributionChart(
-          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, decimals: 2, ...change },
+          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, decimals: 2, narrowed: false, ...change },
           theme,
           size,
         ),

@@ -1,0 +1,15 @@
+/** The pinned baselines of a study, at most one on each device, and how many designs the space had: another space has other designs. */
+export interface StoredBaselines {
+  readonly enumerated: number;
+  readonly designs: readonly number[];
+}
+
+/** Reads what was saved; of earlier versions one design for all devices. */
+export function readBaselines(value: unknown): StoredBaselines | null {
+  if (value === null || typeof value !== 'object') return null;
+  const { enumerated, designs, designIndex } = value as Record<string, unknown>;
+  if (typeof enumerated !== 'number') return null;
+  if (typeof designIndex === 'number') return { enumerated, designs: [designIndex] };
+  if (!Array.isArray(designs)) return null;
+  return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
+}
