@@ -178,8 +178,12 @@ test('where the system forces its colours, data keeps its own and what is chosen
   await page.keyboard.press('3');
   await rankRows(page).nth(3).click();
   await page.keyboard.press('ArrowDown');
-  await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
+  // What the ring is on is what is selected.
+  await expect(rankRows(page).nth(4)).toHaveAttribute('aria-selected', 'true');
   await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'dashed');
+  await rankRows(page).nth(3).click();
+  await page.keyboard.press('Tab');
+  await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
 });
 
 test('what opens over the views, in both themes', async ({ page, own }) => {

@@ -25,7 +25,8 @@ test('a map has the launches of its device, a CPU is at its own best, and two la
   await page.getByRole('option', { name: 'Grace GH200' }).click();
   await expect(map).toHaveAccessibleName(/over block size, threads and cores; best 0\.\d+\sms/);
   const numbers = page.getByRole('table', { name: 'The design against the baseline' });
-  await expect(numbers.getByRole('row', { name: /^Launch \d+ cores? / })).toBeVisible();
+  // The baseline is a design of the same device.
+  await expect(numbers.getByRole('row', { name: /^Cores \d+ \d+/ })).toBeVisible();
 
   await landscapeOf(page, 'Mandelbrot', 3);
   await expect(map).toHaveAccessibleName(/over block size, threads and launch/);
@@ -33,5 +34,65 @@ test('a map has the launches of its device, a CPU is at its own best, and two la
   const launches = page.getByRole('region', { name: 'Along launch' });
   await expect(launches.getByText('1/SM', { exact: true })).toBeVisible();
   await expect(launches.getByText(/^1\/s/)).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
+test('a map zooms by wheel and key, a dragged rectangle filters in every view, and another device clears a filter that it leaves empty', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('2');
+  const map = page.getByRole('application', { name: /^Predicted time over/ });
+  const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
+  const picture = map.locator('image');
+  const widthOf = async () => Number(await picture.getAttribute('width'));
+  const before = await widthOf();
+  const box = (await map.boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.wheel(0, -300);
+  await expect(whole).toBeVisible();
+  await expect.poll(widthOf).toBeGreaterThan(1.5 * before);
+  await page.keyboard.press('z');
+  await expect(whole).toBeHidden();
+  expect(await widthOf()).toBe(before);
+  await page.keyboard.press('+');
+  await expect(whole).toBeVisible();
+  await page.keyboard.press('-');
+  await expect(whole).toBeHidden();
+
+  // From about the first to the third column, over most of the rows.
+  await page.mouse.move(box.x + 62, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 100, box.y + box.height - 120, { steps: 4 });
+  await page.mouse.up();
+  const chip = page.getByRole('button', { name: /^Remove the filter block size 32 to/ });
+  await expect(chip).toBeVisible();
+  await page.keyboard.press('3');
+  await expect(chip).toBeVisible();
+  const listed = page.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
+  await expect(listed).toContainText('of 122,880 designs');
+  // Ranks are those of all designs of the device.
+  const ranks = page.getByRole('grid', { name: 'Designs, ranked' }).locator('[aria-colindex="1"]').nth(4);
+  await expect(ranks).not.toHaveText('3');
+
+  // What only the fast GPU reaches leaves the slow one without a design.
+  await page.evaluate(() => {
+    const [path, query] = location.hash.split('?');
+    const params = new URLSearchParams(query);
+    params.set('filter', JSON.stringify({ timeMs: { from: 0, to: 1 } }));
+    location.hash = `${path}?${params}`;
+  });
+  await expect(page.getByRole('button', { name: /^Remove the filter time/ })).toBeVisible();
+  await page.getByRole('combobox', { name: /^Device: / }).click();
+  await page.getByRole('option', { name: /^V100/ }).click();
+  await expect(page.getByRole('contentinfo')).toContainText('No design of V100 SXM2 16 GB passes the filter');
+  await expect(page.getByRole('button', { name: /^Remove the filter/ })).toBeHidden();
+  await expect(page).toHaveURL(/device=nvidia-v100/);
+  await page.keyboard.press('4');
+  await expect(page.getByRole('combobox', { name: /^Reference: V100/ })).toBeVisible();
   expect(complaints).toEqual([]);
 });

@@ -87,6 +87,13 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await expect(chips).toBeHidden();
   await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', 'ascending');
 
+  // A list that is turned round starts at its top, with what is selected.
+  for (const order of ['descending', 'ascending']) {
+    await page.getByRole('columnheader', { name: 'Predicted' }).getByRole('button').click();
+    await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', order);
+    await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
+  }
+
   // The same design in the landscape, and another one beside it.
   await page.getByRole('row', { name: /^2 / }).click();
   await expect(inspector.getByRole('heading').first()).toHaveText(/^Rank 2\b/);
