@@ -5,6 +5,7 @@ import type { Study } from '../../src-main/contract/study.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import { axisCounts } from '../views/study/space-text.ts';
 import type { App } from './app.svelte.ts';
+import { pinnedOn, readBaselines, type StoredBaselines } from './baselines.ts';
 import { CoarseFirst } from './coarse-first.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
@@ -31,8 +32,7 @@ export class Advice {
   #sensitivity = $state.raw<Sensitivity | null>(null);
   #sensitivityFailure = $state.raw<Failure | null>(null);
   #sensitive = $state(false);
-  #deviceId = $state<string | null>(null);
-  #baseline = $state.raw<{ readonly designIndex: number; readonly enumerated: number } | null>(null);
+  #baselines = $state.raw<StoredBaselines | null>(null);
   #room = $state(true);
   /** Whether the folded line is open. */
   open = $state(false);
@@ -50,14 +50,16 @@ export class Advice {
     const { study } = this;
     const studyId = this.#app.editor.id;
     if (!study || studyId === null) return null;
-    const baseline = this.#baseline;
-    const pinned =
-      baseline !== null && baseline.enumerated === axisCounts(study).reduce((size, { count }) => size * count, 1);
+    const { deviceId } = this;
+    const designs = axisCounts(study).reduce((size, { count }) => size * count, 1);
+    // Of the device that is advised on, as far as that is known.
+    const device = study.devices.indexOf(deviceId ?? this.#answer?.device.id ?? '');
+    const pinned = pinnedOn(this.#baselines, designs, study.devices.length, device);
     return {
       studyId,
       study,
-      ...(this.#deviceId !== null && study.devices.includes(this.#deviceId) ? { deviceId: this.#deviceId } : {}),
-      ...(pinned ? { baseline: baseline.designIndex } : {}),
+      ...(deviceId === null ? {} : { deviceId }),
+      ...(pinned === null ? {} : { baseline: pinned }),
     };
   });
 
@@ -166,9 +168,7 @@ export class Advice {
   async #readBaseline(studyId: number | null): Promise<void> {
     if (studyId === null) return;
     const result = await this.#app.engine.call('settings.get', { key: `baseline.${studyId}` });
-    const { designIndex, enumerated } = (result.ok && result.value ? result.value : {}) as Record<string, unknown>;
-    this.#baseline =
-      typeof designIndex === 'number' && typeof enumerated === 'number' ? { designIndex, enumerated } : null;
+    this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
   /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */
@@ -185,7 +185,6 @@ export class Advice {
     this.#state = 'none';
     this.#sensitivity = null;
     this.#sensitivityFailure = null;
-    this.#deviceId = null;
   }
 
   /** The newest answer: of the study as it is, or as it was a moment ago. */
@@ -218,10 +217,11 @@ export class Advice {
   }
   /** The device that is advised on; null: the fastest of the study. */
   get deviceId(): string | null {
-    return this.#deviceId;
+    const { device } = this.#app.location;
+    return device !== null && this.study?.devices.includes(device) ? device : null;
   }
   set deviceId(id: string | null) {
-    this.#deviceId = id;
+    this.#app.location.chooseDevice(id);
   }
 }
 

@@ -180,7 +180,7 @@ test('where the system forces its colours, data keeps its own and what is chosen
   await page.keyboard.press('ArrowDown');
   // What the ring is on is what is selected.
   await expect(rankRows(page).nth(4)).toHaveAttribute('aria-selected', 'true');
-  await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'dashed');
+  await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'double');
   await rankRows(page).nth(3).click();
   await page.keyboard.press('Tab');
   await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');

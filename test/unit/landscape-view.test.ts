@@ -123,6 +123,7 @@ describe('the part of a map in sight', () => {
     expect(near.x[0] + at.x * (near.x[1] - near.x[0])).toBe(at.x);
     expect(magnification(zoomedMap(WHOLE_MAP, 1e-6, cells))).toBeCloseTo(8, 9);
     expect(zoomedMap(near, 4, cells)).toBe(WHOLE_MAP);
+    for (const by of [1.5, 1.1, 3]) expect(zoomedMap(zoomedMap(WHOLE_MAP, 1 / by, cells), by, cells)).toBe(WHOLE_MAP);
   });
 
   it('moves to the ends and no further, and to a cell that is out of sight', () => {

@@ -4,7 +4,7 @@ import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
 import { regimeInfo } from '../../src-workers/domain/regime.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
-import { readBaselines } from '../../src-renderer/views/ranking/baselines.ts';
+import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
 import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
@@ -32,6 +32,12 @@ describe('pinned baselines', () => {
   it('are read as they were saved, of earlier versions one for all devices', () => {
     expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
     expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
+    expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
+      4,
+      null,
+      70,
+    ]);
+    expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
     for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
   });
 });

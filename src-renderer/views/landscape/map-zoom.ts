@@ -15,8 +15,10 @@ interface Cells {
 /** Fewer cells than these do not fill a map. */
 const FEWEST = 4;
 
-const known = (zoom: MapZoom): MapZoom =>
-  zoom.x[0] <= 0 && zoom.x[1] >= 1 && zoom.y[0] <= 0 && zoom.y[1] >= 1 ? WHOLE_MAP : zoom;
+/** Ends that differ from those of the whole by rounding only are those of the whole. */
+const ROUNDING = 1e-9;
+const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
+const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);
 
 /** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1 from the left and from below. */
 export function zoomedMap(

@@ -7,7 +7,7 @@ import { Query } from '../../state/query.svelte.ts';
 import type { ViewId } from '../../shell/views.ts';
 import { ALL_DEVICES } from '../../state/location.svelte.ts';
 import { explorationAddress, type Narrowing } from './address.ts';
-import { readBaselines, type StoredBaselines } from './baselines.ts';
+import { pinnedOn, readBaselines, type StoredBaselines } from '../../state/baselines.ts';
 
 const FIELDS = ['design', 'baseline', 'filter'] as const;
 type Shared = Record<(typeof FIELDS)[number], unknown>;
@@ -69,15 +69,15 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** What was pinned on the device that is looked at; of all devices on the fastest, else on any. */
+  /** What was pinned on the device that is looked at; of all devices on the fastest. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
       design !== null && (deviceId === null || this.deviceOf(design) === deviceId);
     if (isHere(this.address.baseline)) return this.address.baseline;
-    const stored = this.#stored?.enumerated === this.run?.enumerated ? (this.#stored?.designs ?? []) : [];
     const wanted = deviceId ?? this.#fastest.value?.rows[0]?.deviceId;
-    return stored.find((design) => this.deviceOf(design) === wanted) ?? stored.find(isHere) ?? null;
+    const place = this.devices.findIndex(({ id }) => id === wanted);
+    return pinnedOn(this.#stored, this.run?.enumerated ?? 0, this.devices.length, place);
   });
   readonly baselineIndex: number | null = $derived.by(
     () => this.#pinnedIndex ?? this.#plain.value?.designIndex ?? null,

@@ -13,3 +13,14 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   if (!Array.isArray(designs)) return null;
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
+
+/** The design pinned on a device, by the device's place in the space; null where there is none, or the space has changed. */
+export function pinnedOn(
+  stored: StoredBaselines | null,
+  designs: number,
+  devices: number,
+  device: number,
+): number | null {
+  if (stored?.enumerated !== designs) return null;
+  return stored.designs.find((design) => Math.floor(design / (designs / devices)) === device) ?? null;
+}
