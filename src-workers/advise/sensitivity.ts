@@ -38,6 +38,8 @@ export interface TrialOptions {
   readonly fraction: number;
   /** The best of every group at the present value (`Survey`). */
   readonly near: Uint32Array;
+  /** What is known at the present value; null where the recommended design is not among the tied ones there. */
+  readonly known: Best | null;
 }
 
 /** Inputs that change the times of all designs of a group by one factor, so that the best of a group stays the best. */
@@ -52,12 +54,12 @@ const FAMILY_MARGIN = 1.06;
 const MAX_FAMILIES = 3;
 const MAX_FAMILY_DESIGNS = 2048;
 /** Designs kept of each value as candidates for the values between. */
-const CANDIDATES_PER_VALUE = 12;
+export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
 /** Times an end is looked for again where more designs turn out to be in its way. */
 const ROUNDS = 3;
 
-interface Best {
+export interface Best {
   readonly bestMs: number;
   readonly recommendedMs: number;
   readonly picked: number;
@@ -74,7 +76,7 @@ interface Best {
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, fraction } = options;
   const bestOf = (at: number): Best => bestAt(predictorAt(at), options);
-  const bests = values.map(bestOf);
+  const bests = values.map((at) => (at === value && options.known) || bestOf(at));
   const candidates = new Set(bests.flatMap((best) => best.candidates));
   const present = values.indexOf(value);
   const holdsAt = ({ bestMs, recommendedMs }: Pick<Best, 'bestMs' | 'recommendedMs'>): boolean =>

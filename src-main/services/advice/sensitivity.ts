@@ -1,4 +1,5 @@
 import {
+  CANDIDATES_PER_VALUE,
   SCALING,
   type InputTrial,
   type TakenOver,
@@ -17,9 +18,9 @@ import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/adv
 import type { Context } from '../context.ts';
 import { designText, differenceText } from '../ranking/design-text.ts';
 import { TIE_FRACTION } from '../ranking/rows.ts';
-import type { Predictions } from './predictions.ts';
+import type { DevicePrediction, Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
-import { advise, studyDesign, SUPERSEDED } from './recommend.ts';
+import { advise, pickOf, studyDesign, SUPERSEDED } from './recommend.ts';
 import { inputLabel } from './robust.ts';
 
 export interface SensitivityOptions {
@@ -29,7 +30,7 @@ export interface SensitivityOptions {
 }
 
 /** Values tried of each input beside the present one, and of those that only scale times, which take next to no time. */
-const VALUES = 5;
+const VALUES = 4;
 const SCALING_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;
@@ -68,10 +69,11 @@ export async function sensitivity(
   const known = await predictions.of(device, false, isCurrent);
   if (!known) return SUPERSEDED;
   const varied = variedInputs(study, device, options.inputs);
+  const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
   // Those that make other laws take longest: they come first, so that all workers end together.
   const queue = [...varied].sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)));
-  const trials = new Map(varied.map((one) => [one, trialOf(one, recommended, known.near)]));
+  const trials = new Map(varied.map((one) => [one, trialOf(one, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one && isCurrent(); one = queue.shift())
       results.set(one, await pool.run('tryInputs', { plan: device.plan, key: device.key, trial: trials.get(one)! }));
@@ -81,12 +83,12 @@ export async function sensitivity(
   const { design } = describeDesign(device.predictor(), recommended);
   const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
-  const present = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
+  const presentMs = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
   return ok({
     device: { id: device.device.id, name: device.device.name },
     designIndex: device.firstDesign + recommended,
     design: designText(design),
-    timeMs: present ?? NaN,
+    timeMs: presentMs ?? NaN,
     tieFraction: TIE_FRACTION,
     inputs: inputs.sort((a, b) => decides(b) - decides(a) || swing(b) - swing(a)),
     elapsedMs: performance.now() - start,
@@ -152,7 +154,20 @@ function variedInputs(
   return [...kernel, ...work.filter(({ input }) => !asked || asked.includes(input))];
 }
 
-function trialOf({ input, value, range: [from, to] }: Varied, recommended: number, near: Uint32Array): TrialOptions {
+type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known'>;
+
+/** What all trials begin with: the study as it is. */
+function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
+  const { tied, columns, near } = prediction;
+  const at = tied.indexOf(recommended);
+  const picked = pickOf(device, prediction);
+  if (at < 0 || !picked) return { recommended, near, known: null };
+  const candidates = [picked.picked, ...tied.subarray(0, CANDIDATES_PER_VALUE)];
+  const known = { bestMs: columns.timeMs[0], recommendedMs: columns.timeMs[at], picked: picked.picked, candidates };
+  return { recommended, near, known };
+}
+
+function trialOf({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
   const whole = WHOLE.has(input);
   const values = new Set([value]);
   const count = SCALING.has(input) ? SCALING_VALUES : VALUES;
@@ -163,7 +178,7 @@ function trialOf({ input, value, range: [from, to] }: Varied, recommended: numbe
     values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
   }
   const ascending = [...values].sort((a, b) => a - b);
-  return { input, values: ascending, value, whole, recommended, fraction: TIE_FRACTION, near };
+  return { input, values: ascending, value, whole, fraction: TIE_FRACTION, ...present };
 }
 
 function sensitivityOf(
