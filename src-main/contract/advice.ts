@@ -60,7 +60,10 @@ export interface InputSensitivity {
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
-  /** Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies beyond what was tried. */
+  /**
+   * Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies beyond what was
+   * tried. A gap between two values tried is not seen.
+   */
   readonly holds: readonly [number | null, number | null];
   /** What takes over just beyond each end; null where nothing does. */
   readonly below: Takeover | null;

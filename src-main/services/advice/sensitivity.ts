@@ -29,9 +29,12 @@ export interface SensitivityOptions {
   readonly inputs?: readonly VariedInput[] | undefined;
 }
 
-/** Values tried of each input beside the present one, and of those that only scale times, which take next to no time. */
+/**
+ * Values tried of each input beside the present one: more of those that only scale times, which take next to no time, and of registers,
+ * with which residency goes in steps.
+ */
 const VALUES = 4;
-const SCALING_VALUES = 7;
+const MORE_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
@@ -170,7 +173,7 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
 function trialOf({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
   const whole = WHOLE.has(input);
   const values = new Set([value]);
-  const count = SCALING.has(input) ? SCALING_VALUES : VALUES;
+  const count = SCALING.has(input) || input === 'kernel.registersPerThread' ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
     // Evenly by ratio; a range from zero has no ratios, and there small values matter most.
