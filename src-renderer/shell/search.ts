@@ -13,29 +13,85 @@ export interface Found<T> {
   readonly at: readonly number[];
 }
 
-/** What a label that begins with the query is better by, and what hidden words count. */
-const BEGINS = 0.25;
-const HIDDEN = 0.5;
+/** How good a place in a label is. A place within hidden words counts less than any of them. */
+const AT_START = 1;
+const AT_WORD = 0.8;
+const WITHIN = 0.5;
+const HIDDEN = 0.25;
+const ABBREVIATED = 0.1;
+/** One letter in so many may be left out of a word. */
+const LETTERS_PER_SLIP = 4;
 
-/** Items that have the letters of the query, best first; all in their order without one. Parts of the query may stand in any order. */
-export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
-  const wanted = query.trim().toLowerCase();
-  if (wanted === '') return items.map((item) => ({ item, score: 0, at: [] }));
-  const found = items.flatMap((item): Found<T>[] => {
-    const label = fuzzysort.single(wanted, item.label);
-    if (label)
-      return [
-        { item, score: label.score + (item.label.toLowerCase().startsWith(wanted) ? BEGINS : 0), at: label.indexes },
-      ];
-    const words = item.words ? fuzzysort.single(wanted, item.words) : null;
-    return words ? [{ item, score: words.score * HIDDEN, at: [] }] : [];
+interface Match {
+  readonly score: number;
+  readonly at: readonly number[];
+}
+
+const WORD_START = /(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu;
+
+function wordStarts(text: string): ReadonlySet<number> {
+  return new Set(Array.from(text.matchAll(WORD_START), ({ index }) => index));
+}
+
+/** Where a part of the query stands in an item as it is written. */
+function written(part: string, label: string, words: string): Match | null {
+  const text = label.toLowerCase();
+  const starts = wordStarts(text);
+  let from = text.indexOf(part);
+  const first = from;
+  while (from >= 0 && !starts.has(from)) from = text.indexOf(part, from + 1);
+  const at = from >= 0 ? from : first;
+  if (at >= 0) {
+    const score = at === 0 ? AT_START : from >= 0 ? AT_WORD : WITHIN;
+    // Of two that begin alike the shorter label is nearer to what was typed.
+    return { score: score + part.length / (100 * text.length), at: Array.from(part, (_, i) => at + i) };
+  }
+  const hidden = words.toLowerCase();
+  const isHidden = [...wordStarts(hidden)].some((start) => hidden.startsWith(part, start));
+  return isHidden ? { score: HIDDEN, at: [] } : null;
+}
+
+/**
+ * A part of the query as an abbreviation: the beginnings of words (`pds` for Predict the design space), or one word with a letter
+ * in four left out. Letters scattered over a label are no match.
+ */
+function abbreviated(part: string, label: string): Match | null {
+  const match = fuzzysort.single(part, label);
+  if (!match) return null;
+  const at = [...match.indexes].sort((a, b) => a - b);
+  const starts = wordStarts(label);
+  const isInitials = at.every((index, i) => starts.has(index) || at[i - 1] === index - 1);
+  const slips = at.at(-1)! - at[0] + 1 - at.length;
+  const isSlip = starts.has(at[0]) && slips <= Math.floor(part.length / LETTERS_PER_SLIP);
+  return isInitials || isSlip ? { score: ABBREVIATED * match.score, at } : null;
+}
+
+function matched<T extends Searchable>(
+  items: readonly T[],
+  parts: readonly string[],
+  match: (part: string, item: T) => Match | null,
+): Found<T>[] {
+  return items.flatMap((item): Found<T>[] => {
+    const each = parts.map((part) => match(part, item));
+    if (each.includes(null)) return [];
+    const all = each as Match[];
+    return [{ item, score: all.reduce((sum, { score }) => sum + score, 0), at: all.flatMap(({ at }) => at) }];
   });
-  // Letters that are scattered over a text are worth a row only where nothing has the query as it is written.
-  const parts = wanted.split(/\s+/);
-  const written = found.filter(({ item: { label, words = '' } }) =>
-    parts.every((part) => `${label} ${words}`.toLowerCase().includes(part)),
-  );
-  return [...(written.length > 0 ? written : found)].sort((a, b) => b.score - a.score);
+}
+
+/**
+ * Items that hold every part of the query, in any order, best first; all in their order without one. Abbreviations count only where
+ * no item has the query as it is written.
+ */
+export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
+  const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  if (parts.length === 0) return items.map((item) => ({ item, score: 0, at: [] }));
+  const asWritten = matched(items, parts, (part, { label, words = '' }) => written(part, label, words));
+  const found =
+    asWritten.length > 0
+      ? asWritten
+      : matched(items, parts, (part, { label, words = '' }) => written(part, label, words) ?? abbreviated(part, label));
+  return found.sort((a, b) => b.score - a.score);
 }
 
 /** A text cut where bold begins and ends. */

@@ -23,6 +23,23 @@ describe('finding commands', () => {
     expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']);
   });
 
+  it('takes no letters that are scattered over a label', () => {
+    const others = [
+      'Copy link to what is on screen',
+      'Use compact rows, as saved',
+      'Open the example study now',
+      'Compare devices',
+    ];
+    expect(labels('csv', ...others)).toEqual([]);
+    expect(labels('python', ...others)).toEqual([]);
+    expect(labels('csv', ...others, 'Export as CSV')).toEqual(['Export as CSV']);
+  });
+
+  it('forgives a letter that was left out', () => {
+    expect(labels('lanscape', 'Landscape', 'Loss')).toEqual(['Landscape']);
+    expect(labels('lndscpe', 'Landscape')).toEqual([]);
+  });
+
   it('finds by hidden words, after labels', () => {
     const items = [{ label: 'Settings', words: 'dark mode' }, { label: 'Use the dark theme' }];
     expect(search(items, 'dark').map(({ item }) => item.label)).toEqual(['Use the dark theme', 'Settings']);
