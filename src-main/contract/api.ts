@@ -375,7 +375,7 @@ export interface RunDiff {
   readonly spearman: number | null;
 }
 
-export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', 'cuda', 'wgsl'] as const;
+export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', 'cuda', 'wgsl', 'python'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface ExportDocument {

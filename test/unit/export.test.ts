@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
@@ -27,16 +28,21 @@ afterAll(() => bench.close());
 const tags = (text: string): Set<string> =>
   new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1].toLowerCase()));
 const ALLOWED_TAGS = new Set(
-  'html head meta title style body h1 h2 p code div table thead tbody tr th td svg path rect text circle g ul li i dl dt dd'.split(
+  'html head meta title style body h1 h2 p code div table thead tbody tr th td svg path rect text circle g ul li i dl dt dd select option canvas output script'.split(
     ' ',
   ),
 );
 
 describe('a report', () => {
-  it('is a page that loads, runs and links nothing', async () => {
+  it('is a page that loads and links nothing, and runs its own map alone', async () => {
     const { text } = await bench.render(plain, 'html');
     expect(text).toMatch(/^<!doctype html>/);
     expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
+    const scripts = [...text.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script);
+    expect(scripts).toHaveLength(1);
+    expect(text.match(/<script/g)).toHaveLength(1);
+    const hash = createHash('sha256').update(scripts[0]).digest('base64');
+    expect(text).toContain(`default-src 'none'; script-src 'sha256-${hash}'; style-src`);
     expect(text).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
   });
 
@@ -57,6 +63,24 @@ describe('a report', () => {
       ).toHaveLength(1);
     expect(text.match(/<title>Ideal work: /g)).toHaveLength(2);
     expect(text).not.toContain('NaN');
+  });
+
+  it('has a map of every device, whose best cell is the best design', async () => {
+    const { text } = await bench.render(plain, 'html');
+    const attribute = /data-maps="([^"]*)"/.exec(text)![1];
+    const maps = JSON.parse(attribute.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')) as {
+      device: string; timeMs: (number | null)[]; chosen: number; settings: string[]; setting: number[];
+    }[]; // prettier-ignore
+    const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain }));
+    expect(maps.map(({ device }) => device).sort()).toEqual(compared.devices.map(({ device }) => device.name).sort());
+    for (const { device, timeMs } of maps) {
+      const best = compared.devices.find((each) => each.device.name === device)!.best!.timeMs;
+      expect(Math.min(...timeMs.filter((ms) => ms !== null))).toBeCloseTo(best, 4);
+    }
+    // The chosen design is the best of all: it is the best of its cell.
+    const [first] = maps;
+    expect(first.timeMs[first.chosen]).toBe(Math.min(...first.timeMs.filter((ms) => ms !== null)));
+    expect(first.settings[first.setting[first.chosen]]).toMatch(/Threads per unit: \d+/);
   });
 
   it('says the same in Markdown: the best design, its time, each device and the ties', async () => {
@@ -121,6 +145,7 @@ describe('hostile names', () => {
         // The name may say "onerror=" as text; inside a tag it must not stand.
         for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);
         expect(text).toContain('&lt;script&gt;');
+        expect(text.match(/<script/gi)).toHaveLength(1);
         break;
       }
       case 'markdown': {
@@ -134,12 +159,13 @@ describe('hostile names', () => {
         break;
       }
       case 'cuda':
+      case 'python':
       case 'wgsl': {
         // Outside comments, the hostile document is the plain one with another identifier and other numbers.
         const code = (document: string): string[] =>
           document
             .split('\n')
-            .filter((line) => !line.startsWith('//'))
+            .filter((line) => !/^(\/\/|# )/.test(line))
             .map((line) => line.replace(/lockstep_\w+?(?=_BOUNDS|_CUH|\b)/gi, 'NAME').replace(/\d+/g, '0'));
         const ours = await bench.render(plain, format);
         expect(code(text)).toEqual(code(ours.text));

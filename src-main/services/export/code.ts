@@ -16,7 +16,7 @@ export interface CodeSource {
   readonly pick: string;
 }
 
-function head({ study, from, inputs, pick }: CodeSource, row: RankRow): readonly string[] {
+function head({ study, from, inputs, pick }: CodeSource, row: RankRow, mark = '//'): readonly string[] {
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
   return [
@@ -26,7 +26,7 @@ function head({ study, from, inputs, pick }: CodeSource, row: RankRow): readonly
     `Lockstep ${APP_VERSION}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),
     ...(assumed.length > 0 ? assumed : ['Nothing is assumed.']),
-  ].map((line) => `// ${line}`);
+  ].map((line) => `${mark} ${line}`);
 }
 
 /** How one of several tied designs was picked, for a header or report. */
@@ -148,6 +148,37 @@ export function wgslConstants(source: CodeSource, row: RankRow): string {
     'fn workgroup_number(id: vec3<u32>) -> u32 {',
     '  return id.y * DISPATCH.x + id.x;',
     '}',
+    '',
+  ].join('\n');
+}
+
+/** The launch parameters as a Python dictionary, for PyCUDA, CuPy, Numba and tuners. Python 3; imports nothing. */
+export function pythonModule(source: CodeSource, row: RankRow): string {
+  const { design } = row;
+  const launch: readonly (readonly [key: string, value: string | number, about: string])[] = [
+    ['threads_per_unit', design.threadsPerUnit, 'threads that share one unit of work'],
+    ['units_per_thread', design.unitsPerThread, 'units that each slot of threads_per_unit threads processes'],
+    ['block_threads', design.blockThreads, 'threads per block'],
+    ['grid_blocks', design.gridBlocks, `blocks of a launch of ${source.study.workload.units} units`],
+    ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
+    ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
+    ['units_per_block', unitsPerBlock(row), 'units that one block covers'],
+    // Fixed words of the design, which JSON quotes as Python does.
+    ['balancing', JSON.stringify(design.balancing), 'order of the units'],
+    ['loop', JSON.stringify(design.loop), 'loop over the units of a slot'],
+  ];
+  return [
+    ...head(source, row, '#'),
+    ...layoutSentences(design).map((line) => `# ${line}`),
+    '',
+    'launch = {',
+    ...launch.map(([key, value, about]) => `    "${key}": ${value},  # ${about}`),
+    '}',
+    '',
+    '',
+    'def grid_for(units):',
+    '    """Blocks that cover another number of units with the same work per slot."""',
+    '    return -(-units // launch["units_per_block"])',
     '',
   ].join('\n');
 }

@@ -2,6 +2,7 @@ import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { designText, isCpuDesign } from '../ranking/design-text.ts';
 import type { Histogram } from '../../contract/api.ts';
+import { MAP_SCRIPT_HASH, MAP_STYLE } from './map.ts';
 import type { ReportFacts } from './facts.ts';
 import { compositionLegend, compositionPlot, distributionPlot, granularityPlot, type DrawChart } from './plots.ts';
 import { html, ms, percent, whole } from './text.ts';
@@ -63,8 +64,12 @@ function table<Row>(
 const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(html).join(' ')}</p>`;
 
-/** A page that needs nothing but itself: no script, no address, nothing loaded. Prints well, follows light and dark. */
-export function htmlReport(facts: ReportFacts, draw: DrawChart): string {
+/**
+ * A page that needs nothing but itself: no address, nothing loaded, and no script but that of the map. Prints well, follows light
+ * and dark.
+ * @param map the section of `mapSection`, already escaped
+ */
+export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
@@ -85,6 +90,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart): string {
       ],
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
     ),
+    map,
     `<h2>All designs on ${html(chosen.device)}</h2>`,
     draw(distributionPlot(facts.histogram, chosen.timeMs)),
     notDrawn(facts.histogram),
@@ -139,10 +145,10 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart): string {
     '<head>',
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
-    // Nothing may load or run, whatever a name in the study says.
-    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
+    // Nothing may load, and nothing but the map's own script may run, whatever a name in the study says.
+    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${MAP_SCRIPT_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
     `<title>${html(facts.title)}</title>`,
-    `<style>${STYLE}</style>`,
+    `<style>${STYLE}${MAP_STYLE}</style>`,
     '</head>',
     `<body>${body.filter(Boolean).join('\n')}</body>`,
     '</html>',

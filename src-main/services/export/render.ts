@@ -6,8 +6,9 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow } from '../ranking/rows.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { cudaHeader, pickText, wgslConstants, type CodeSource } from './code.ts';
+import { cudaHeader, pickText, pythonModule, wgslConstants, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
+import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
@@ -58,10 +59,11 @@ export async function renderExport(
       return report('md', 'text/markdown', markdownReport);
     case 'html': {
       const draw = await chartDrawer();
-      return report('html', 'text/html', (facts) => htmlReport(facts, draw));
+      return report('html', 'text/html', (facts) => htmlReport(facts, draw, mapSection(view, chosen)));
     }
     case 'cuda':
-    case 'wgsl': {
+    case 'wgsl':
+    case 'python': {
       const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
       if (!gpu.ok) return gpu;
       const { row, ties } = gpu.value;
@@ -72,9 +74,9 @@ export async function renderExport(
         inputs: runInputs(view, device),
         pick: pickText(ties, pickRule(device)),
       };
-      return format === 'cuda'
-        ? document('cuh', 'text/plain', cudaHeader(source, row))
-        : document('wgsl', 'text/plain', wgslConstants(source, row));
+      if (format === 'cuda') return document('cuh', 'text/plain', cudaHeader(source, row));
+      if (format === 'wgsl') return document('wgsl', 'text/plain', wgslConstants(source, row));
+      return document('py', 'text/x-python', pythonModule(source, row));
     }
   }
 }

@@ -30,6 +30,13 @@ export const FORMATS: readonly FormatEntry[] = [
   { id: 't4', label: 'Kernel Tuner T4', text: 'The results format of auto-tuners', about: 'table', rows: true },
   { id: 'cuda', label: 'CUDA header', text: 'Launch shape, launch bounds and grid helper', about: 'code', rows: false },
   { id: 'wgsl', label: 'WGSL constants', text: 'Constants to put before a shader', about: 'code', rows: false },
+  {
+    id: 'python',
+    label: 'Python launch parameters',
+    text: 'A dictionary for CuPy, Numba, PyCUDA and tuners',
+    about: 'code',
+    rows: false,
+  },
 ];
 
 export const ABOUT = [
