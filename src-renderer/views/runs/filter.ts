@@ -1,3 +1,4 @@
+import type { Curve } from '../../charts/curves.ts';
 import type { RunState, RunSummary } from '../../../src-main/contract/api.ts';
 
 export const RUN_STATES = [
@@ -57,4 +58,35 @@ export function when(iso: string, now: Date): string {
   if (ago === 1) return `yesterday ${time}`;
   const date = then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
+}
+
+/** The prediction that a run is best compared with: the one of its study before it, else the one after it; null where there is none. */
+export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
+  if (run.kind !== 'sweep') return null;
+  const others = runs.filter(
+    ({ id, kind, state, studyId }) =>
+      id !== run.id && kind === 'sweep' && state === 'complete' && studyId === run.studyId,
+  );
+  const before = others.filter(({ id }) => id < run.id).sort((a, b) => b.id - a.id);
+  const after = others.filter(({ id }) => id > run.id).sort((a, b) => a.id - b.id);
+  return before[0] ?? after[0] ?? null;
+}
+
+const BEST_CURVES = [
+  { kind: 'sweep', name: 'predicted', series: 1 },
+  { kind: 'simulate', name: 'simulated', series: 2 },
+  { kind: 'bench', name: 'measured', series: 3 },
+] as const;
+
+/** The best time of each run of a study by the run's number, oldest first; what was predicted, simulated and measured apart. */
+export function bestOverTime(runs: readonly RunSummary[]): readonly Curve[] {
+  return BEST_CURVES.map(({ kind, name, series }) => ({
+    name,
+    series,
+    dots: kind !== 'sweep',
+    points: runs
+      .filter((run) => run.kind === kind && run.state === 'complete' && run.bestTimeMs !== null)
+      .map((run) => [run.id, run.bestTimeMs!] as const)
+      .sort(([a], [b]) => a - b),
+  })).filter(({ points }) => points.length > 0);
 }

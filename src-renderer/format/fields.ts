@@ -1,0 +1,112 @@
+import type { Constraint } from '../../src-main/contract/study.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
+import { printAxis, printCaps } from '../views/study/axis-text.ts';
+import { printConstraint } from '../views/study/constraint-text.ts';
+import { kernelFields } from '../views/study/kernel-fields.ts';
+import { shortDeviceName } from './devices.ts';
+import { memorySize, plain } from './numbers.ts';
+
+/** What names and values are written with. */
+export interface FieldWords {
+  readonly say: Term;
+  readonly devices: readonly Device[];
+}
+
+const PIPELINE: Readonly<Record<string, string>> = {
+  latencyCycles: 'Latency floor',
+  issueCycles: 'Issue cost',
+  kneeSoftness: 'Knee softness',
+  schedulers: 'Schedulers',
+};
+
+/** The name of a study's field, as the interface has it: `kernel.serialFraction` → `Serial fraction σ`. */
+export function fieldLabel(path: string, { say, devices }: FieldWords): string {
+  const [first, ...rest] = path.split('.');
+  const last = rest.at(-1) ?? first;
+  const threads = say('thread', 'many');
+  const axes: Readonly<Record<string, string>> = {
+    threadsPerUnit: `${sentenceCase(threads)} per unit`,
+    unitsPerThread: `Units per ${say('thread')}`,
+    blockThreads: `${sentenceCase(say('block'))} size`,
+    gridBlocks: `${sentenceCase(say('block', 'many'))} of the ${say('grid')}`,
+    blocksPerMultiprocessor: `${sentenceCase(say('block', 'many'))} per ${say('multiprocessor', 'short')}`,
+    registerCap: `${sentenceCase(say('register'))} cap`,
+    loop: 'Loop',
+    balancing: 'Balancing',
+    cores: 'Cores',
+  };
+  const others: Readonly<Record<string, string>> = {
+    'workload.lengths': 'Lengths',
+    'workload.units': 'Units',
+    'workload.truncation': 'Probability cut',
+    'kernel.name': 'Kernel name',
+    'kernel.serialFraction': 'Serial fraction σ',
+    'kernel.lengthsKnownBeforeLaunch': 'Lengths known before launch',
+    devices: 'Devices',
+    constraints: 'Constraints',
+    pipeline: 'Calibration',
+    seed: 'Seed',
+    name: 'Name of the study',
+    description: 'About',
+  };
+  if (Object.hasOwn(others, path)) return others[path];
+  if (first === 'kernel') {
+    const field = kernelFields(say).find(({ id }) => id === last);
+    return field ? `${field.label}${field.symbol ? ` ${field.symbol}` : ''}` : path;
+  }
+  if (first === 'axes') return axes[last] ?? path;
+  if (first === 'pipeline') {
+    // Ids of devices have dots of their own: `nvidia-h100-1.5`.
+    const key = Object.hasOwn(PIPELINE, last) ? last : null;
+    const id = (key === null ? rest : rest.slice(0, -1)).join('.');
+    const device = devices.find((each) => each.id === id);
+    return `${key === null ? 'Calibration' : PIPELINE[key]} of ${device ? shortDeviceName(device.name) : id}`;
+  }
+  return path;
+}
+
+const STORED = /^stored:[0-9a-f]{64}:/;
+const MAX_CHARACTERS = 60;
+
+/** The value of a study's field, which comes as JSON text, as the interface writes it; an en dash where there is none. */
+export function fieldValue(path: string, json: string, words: FieldWords): string {
+  if (json === '') return '–';
+  const text = valueText(path, JSON.parse(json), words);
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
+}
+
+function valueText(path: string, value: unknown, words: FieldWords): string {
+  if (value === null) return 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number')
+    return path === 'kernel.sharedMemoryBytesPerBlock' ? memorySize(value) : plain(value, 4);
+  if (typeof value === 'string') return value.replace(STORED, '');
+  if (path === 'devices' && Array.isArray(value))
+    return value
+      .map((id) => words.devices.find((device) => device.id === id)?.name ?? String(id))
+      .map(shortDeviceName)
+      .join(', ');
+  if (path === 'constraints' && Array.isArray(value))
+    return value.length === 0
+      ? 'none'
+      : value.map((constraint) => printConstraint(constraint as Constraint, words.say)).join('; ');
+  if (path === 'axes.registerCap' && Array.isArray(value)) return printCaps(value as (number | null)[]);
+  if (Array.isArray(value))
+    return value.every((each) => typeof each === 'number') ? printAxis(value) : value.map(String).join(', ');
+  if (typeof value === 'object' && 'from' in value) return printAxis(value as { from: number; to: number });
+  return Object.entries(value as object)
+    .map(
+      ([key, each]) =>
+        `${(PIPELINE[key] ?? key).toLowerCase()} ${typeof each === 'number' ? plain(each, 4) : String(each)}`,
+    )
+    .join(', ');
+}
+
+/** `Serial fraction σ was 0.04762, is 0.05`. */
+export function changeText(
+  { field, was, is }: { readonly field: string; readonly was: string; readonly is: string },
+  words: FieldWords,
+): string {
+  return `${fieldLabel(field, words)} was ${fieldValue(field, was, words)}, is ${fieldValue(field, is, words)}`;
+}
