@@ -40,14 +40,15 @@ export function sliceChart(
   const finite = times.filter((value) => Number.isFinite(value));
   const best = Math.min(...finite);
   const here = times[at];
-  const limit = Math.max(best * clip, Number.isFinite(here) ? here : 0);
+  const named = areNames(values);
+  // Each name is a dot of its own, which has a place whatever the others do; numbers are a line that a far end would flatten.
+  const limit = named ? Infinity : Math.max(best * clip, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;
   const bounds = niceBounds(
     Math.min(best, baseline ?? Infinity),
     Math.max(...finite.filter((value) => value <= limit), baseline ?? 0),
   );
-  const named = areNames(values);
   const tickDecimals = stepDecimals(bounds.step);
   const ticks = multiples(bounds.low, bounds.high, bounds.step);
   // Room for the longest tick label; labels of usual length leave plots above each other with one left edge.
