@@ -48,6 +48,8 @@ export interface DesktopBridge {
   readonly openStudy: () => Promise<OpenedFile | null>;
   /** Native save dialog; the path written, or null where the person cancelled. Rejects with a readable message. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
+  /** Shows the database in the file manager. An absolute path; the file is shown, never opened. */
+  readonly showDatabase: (file: string) => void;
   readonly setTheme: (choice: ThemeChoice, colours: TitleBarColours) => void;
   readonly onMenu: (listener: (command: MenuCommand) => void) => () => void;
   /** Study files given on the command line, opened from the file manager or by a second start. */

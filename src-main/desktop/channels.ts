@@ -5,6 +5,7 @@ export const CHANNELS = {
   engineLost: 'lockstep:engine-lost',
   openStudy: 'lockstep:open-study',
   saveDocument: 'lockstep:save-document',
+  showDatabase: 'lockstep:show-database',
   setTheme: 'lockstep:set-theme',
   menu: 'lockstep:menu',
   filesWanted: 'lockstep:files-wanted',

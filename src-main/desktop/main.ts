@@ -3,11 +3,12 @@ import {
   BrowserWindow,
   dialog,
   ipcMain,
+  shell,
   type IpcMainEvent,
   type IpcMainInvokeEvent,
   type WebFrameMain,
 } from 'electron';
-import { extname, join, resolve } from 'node:path';
+import { extname, isAbsolute, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import type { MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { programPlaces } from '../hosts/places.ts';
@@ -170,6 +171,10 @@ function listenToPages(): void {
     if (!senderWindow(event)) return;
     wantingFiles.add(event.sender.id);
     deliverFiles();
+  });
+  ipcMain.on(CHANNELS.showDatabase, (event, file: unknown) => {
+    // Shown, never opened.
+    if (senderWindow(event) && typeof file === 'string' && isAbsolute(file)) shell.showItemInFolder(file);
   });
   ipcMain.on(CHANNELS.setTheme, (event, ...sent: unknown[]) => {
     const window = senderWindow(event);

@@ -21,6 +21,7 @@ const bridge: DesktopBridge = {
   connect: () => ipcRenderer.send(CHANNELS.connect),
   openStudy: () => ipcRenderer.invoke(CHANNELS.openStudy) as Promise<OpenedFile | null>,
   saveDocument: (document) => ipcRenderer.invoke(CHANNELS.saveDocument, document) as Promise<string | null>,
+  showDatabase: (file) => ipcRenderer.send(CHANNELS.showDatabase, file),
   setTheme: (choice, colours) => ipcRenderer.send(CHANNELS.setTheme, choice, colours),
   onMenu: (listener) => listen<MenuCommand>(CHANNELS.menu, listener),
   onOpenFile(listener) {

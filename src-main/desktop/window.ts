@@ -5,7 +5,8 @@ import { isReachable, readWindowState, writeWindowState } from './window-state.t
 
 /** Height of the page's own title bar, which the window's buttons lie over. */
 const TITLE_BAR_PX = 40;
-const MIN_WIDTH = 960;
+/** As narrow as the page itself goes (`base.css`). */
+const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
 /** Until the page has sent the colours of its tokens. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {

@@ -3,8 +3,6 @@ import Play from '@lucide/svelte/icons/play';
 import Settings2 from '@lucide/svelte/icons/settings-2';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { saveText } from '../components/save.ts';
-import { count } from '../format/numbers.ts';
-import { RUN_VERBS } from '../format/runs.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
@@ -79,7 +77,8 @@ function fileCommands(app: App): Command[] {
       group: 'Commands',
       keys: 'Mod+Alt+N',
       menu: 'File',
-      run: () => void createStudy(app),
+      detail: 'in four steps, which can be skipped',
+      run: () => void createStudy(app).then((created) => created && (app.overlay = 'guide')),
     },
     {
       id: 'study.open',
@@ -285,7 +284,7 @@ function viewCommands(app: App): Command[] {
     })),
     ...VOCABULARIES.map(({ id, label }): Command => ({
       id: `set.terms.${id}`,
-      label: `Speak ${label}`,
+      label: `Use ${label} terms`,
       group: 'Set',
       icon: SET,
       detail:
@@ -308,14 +307,6 @@ function goCommands(app: App): Command[] {
       detail: study.id === app.location.studyId ? 'open' : study.example ? 'example' : `${study.runs} runs`,
       run: () => app.location.openStudy(study.id),
     })),
-    ...app.runs.slice(0, 20).map((run): Command => ({
-      id: `go.run.${run.id}`,
-      label: `Run ${run.id}, ${RUN_VERBS[run.kind]}`,
-      group: 'Go to',
-      icon: ArrowRight as Icon,
-      detail: `${count(run.valid)} designs${run.state === 'complete' ? '' : `, ${run.state}`}`,
-      run: () => app.openRun(run, app.location.view === 'study' ? 'ranking' : app.location.view),
-    })),
   ];
 }
 
@@ -330,6 +321,23 @@ function helpCommands(app: App): Command[] {
       menu: 'Help',
       words: 'keyboard shortcuts',
       run: () => (app.overlay = 'keys'),
+    },
+    {
+      id: 'help.glossary',
+      label: 'Open the glossary',
+      group: 'Commands',
+      menu: 'Help',
+      words: 'terms words definitions meaning',
+      run: () => app.openGlossary(),
+    },
+    {
+      id: 'help.guide',
+      label: 'Go through the open study in four steps',
+      group: 'Commands',
+      menu: 'Help',
+      words: 'guide start wizard',
+      enabled: app.study !== null,
+      run: () => (app.overlay = 'guide'),
     },
     {
       id: 'help.example',

@@ -23,9 +23,14 @@ export function newStudy(devices: readonly Device[]): StudyFile {
   };
 }
 
-export async function createStudy(app: App): Promise<void> {
+/** Opens a new study; false where it could not be saved. */
+export async function createStudy(app: App): Promise<boolean> {
   const result = await app.engine.call('studies.save', { study: newStudy(app.library.devices) });
-  if (!result.ok) return app.report(result.error);
+  if (!result.ok) {
+    app.report(result.error);
+    return false;
+  }
   await app.library.load('studies');
   app.location.openStudy(result.value.id, 'study');
+  return true;
 }

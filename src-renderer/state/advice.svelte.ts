@@ -3,8 +3,6 @@ import type { Recommendation, Sensitivity } from '../../src-main/contract/advice
 import type { ProcedureInput } from '../../src-main/contract/procedures.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
-import { designWords } from '../advice/words.ts';
-import { NBSP, milliseconds } from '../format/numbers.ts';
 import { axisCounts } from '../views/study/space-text.ts';
 import type { App } from './app.svelte.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from './baselines.ts';
@@ -36,8 +34,6 @@ export class Advice {
   #sensitive = $state(false);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #room = $state(true);
-  /** The design that was recommended last, of this study. */
-  #heard: number | null = null;
   /** Whether the folded line is open. */
   open = $state(false);
   /** The whole card, and the line that it folds to, where they are on screen. */
@@ -84,7 +80,6 @@ export class Advice {
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
           this.#state = coarse && !whole ? 'coarse' : 'exact';
-          if (this.#state === 'exact') this.#announce(result.value);
         } else {
           this.#failure = result.error;
           this.#state = 'failed';
@@ -183,17 +178,7 @@ export class Advice {
     void tick().then(() => (this.open ? this.card : this.line)?.focus());
   }
 
-  /** An edit that changes the advice is heard. */
-  #announce({ designIndex, row, time }: Recommendation): void {
-    if (this.#heard !== null && this.#heard !== designIndex) {
-      const { main } = designWords(row.design, this.#app.preferences.term);
-      this.#app.notices.announce(`Recommended: ${main}, ${milliseconds(time.ms)}${NBSP}ms`);
-    }
-    this.#heard = designIndex;
-  }
-
   #forget(): void {
-    this.#heard = null;
     this.#answer = null;
     this.#asked = null;
     this.#failure = null;

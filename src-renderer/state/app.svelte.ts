@@ -2,6 +2,7 @@ import { createContext } from 'svelte';
 import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
+import type { GlossaryId } from '../../src-workers/domain/glossary.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 import { isMeasuring } from '../format/runs.ts';
@@ -49,7 +50,9 @@ export class App {
   readonly desktop: DesktopBridge | null = window.lockstep ?? null;
 
   /** The layer over the views that is open. */
-  overlay = $state<'palette' | 'keys' | 'settings' | 'about' | null>(null);
+  overlay = $state<'palette' | 'keys' | 'settings' | 'about' | 'glossary' | 'guide' | null>(null);
+  /** The term at which the glossary is opened. */
+  glossaryTerm = $state<GlossaryId | null>(null);
   /** The table whose columns are being chosen. */
   table = $state.raw<OpenTable | null>(null);
   #narrow = $state(false);
@@ -110,7 +113,7 @@ export class App {
     await Promise.all([this.preferences.load(), this.library.load()]);
     if (this.location.studyId === null && this.preferences.lastAddress)
       this.location.resume(this.preferences.lastAddress);
-    if (!this.study) {
+    if (this.location.studyId === null) {
       const newest = [...this.library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
       this.location.openStudy(newest?.id ?? null);
     }
@@ -148,6 +151,11 @@ export class App {
     }
     this.location.openRun(run.sourceRunId ?? run.id, run.sourceRunId === null ? view : 'ranking');
     if (run.sourceRunId !== null) this.location.go('ranking', { sort: 'simulatedMs' });
+  }
+
+  openGlossary(term: GlossaryId | null = null): void {
+    this.glossaryTerm = term;
+    this.overlay = 'glossary';
   }
 
   /** Shows in a bar under the view's header why something was not done, until it is dismissed; `null` takes the bar away. */

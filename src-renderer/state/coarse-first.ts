@@ -75,8 +75,6 @@ export class CoarseFirst<In, Out> {
     this.#exactly = version;
     const answer = await this.#calls.ask(input, false);
     if (version !== this.#version) return;
-    // Something else took its place, and nothing newer was asked for: once more.
-    if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
     this.#calls.show(answer, input, false);
   }

@@ -77,8 +77,11 @@ export class Location {
   #view = $state<ViewId>('study');
   #query = $state('');
   #views: readonly ViewId[];
+  #unknownView = $state<string | null>(null);
   /** Where each view was left, so that going back to it finds the same selection. */
   #left = new Map<ViewId, string>();
+  /** An address came from outside: by a link, the history or typing. Called before views have seen it. */
+  onArrival: (() => void) | null = null;
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));
   readonly runId = $derived(positive(this.params.get('run')));
@@ -92,9 +95,14 @@ export class Location {
       const before = this.href;
       this.#read();
       if (this.studyId === null) this.resume(before);
+      this.onArrival?.();
     });
   }
 
+  /** What such an address called the view, where there is none of that name. */
+  get unknownView(): string | null {
+    return this.#unknownView;
+  }
   get view(): ViewId {
     return this.#view;
   }
@@ -106,6 +114,7 @@ export class Location {
   #read(): void {
     const [path = '', query = ''] = window.location.hash.replace(/^#\/?/, '').split('?');
     this.#view = this.#views.find((view) => view === path) ?? 'study';
+    this.#unknownView = path !== '' && !this.#views.some((view) => view === path) ? path : null;
     this.#query = query;
   }
 
@@ -136,6 +145,19 @@ export class Location {
   openStudy(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
+  }
+
+  /** Another study instead of one that is not there; the view stays. */
+  replaceStudy(id: number | null): void {
+    this.#left.clear();
+    this.#write(this.#view, new URLSearchParams(id === null ? {} : { study: String(id) }), true);
+  }
+
+  /** Removes fields that name what is not there. */
+  drop(...fields: readonly string[]): void {
+    const params = new URLSearchParams(this.#query);
+    for (const field of fields) params.delete(field);
+    this.#write(this.#view, params, true);
   }
 
   /** Shows another run of the study, in the same or another view; the selection within the old run is forgotten, the device stays. */

@@ -14,18 +14,13 @@ const VIEWS: readonly {
   /** What has to happen before there is something to see. */
   readonly prepare?: (page: Page) => Promise<void>;
 }[] = [
-  { name: 'study', key: '1', arrived: 'Designs to predict', prepare: advised },
+  { name: 'study', key: '1', arrived: 'Designs to predict' },
   { name: 'landscape', key: '2', arrived: 'All designs of this device' },
   { name: 'ranking', key: '3', arrived: 'From baseline to here' },
   { name: 'compare', key: '4', arrived: 'Occupancy, what if' },
   { name: 'measure', key: '5', arrived: 'Where the model errs', prepare: measured },
 ];
 const asked = process.argv.slice(2);
-
-/** The whole recommendation, with what would change it. */
-async function advised(page: Page): Promise<void> {
-  await page.getByRole('list', { name: 'What would change the advice' }).waitFor({ timeout: 90_000 });
-}
 
 /** The example for any machine, predicted, and forty of its designs measured by the page's own software adapter. */
 async function measured(page: Page): Promise<void> {

@@ -98,18 +98,6 @@ describe('an input that changes with every frame', () => {
     expect(shown).toEqual(['exact conflict']);
   });
 
-  it('asks again where something else took the place of an exact call', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
-    await calls[0].answer();
-    await vi.advanceTimersByTimeAsync(200);
-    await calls[1].answer(fail('cancelled', 'A newer call took its place'));
-    expect(shown).toEqual(['coarse a']);
-    await vi.advanceTimersByTimeAsync(200);
-    await calls[2].answer();
-    expect(shown).toEqual(['coarse a', 'exact a']);
-  });
-
   it('shows nothing any more once it is stopped', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');

@@ -1,0 +1,58 @@
+import type { App } from './app.svelte.ts';
+import { ALL_DEVICES } from './location.svelte.ts';
+
+/**
+ * Says what the address names and this database does not have, and shows what there is instead. An address comes from a link, the
+ * history or what somebody typed.
+ */
+export async function checkAddress(app: App): Promise<void> {
+  const { location, library } = app;
+  const missing = (what: string, message: string) =>
+    app.refuse({ title: `There is no ${what}`, failure: { code: 'not-found', message } });
+  const elsewhere = 'It was deleted, or the link comes from another database.';
+
+  if (location.unknownView !== null) missing(`view “${location.unknownView}”`, 'Study is shown instead.');
+
+  const { studyId } = location;
+  if (studyId !== null && !library.studies.some(({ id }) => id === studyId)) {
+    const newest = [...library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+    location.replaceStudy(newest?.id ?? null);
+    return missing(`study ${studyId}`, `${elsewhere}${newest ? ` “${newest.name}” is shown instead.` : ''}`);
+  }
+
+  for (const [field, view] of [
+    ['run', null],
+    ['selected', 'runs'],
+    ['measured', 'measure'],
+  ] as const) {
+    if (view !== null && location.view !== view) continue;
+    const id = Number(location.params.get(field) ?? NaN);
+    if (Number.isNaN(id) || library.runs.some((run) => run.id === id)) continue;
+    // The library holds the newest runs only.
+    const run = await app.engine.call('runs.get', { id });
+    if (run.ok || run.error.code !== 'not-found') continue;
+    location.drop(field, 'design', 'baseline');
+    return missing(
+      `run ${id}`,
+      `${elsewhere} ${field === 'run' ? 'The newest run of the study is shown instead.' : ''}`,
+    );
+  }
+
+  for (const field of ['device', 'reference']) {
+    const id = location.params.get(field);
+    if (id === null || id === '' || id === ALL_DEVICES || library.devices.some((device) => device.id === id)) continue;
+    location.drop(field);
+    return missing(
+      `device ${id}`,
+      'It is not in the catalogue, nor among your own devices. All devices are shown instead.',
+    );
+  }
+
+  const design = location.params.get('design');
+  const { run } = app;
+  if (design === null || run?.kind !== 'sweep') return;
+  const index = Number(design);
+  if (Number.isInteger(index) && index >= 0 && index < run.enumerated) return;
+  location.drop('design');
+  missing(`design ${design} in run ${run.id}`, `Its designs have the numbers 0 to ${run.enumerated - 1}.`);
+}

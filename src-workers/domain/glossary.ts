@@ -1,0 +1,75 @@
+import { sentenceCase, type Term } from './terms.ts';
+
+/** A word of the interface and what it means here. */
+export interface GlossaryEntry {
+  readonly id: GlossaryId;
+  readonly term: string;
+  readonly definition: string;
+}
+
+const IDS = [
+  'unit', 'length', 'distribution', 'lane', 'threadGroup', 'depth', 'loss', 'design', 'designSpace', 'threadsPerUnit', 'unitsPerThread',
+  'block', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'sorting', 'buckets', 'registerCap', 'serialFraction',
+  'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'tie', 'regime', 'assumed', 'calibration',
+  'simulation', 'spearman', 'cores',
+] as const; // prettier-ignore
+export type GlossaryId = (typeof IDS)[number];
+
+/** The one source of definitions, in the words of a programming model. Ordered by term. */
+export function glossary(say: Term): readonly GlossaryEntry[] {
+  const thread = say('thread');
+  const threads = say('thread', 'many');
+  const group = say('threadGroup');
+  const block = say('block');
+  const blocks = say('block', 'many');
+  const multiprocessor = say('multiprocessor');
+  const lanes = say('lane', 'many');
+  const register = say('register');
+  const words: Readonly<Record<GlossaryId, readonly [term: string, definition: string]>> = {
+    unit: ['unit', 'One independent piece of work: a particle, a matrix row, a pixel. A launch processes many.'],
+    length: ['length', 'How many iterations of the loop one unit needs.'],
+    distribution: ['distribution', 'How likely each length is. All predictions rest on it.'],
+    lane: [say('lane'), `One of the ${threads} that a ${group} runs in lockstep.`],
+    threadGroup: [group, `${sentenceCase(threads)} that run the same instruction at the same time; its number is the width of the device.`],
+    depth: ['depth', `The longest of the units that a ${group} runs at once: all its ${lanes} wait for it.`],
+    loss: ['loss', `Depth divided by the mean length, at least 1: what running in lockstep costs. 2 means that half of the ${lanes}' time is waiting.`],
+    design: ['design', 'One choice of every setting: how work is laid out and launched.'],
+    designSpace: ['design space', 'All designs of a study: the product of its axes and devices.'],
+    threadsPerUnit: [`${threads} per unit`, `How many ${threads} share one unit. More of them shorten a unit and make the group less uneven; each step of sharing costs.`],
+    unitsPerThread: [`units per ${thread}`, `How many units each ${thread} (or the ${threads} that share one) processes, one after another.`],
+    block: [block, `${sentenceCase(threads)} that are launched together on one ${multiprocessor}.`],
+    launch: ['launch', `How many ${blocks} run: given as units per ${thread}, as a grid, or per ${multiprocessor}.`],
+    wave: ['wave', `As many ${blocks} as the device holds at once. A launch of 1.1 waves takes nearly as long as one of 2.`],
+    occupancy: ['occupancy', `${sentenceCase(say('threadGroup', 'many'))} that a ${multiprocessor} holds, as a part of what it could: limited by ${say('register', 'many')}, ${say('sharedMemory')} and ${block} size.`],
+    loop: ['loop', `Nested: one loop over units and one over iterations; ${lanes} meet after each unit. Flattened: one loop over all iterations; ${lanes} meet at the end.`],
+    balancing: ['balancing', 'How units are ordered or handed out so that those of similar length run together.'],
+    dynamicFetch: ['dynamic fetch', `${sentenceCase(threads)} that are done take the next unit from a common counter.`],
+    sorting: ['sorting', 'Units are ordered by length before the launch, within windows or all of them. Its time counts.'],
+    buckets: ['buckets', 'Units are put into a few classes of length before the launch; cheaper than sorting.'],
+    registerCap: [`${register} cap`, `A limit on ${say('register', 'many')} per ${thread} that the compiler must hold. More ${blocks} fit, some values are spilled to memory.`],
+    serialFraction: ['serial fraction σ', `Part of an iteration that does not get faster when ${threads} share a unit, 0 to 1.`],
+    cooperation: ['cooperation step κ', `What one exchange between ${threads} that share a unit costs, as a fraction of an iteration.`],
+    setup: ['set-up', 'Work before the first iteration of a unit, in iterations.'],
+    dependentLoad: ['dependent load', 'A load from device memory that must wait for another one. Each adds a memory latency to an iteration.'],
+    spill: ['spill', `A value that a ${register} cap moves to memory; each costs extra instructions.`],
+    latencyFloor: ['latency floor', `Time of one iteration on an empty ${multiprocessor}: what its instructions and loads wait for.`],
+    knee: ['knee', `The number of resident ${say('threadGroup', 'many')} from which an iteration is limited by issuing instructions, not by waiting. Its softness says how sharp the change is.`],
+    tail: ['tail', `The end of a launch, when some ${blocks} still run and the rest of the device is idle.`],
+    baseline: ['baseline', 'The design that others are compared with: a pinned one, or the plain way to launch.'],
+    tie: ['tie', 'Designs whose times the model cannot distinguish from the best. Any of them is as good an answer.'],
+    regime: ['regime', 'Which formula computed a time. Each has its own measured accuracy against the event simulation.'],
+    assumed: ['assumed', 'A value that nobody gave: a usual one. The recommendation names those that decide it.'],
+    calibration: ['calibration', 'Parameters of a device fitted to measurements of it.'],
+    simulation: ['simulation', `A design played ${block} by ${block} on drawn units; slower than predicting, without its approximations.`],
+    spearman: ['Spearman’s rank correlation', 'How alike two runs order the same designs: 1 is the same order, 0 none in common.'],
+    cores: ['cores', 'How many cores of a CPU a design uses.'],
+  }; // prettier-ignore
+  return IDS.map((id) => ({ id, term: words[id][0], definition: words[id][1] })).sort((a, b) =>
+    a.term.localeCompare(b.term, 'en'),
+  );
+}
+
+/** The definition of one term. */
+export function definition(id: GlossaryId, say: Term): string {
+  return glossary(say).find((entry) => entry.id === id)!.definition;
+}

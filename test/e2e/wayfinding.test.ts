@@ -1,0 +1,175 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { readFileSync } from 'node:fs';
+import { expect, open, test } from './fixtures/browser.ts';
+import { drop, predicted, statusBar } from './fixtures/page.ts';
+
+// Finding things: the palette, links to what is not there, menus of a narrow window, the database, the history of runs.
+
+async function find(page: Page, query: string) {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search or run a command' }).fill(query);
+  return page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
+}
+
+test('the palette finds commands of other views, devices, runs and designs, and nothing by scattered letters', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own);
+  await predicted(page, 1);
+  const csv = await (await find(page, 'csv')).allTextContents();
+  expect(csv.join('\n')).toContain('Export as CSV');
+  expect(csv.join('\n')).toContain('Import lengths from a file');
+  expect(csv.filter((text) => !/csv|Import (lengths|measured)/i.test(text))).toEqual([]);
+  await page.keyboard.press('Escape');
+  const python = await (await find(page, 'python')).allTextContents();
+  expect(python.map((text) => text.trim())).toEqual([expect.stringContaining('Export as Python launch parameters')]);
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/#\/export.*format=python/);
+  await expect(page.getByText('launch = {')).toBeVisible();
+  const device = await find(page, 'a100 pcie');
+  await expect(device.first()).toContainText('A100');
+  await page.keyboard.press('Escape');
+  await expect((await find(page, 'run 1')).first()).toContainText('Run 1: Acts propagation');
+  await page.keyboard.press('Escape');
+  await expect((await find(page, 'rank 3')).first()).toContainText('Rank 3 of run 1');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/#\/ranking.*design=\d+/);
+  await expect(page.getByRole('complementary', { name: 'Selected design' })).toContainText('Rank 3');
+  expect(complaints).toEqual([]);
+});
+
+test('a link to what is not there says so, and shows what there is', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  const go = (hash: string) => page.evaluate((next) => void (location.hash = next), hash);
+  for (const [hash, title] of [
+    ['#/ranking?study=99', 'There is no study 99.'],
+    ['#/ranking?study=1&run=77', 'There is no run 77.'],
+    ['#/ranking?study=1&device=nvidia-x', 'There is no device nvidia-x.'],
+    ['#/ranking?study=1&design=99999999', 'There is no design 99999999 in run 1.'],
+    ['#/rankings?study=1', 'There is no view “rankings”.'],
+  ] as const) {
+    await go(hash);
+    const refusal = page.getByRole('alert').filter({ hasText: title });
+    await expect(refusal).toBeVisible();
+    await refusal.getByRole('button', { name: 'Dismiss' }).click();
+  }
+  await expect(page).toHaveTitle(/^Acts propagation – Study/);
+});
+
+test('a narrow window keeps its menus, and says where the database lies', async ({ page, own, complaints }) => {
+  await page.setViewportSize({ width: 900, height: 700 });
+  await open(page, own);
+  await page.getByRole('button', { name: 'Menu', exact: true }).click();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByRole('menuitem', { name: /^Import lengths from a file/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await statusBar(page).getByRole('button', { name: 'saved' }).click();
+  await expect(page.getByRole('dialog')).toContainText(own.databaseFile);
+  expect(complaints).toEqual([]);
+});
+
+test('two runs are compared by a button, in words of the interface', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
+  await sigma.fill('0.0476190476');
+  await sigma.press('Enter');
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 2);
+  await page.keyboard.press('6');
+  await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
+  const detail = page.getByRole('complementary', { name: 'Run 2' });
+  await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeVisible();
+  await detail.getByRole('button', { name: 'Compare with run 1' }).click();
+  const diff = page.getByRole('complementary', { name: 'Comparison of two runs' });
+  await expect(diff).toContainText('Serial fraction σ');
+  await expect(diff).toContainText('0.04762');
+  expect(complaints).toEqual([]);
+});
+
+async function expectNoAxe(page: Page, where: string) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await new AxeBuilder({ page }).include('[role=dialog]').setLegacyMode().analyze();
+    expect.soft(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`), `${where}, ${colorScheme}`).toEqual([]); // prettier-ignore
+  }
+}
+
+test('a new study is begun in four steps by keys, from a table to its answer', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await page.keyboard.press('Control+Alt+n');
+  const guide = page.getByRole('dialog', { name: 'New study' });
+  await expect(guide.getByRole('button', { name: 'Next: kernel' })).toBeFocused();
+  await expectNoAxe(page, 'guide, lengths');
+  await drop(page.getByRole('main', { includeHidden: true }), 'jobs.csv', 'job,hops\n7,5\n9,5\n4,9\n');
+  await expect(page.getByText(/^3 units, \d distinct/)).toBeVisible();
+  await expectNoAxe(page, 'import of a table');
+  await page.keyboard.press('Enter');
+  await expect(guide.getByText(/jobs\.csv.*3 units/)).toBeVisible();
+  await guide.getByRole('button', { name: 'Next: kernel' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(guide.getByRole('spinbutton').first()).toBeVisible();
+  await expectNoAxe(page, 'guide, kernel');
+  await page.keyboard.press('Enter');
+  await expect(guide.getByRole('checkbox').first()).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(guide.getByText(/^[\d.,]+ ms/)).toBeVisible();
+  await expectNoAxe(page, 'guide, answer');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText(/^Run \d+: [\d,]+ designs predicted in /)).toBeVisible({ timeout: 60_000 });
+  expect(complaints).toEqual([]);
+});
+
+test('a term says what it means, where it stands and in the glossary', async ({ page, own, complaints }) => {
+  await open(page, own);
+  const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
+  await expect(term).toHaveAccessibleDescription(/compiler must hold/);
+  await term.click();
+  const glossary = page.getByRole('dialog', { name: 'Glossary' });
+  await expect(glossary.getByText('Register cap', { exact: true })).toBeInViewport();
+  await expectNoAxe(page, 'glossary');
+  await glossary.getByRole('textbox', { name: 'Find a term' }).fill('cannot distinguish');
+  await expect(glossary.getByText('Tie', { exact: true })).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
+test('the report that is sent has a map that answers to pointer and keys, and needs nothing', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await page.keyboard.press('8');
+  const save = page.getByRole('button', { name: /^Save/ });
+  await expect(save).toBeEnabled();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
+  expect(complaints).toEqual([]);
+  const html = readFileSync(await download.path(), 'utf8');
+  expect(html.length).toBeLessThan(1_000_000);
+  const sent = await page.context().newPage();
+  const requests: string[] = [];
+  const errors: string[] = [];
+  sent.on('request', (request) => requests.push(request.url()));
+  sent.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  await sent.setContent(html);
+  const map = sent.getByRole('img', { name: /^Predicted time over/ });
+  await expect(map).toBeVisible();
+  const said = sent.locator('#map output');
+  await expect(said).toContainText('to the best of this device');
+  const before = await said.textContent();
+  await map.focus();
+  await sent.keyboard.press('ArrowUp');
+  await expect(said).not.toHaveText(before!);
+  const box = (await map.boundingBox())!;
+  await map.hover({ position: { x: box.width / 2, y: box.height / 2 } });
+  await expect(said).toContainText(/ms, \+|no valid design/);
+  expect(requests).toEqual([]);
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { App } from '../../../src-renderer/state/app.svelte.ts';
+import { checkAddress } from '../../../src-renderer/state/arrival.ts';
+
+/** What is said of an address, and which of its fields are dropped. */
+async function arrive(view: string, query: string, unknownView: string | null = null) {
+  const dropped: string[] = [];
+  const said: string[] = [];
+  const params = new URLSearchParams(query);
+  await checkAddress({
+    location: {
+      view,
+      params,
+      unknownView,
+      studyId: Number(params.get('study')),
+      drop: (...fields: string[]) => dropped.push(...fields),
+      replaceStudy: (id: number | null) => dropped.push(`study → ${id}`),
+    },
+    library: {
+      studies: [{ id: 1, name: 'One', updatedAt: '2026' }],
+      runs: [{ id: 1 }],
+      devices: [{ id: 'nvidia-a' }],
+    },
+    run: { id: 1, kind: 'sweep', enumerated: 100 },
+    engine: { call: () => Promise.resolve({ ok: false, error: { code: 'not-found', message: '' } }) },
+    refuse: ({ title }: { title: string }) => said.push(title),
+  } as unknown as App);
+  return { said, dropped };
+}
+
+describe('an address that names what is not there', () => {
+  it.each([
+    ['ranking', 'study=9', 'There is no study 9', ['study → 1']],
+    ['ranking', 'study=1&run=7', 'There is no run 7', ['run', 'design', 'baseline']],
+    ['runs', 'study=1&selected=7', 'There is no run 7', ['selected', 'design', 'baseline']],
+    ['ranking', 'study=1&device=x', 'There is no device x', ['device']],
+    ['ranking', 'study=1&design=100', 'There is no design 100 in run 1', ['design']],
+    ['ranking', 'study=1&design=-1', 'There is no design -1 in run 1', ['design']],
+  ])('#/%s?%s', async (view, query, title, fields) => {
+    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields });
+  });
+  it('is left alone where all of it is there', async () => {
+    expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual({ said: [], dropped: [] });
+    expect(await arrive('ranking', 'study=1&device=all')).toEqual({ said: [], dropped: [] });
+    expect(await arrive('landscape', 'study=1&selected=7')).toEqual({ said: [], dropped: [] });
+  });
+  it('names a view that is none', async () => {
+    expect((await arrive('study', 'study=1', 'rankings')).said).toEqual(['There is no view “rankings”']);
+  });
+});
