@@ -40,12 +40,14 @@ module.exports = {
     only('renderer imports contract, domain and models, and measures with its own GPU', '^src-renderer', [
       '^src-main/contract',
       '^src-workers/(domain|models|numeric|predict/(depth|dealing|time|constants))',
-      '^src-workers/bench/(webgpu/measure|unit-loop)\\.ts$',
+      '^src-workers/bench/(webgpu/measure|unit-loop|probe)\\.ts$',
     ]),
     {
       name: 'what a page runs needs no Node',
       severity: 'error',
-      from: { path: '^src-(renderer|workers/(domain|models|numeric|predict|bench/webgpu/measure|bench/unit-loop))' },
+      from: {
+        path: '^src-(renderer|workers/(domain|models|numeric|predict|bench/webgpu/measure|bench/unit-loop|bench/probe))',
+      },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -13,6 +13,7 @@ import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
+import { partOfUnits } from './bench/probe.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import { fail, ok, type Result } from './domain/result.ts';
@@ -255,21 +256,25 @@ export function unitLengths({
   law,
   order,
   units,
+  part,
   seed,
 }: {
   readonly law: LengthLaw;
   /** As many as units. */
   readonly order: Float64Array | null;
   readonly units: number;
+  /** So many of the units alone. */
+  readonly part: number;
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
-  const lengths = new Uint32Array(units);
-  if (order) lengths.set(order);
+  const all = new Uint32Array(units);
+  if (order) all.set(order);
   else {
     const draw = lengthSampler(law);
     const uniform = mersenneTwister(seed);
-    for (let unit = 0; unit < units; unit += 1) lengths[unit] = draw(uniform);
+    for (let unit = 0; unit < units; unit += 1) all[unit] = draw(uniform);
   }
+  const lengths = partOfUnits(all, part);
   const digest = createHash('sha256').update(wordBytes(lengths)).digest('hex');
   return move({
     [Piscina.transferableSymbol]: [lengths.buffer],

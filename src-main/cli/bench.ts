@@ -14,7 +14,8 @@ import type {
   SavedProfile,
 } from '../contract/measuring.ts';
 import { parseStudy, validate } from '../contract/parse.ts';
-import { procedures } from '../contract/procedures.ts';
+import { procedures, type ProcedureInput } from '../contract/procedures.ts';
+import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
 import { PAGE_TARGET, targetBackend } from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
@@ -39,6 +40,8 @@ export interface BenchOptions {
   readonly repeats?: number;
   readonly warmUps?: number;
   readonly caseLimit?: number;
+  readonly time?: number;
+  readonly units?: number | 'all';
   readonly list?: boolean;
   readonly compare?: boolean;
   readonly profile?: number;
@@ -96,19 +99,44 @@ export async function benchCommand(
       usage(`Specify --target cuda:0, webgpu or cpu${target === undefined ? '' : `, not ${target}`}.`),
       true,
     );
-  const start = validate(procedures['bench.start'].input, { target, ...input.value }, 'bench');
+  const { units } = options;
+  const asked = { target, ...input.value, ...(typeof units === 'number' && { units }) };
+  const start = validate(procedures['bench.start'].input, asked, 'bench');
   if (!start.ok) return reportFailure(terminal, start.error, true);
+  const fitted = units === undefined ? await fittedToTime(engine, terminal, start.value, options) : ok({});
+  if (!fitted.ok) return reportFailure(terminal, fitted.error);
   const done = await followRun(
     engine,
     terminal,
     'Measuring',
-    () => engine.call('bench.start', start.value),
+    () => engine.call('bench.start', { ...start.value, ...fitted.value }),
     async (id) => {
       const begun = await engine.call('bench.detail', { id });
       return leftOutLine(begun.ok ? begun.value.request.leftOut : null);
     },
   );
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
+}
+
+/** What a probe changes of a request, so that it fits the time; says what it reduces. Nothing of a suite, which has no units. */
+async function fittedToTime(
+  engine: Engine,
+  terminal: Terminal,
+  asked: ProcedureInput<'bench.start'>,
+  { time }: BenchOptions,
+): Promise<Result<Partial<ProcedureInput<'bench.start'>>>> {
+  if (asked.suite !== undefined && asked.suite !== 'designs') return ok({});
+  const { units: _all, probe: _none, ...input } = asked;
+  const probed = await engine.call('bench.probe', {
+    ...input,
+    ...(time !== undefined && { timeLimitMs: Math.round(time * 1000) }),
+  });
+  if (!probed.ok) return probed;
+  const proposal = probed.value.kind === 'done' ? probed.value.proposal : null;
+  if (!proposal) return ok({});
+  const reduced = reducedText(proposal);
+  if (reduced !== '') terminal.err(`lockstep: ${reduced} --units all measures everything.\n`);
+  return ok(startOf(proposal));
 }
 
 function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
@@ -163,6 +191,8 @@ export async function reportMeasurement(
       cases: cases.map(plainCase),
       failed,
       leftOut: request.leftOut ?? null,
+      part: request.part ?? null,
+      probe: request.probe ?? null,
       warnings,
     });
   else printMeasurement(terminal, { ...detail.value, cases }, failed);

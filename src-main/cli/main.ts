@@ -56,6 +56,7 @@ const wholeFrom = (min: number, text: string): number => {
 };
 const whole = (text: string): number => wholeFrom(0, text);
 const positive = (text: string): number => wholeFrom(1, text);
+const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
 const portNumber = (text: string): number => {
   const value = whole(text);
   if (value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
@@ -341,6 +342,12 @@ function measuringCommands(program: Command, cli: CommandLine): void {
     .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
     .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
     .option('--case-limit <seconds>', 'max time for one case (default: 60)', positive)
+    .option(
+      '--time <seconds>',
+      'max time for all; a probe reduces repeats, then units to keep it (default: 120)',
+      positive,
+    )
+    .option('--units <count>', 'measure so many of the units, without a probe; "all" for all of them', unitCount)
     .option('--list', 'list the targets of this machine')
     .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
     .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
@@ -350,8 +357,9 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, correct, failure, values}], failed, leftOut, warnings}; leftOut is null, or {designs, runnable,
-               limits: [{quantity, atMost}]} where the target cannot run all of the sweep
+               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, warnings}; leftOut is null, or {designs, runnable,
+               limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units, ofUnits,
+               designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the

@@ -1,4 +1,4 @@
-import type { BenchBackend, BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { BenchBackend, BenchCase, BenchPlan, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
@@ -50,7 +50,41 @@ export interface MeasuringRequest {
   readonly cases: number;
   /** What the designs were chosen among, where the target cannot run all of the sweep. */
   readonly leftOut?: RunnableDesigns;
+  /** Where fewer units were measured than the sweep has; predictions held against these times are of as many. */
+  readonly part?: MeasuredPart;
+  /** What a probe found before the run. */
+  readonly probe?: MeasuringProbe;
 }
+
+export interface MeasuredPart {
+  readonly units: number;
+  readonly ofUnits: number;
+  /** Designs left out: they have more blocks than these units fill. */
+  readonly designsLeftOut: number;
+}
+
+/** What was expected of a run, from a few launches before it. */
+export interface MeasuringProbe {
+  /** Repeats that were asked for. */
+  readonly ofRepeats: number;
+  /** What the run was expected to take, and what everything that was asked for would take, ms. */
+  readonly estimateMs: number;
+  readonly fullMs: number;
+}
+
+/** What to measure, so that it fits the time. */
+export interface MeasuringProposal extends MeasuringProbe {
+  readonly units: number;
+  readonly ofUnits: number;
+  readonly repeats: number;
+}
+
+/** Of a probe that the engine ran, or of one that a page must run. */
+export type ProbeAnswer =
+  /** `proposal`: null where no launch of the probe gave a time, so that nothing is known. */
+  | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
+  /** The page runs this plan, and asks again with the times of this round and those before. */
+  | { readonly kind: 'round'; readonly plan: BenchPlan };
 
 /** `designs`: the unit loop over designs of a sweep. The others measure the device itself. */
 export const BENCH_SUITES = [

@@ -36,6 +36,7 @@ import {
   type MeasuringComparison,
   type MeasuringDetail,
   type MeasuringTarget,
+  type ProbeAnswer,
   type SavedProfile,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
@@ -119,6 +120,18 @@ const measuringInput = {
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
 };
+
+/** Time that a measurement may take where nothing else is said: a person waits so long. */
+export const DEFAULT_TIME_LIMIT_MS = 120_000;
+const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
+const probeTimes = v.strictObject({
+  units: whole(1, 2 ** 31),
+  startMs: durationMs,
+  onceMs: durationMs,
+  prepareMs: durationMs,
+  launchMs: durationMs,
+  slowestLaunchMs: durationMs,
+});
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
@@ -365,9 +378,34 @@ export const procedures = {
    * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the cases
    * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records.
    */
-  'bench.start': procedure(v.strictObject({ target: shortText, limits: pageLimits, ...measuringInput })).returns<{
+  'bench.start': procedure(
+    v.strictObject({
+      target: shortText,
+      limits: pageLimits,
+      ...measuringInput,
+      /** So many units of the sweep alone; all of them where left out. Not on a CPU. */
+      units: v.optional(whole(1, 2 ** 31)),
+      /** What `bench.probe` found, kept with the run. */
+      probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),
+    }),
+  ).returns<{
     readonly runId: number;
   }>(),
+  /**
+   * A few launches of some of the designs that `bench.start` would measure, and what fits the time: fewer repeats first, then
+   * fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round.
+   */
+  'bench.probe': procedure(
+    v.strictObject({
+      target: shortText,
+      limits: pageLimits,
+      ...measuringInput,
+      /** For all designs together. */
+      timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
+      /** Of the target `webgpu-page` alone: times of the rounds so far. */
+      rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
+    }),
+  ).returns<ProbeAnswer>(),
   /** How much of a sweep a target can run. `deviceId` as for `bench.start`. */
   'bench.runnable': procedure(
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),

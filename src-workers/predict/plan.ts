@@ -20,3 +20,8 @@ export interface SweepPlan {
     Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>
   >;
 }
+
+/** The plan with fewer units of the same lengths: the same designs, each with the blocks that these units need. */
+export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
+  return { ...plan, id: `${plan.id}-units-${units}`, units };
+}

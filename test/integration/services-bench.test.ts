@@ -10,8 +10,10 @@ import type {
   MeasuredCase,
   MeasuringComparison,
   MeasuringDetail,
+  ProbeAnswer,
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
+import { startOf } from '../../src-main/contract/probe.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -781,6 +783,90 @@ describe('a page that measures', () => {
     const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);
     expect(found[0].correct).toBe(true);
+  });
+});
+
+describe('a probe before measuring', () => {
+  const probe = (engine: Engine, runId: number, more: object = {}): Promise<ProbeAnswer> =>
+    call(engine, 'bench.probe', ask(runId, { repeats: 15, ...more }));
+
+  it('changes nothing where all of it fits the time', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ timeMs: 10 });
+    const found = await probe(engine, runId);
+    expect(found).toMatchObject({
+      kind: 'done',
+      proposal: { units: 100_000, ofUnits: 100_000, repeats: 15, ofRepeats: 15 },
+    });
+    // Five designs of 18 launches of 10 ms, and starting the program.
+    const { estimateMs, fullMs } = (found as Extract<ProbeAnswer, { kind: 'done' }>).proposal!;
+    expect(estimateMs).toBeGreaterThan(900);
+    expect(estimateMs).toBe(fullMs);
+  });
+
+  it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    // 2 s a launch: 5 designs of 15 + 3 take 180 s.
+    fake({ msPerUnit: 0.02 });
+    const { proposal } = (await probe(engine, runId)) as Extract<ProbeAnswer, { kind: 'done' }>;
+    expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
+    // 5 designs of 9 + 3 launches of 2 s are 120 s, without starting the program.
+    expect(proposal!.repeats).toBe(8);
+    const tight = (await probe(engine, runId, { timeLimitMs: 20_000 })) as Extract<ProbeAnswer, { kind: 'done' }>;
+    // 5 designs of 7 + 3 launches in 20 s: 0.4 s each, of which starting the program takes a part.
+    expect(tight.proposal!.repeats).toBe(7);
+    expect(tight.proposal!.units).toBeGreaterThan(5000);
+    expect(tight.proposal!.units).toBeLessThanOrEqual(20_000);
+    expect(tight.proposal!.estimateMs).toBeLessThanOrEqual(20_000);
+
+    fake({ name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
+    const run = await measure(engine, runId, { repeats: 15, ...startOf(tight.proposal!) });
+    const { units } = tight.proposal!;
+    const found = await detail(engine, run.id);
+    expect(found.request).toMatchObject({
+      repeats: 7,
+      part: { units, ofUnits: 100_000 },
+      probe: { ofRepeats: 15, estimateMs: tight.proposal!.estimateMs, fullMs: tight.proposal!.fullMs },
+    });
+    expect(found.warnings[0]).toMatch(/^Measured on [\d,]+ of 100,000 units, since all would take about \d+ (s|min)\./);
+    // Predicted for as many units as were measured: less work takes less time, and the comparison is with these.
+    const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
+    for (const one of found.cases) {
+      const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
+      expect(one.predictedMs!).toBeLessThan(row.predictedMs!);
+      const other = compared.designs.find(({ designIndex }) => designIndex === one.designIndex)!;
+      expect(other.predictedMs + (other.balancingMs ?? 0)).toBeCloseTo(one.predictedMs!, 9);
+      // The ranking is of all units.
+      expect(row.measured).toBeNull();
+    }
+  });
+
+  it('says nothing where no design ran, and refuses a suite', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    fake({ absent: true });
+    expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
+    expect(await failure(engine, 'bench.probe', { target: 'webgpu', suite: 'probes' })).toBe(
+      'A probe is for designs of a sweep. Measure a suite without one.',
+    );
+    expect(await failure(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }))).toMatch(/CPU/);
+  });
+
+  it('hands its rounds to a page', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    const target = { target: 'webgpu-page', count: 4 };
+    const first = (await probe(engine, runId, target)) as Extract<ProbeAnswer, { kind: 'round' }>;
+    expect(first.kind).toBe('round');
+    expect(first.plan).toMatchObject({ repeats: 2, warmUps: 1, backend: 'webgpu' });
+    const { length: units } = first.plan.workload!.lengths;
+    expect(units).toBeLessThan(100_000);
+    const times = { startMs: 100, onceMs: 0, prepareMs: 10, launchMs: 60, slowestLaunchMs: 60 };
+    const found = await probe(engine, runId, { ...target, rounds: [{ units, ...times }] });
+    expect(found).toMatchObject({ kind: 'done', proposal: { ofUnits: 100_000 } });
   });
 });
 

@@ -63,6 +63,7 @@ const SETUP: MeasuringSetup = {
   repeats: 15,
   warmUps: 3,
   limitS: 60,
+  timeS: 120,
 };
 const GPU = { id: 'a', name: 'A100 SXM4 40 GB', kind: 'gpu' } as const;
 const CPU = { id: 'c', name: 'EPYC 7302P', kind: 'cpu' } as const;
@@ -357,15 +358,17 @@ describe('set-up', () => {
   it('estimates only from what was measured in the same way', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
     const run = sampleRun();
-    expect(durationText(SETUP, null, { run, detail })).toMatch(/^About 18\.0\s?s, as run 12 took/);
-    expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail })).toMatch(/^About 36\.0\s?s/);
-    expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail })).toMatch(
-      /^Not measured here yet; at most 20/,
-    );
-    expect(durationText({ ...SETUP, target: 'cpu' }, 2, { run, detail })).toMatch(
-      /^Not measured here yet; at most 2\s?min/,
-    );
-    expect(durationText({ ...SETUP, suite: 'probes' }, null, null)).toMatch(/stopped after 60\s?s/);
+    const sweep = detail.request.sourceRunId;
+    expect(durationText(SETUP, null, { run, detail }, sweep)).toMatch(/^About 18\.0\s?s, as run 12 took/);
+    expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail }, sweep)).toMatch(/^About 36\.0\s?s/);
+    const probed = /^A short probe decides how many repeats, and how many units, fit 2\s?min\.$/;
+    expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail }, sweep)).toMatch(probed);
+    // Another sweep has other units, and a part of the units is not all of them.
+    expect(durationText(SETUP, null, { run, detail }, sweep! + 1)).toMatch(probed);
+    const part = { units: 10, ofUnits: 100, designsLeftOut: 0 };
+    const ofPart = { ...detail, request: { ...detail.request, part } };
+    expect(durationText(SETUP, null, { run, detail: ofPart }, sweep)).toMatch(probed);
+    expect(durationText({ ...SETUP, suite: 'probes' }, null, null, null)).toMatch(/stopped after 60\s?s/);
   });
 
   it('knows a device of the catalogue by its model', () => {

@@ -9,8 +9,10 @@ import {
   type DivergenceFit,
   type DivergentRun,
 } from '../../../src-workers/models/calibration/divergence.ts';
+import { planOfPart } from '../../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
-import type { SavedProfile } from '../../contract/measuring.ts';
+import type { MeasuringRequest, SavedProfile } from '../../contract/measuring.ts';
 import { validate } from '../../contract/parse.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
@@ -20,9 +22,10 @@ import type { RunView } from '../runs/run-view.ts';
 
 /** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
 
-/** A measured run of designs of a sweep, with the sweep. */
+/** A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured. */
 export interface MeasuredSweep {
   readonly run: RunRecord;
+  readonly request: MeasuringRequest;
   readonly view: RunView;
   readonly deviceId: string;
   readonly deviceAt: number;
@@ -50,7 +53,11 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   if (deviceAt < 0) return fail('not-found', `The device "${deviceId}" is not in run ${sourceRunId}.`);
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
-  return ok({ run: run.value, view: view.value, deviceId, deviceAt, measuring, records: records.value });
+  const { request } = study.value;
+  const ofPart = request.part
+    ? { ...view.value, predictor: createPredictor(planOfPart(view.value.predictor.plan, request.part.units)) }
+    : view.value;
+  return ok({ run: run.value, request, view: ofPart, deviceId, deviceAt, measuring, records: records.value });
 }
 
 export interface ComparableDesign extends MeasuredDesign {

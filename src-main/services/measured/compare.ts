@@ -106,7 +106,7 @@ export async function compareMeasured(
         count: one.designs,
       })),
     })),
-    warnings: [...measuringWarnings(run, deviceId, records, []), ...basisWarnings(sweep, profile), ...notes],
+    warnings: [...measuringWarnings(run, sweep.request, records, []), ...basisWarnings(sweep, profile), ...notes],
   });
 }
 

@@ -10,7 +10,8 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { disturbedFraction } from '../../../src-workers/bench/cpu/analysis.ts';
 import { REPEAT_WARNINGS, type RepeatWarning } from '../../../src-workers/models/calibration/repeats.ts';
-import type { MeasuredCase, MeasuringDetail } from '../../contract/measuring.ts';
+import type { MeasuredCase, MeasuringDetail, MeasuringRequest } from '../../contract/measuring.ts';
+import { roughDuration } from '../../contract/probe.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { designText } from '../ranking/design-text.ts';
 import { isSameDevice } from './device.ts';
@@ -111,16 +112,35 @@ function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
+/** What was measured less of than was asked for, so that it fits its time. */
+function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
+  const texts: string[] = [];
+  const instead = probe ? `, since all would take about ${roughDuration(probe.fullMs)}` : '';
+  if (part) {
+    const { units, ofUnits, designsLeftOut } = part;
+    texts.push(
+      `Measured on ${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units${instead}. The predictions beside these times are for as many units; with all of them the order of designs may differ.`,
+    );
+    if (designsLeftOut > 0)
+      texts.push(
+        `${designsLeftOut} of the chosen designs ${designsLeftOut === 1 ? 'has' : 'have'} more blocks than ${units.toLocaleString('en')} units fill: left out.`,
+      );
+  }
+  if (probe && repeats < probe.ofRepeats)
+    texts.push(`Measured with ${repeats} of ${probe.ofRepeats} repeats${part ? '' : instead}.`);
+  return texts;
+}
+
 /** What a reader must know before using the numbers of a run. */
 export function measuringWarnings(
   run: RunRecord,
-  deviceId: string | null,
+  request: MeasuringRequest,
   records: readonly MeasurementRecord[],
   noticed: readonly string[],
 ): readonly string[] {
   const measuring = run.measuringDevice as MeasuringDevice | null;
-  const warnings = [...noticed];
-  const predicted = run.devices.find((device) => device.id === deviceId);
+  const warnings = [...noticed, ...reducedTexts(request)];
+  const predicted = run.devices.find((device) => device.id === request.deviceId);
   if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
       `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the times are of another device, only their order can be compared.`,
@@ -176,6 +196,6 @@ export async function measuringDetail(store: StoreClient, run: RunRecord): Promi
     request,
     device: run.measuringDevice as MeasuringDevice | null,
     cases,
-    warnings: measuringWarnings(run, request.deviceId, records.value, warnings),
+    warnings: measuringWarnings(run, request, records.value, warnings),
   });
 }

@@ -4,11 +4,19 @@ import { fail, ok, type Failure, type Result } from '../../../src-workers/domain
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import type { Bundle } from '../../contract/measuring.ts';
+import type { Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
-import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan } from './plans.ts';
+import {
+  chosenDesigns,
+  designCases,
+  designCasesOfPart,
+  measuredDeviceId,
+  measuredUnits,
+  restoredPlan,
+} from './plans.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
+import { probeMeasurement } from './probe.ts';
 import { runOnPage, type PageRun } from './page-run.ts';
 import { runnableDesigns } from './runnable.ts';
 import { runProgram } from './runner.ts';
@@ -56,7 +64,7 @@ interface PlannedMeasurement {
 async function planMeasurement(
   context: Context,
   targets: Targets,
-  { target, limits, ...input }: ProcedureArguments<'bench.start'>,
+  { target, limits, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
   view: RunView | null,
 ): Promise<Result<PlannedMeasurement>> {
   const backend = targetBackend(target);
@@ -90,19 +98,26 @@ async function planMeasurement(
   if (!chosen.ok) return chosen;
   const { designs, leftOut } = chosen.value;
   const seed = view.run.seed ?? 0;
-  const units = await measuredUnits(context, view.study, backend.value, seed);
+  const ofUnits = view.study.study.workload.units;
+  const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
+  if (part !== null && backend.value === 'cpu')
+    return fail('unsupported', 'A CPU is measured on all units. Leave the number of units out.', { field: 'units' });
+  const cases = part === null ? ok(designCases(view, designs)) : await designCasesOfPart(context, view, designs, part);
+  if (!cases.ok) return cases;
+  const units = await measuredUnits(context, view.study, backend.value, seed, part ?? ofUnits);
   if (!units.ok) return units;
   const { workload, digest } = units.value;
-  const cases = designCases(view, designs);
   return ok({
-    plan: { ...shared, cases, seed, workload },
+    plan: { ...shared, cases: cases.value, seed, workload },
     digest,
     request: {
       ...asked,
       sourceRunId: view.run.id,
       deviceId: deviceId.value,
-      cases: cases.length,
+      cases: cases.value.length,
       ...(leftOut && { leftOut }),
+      ...(part !== null && { part: { units: part, ofUnits, designsLeftOut: designs.length - cases.value.length } }),
+      ...(probe && { probe }),
     },
     view,
   });
@@ -125,6 +140,8 @@ export interface Benchmarks extends PageMeasurements {
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
+  /** What fits the time, by a few launches before. */
+  probe(input: ProcedureArguments<'bench.probe'>): Promise<Result<ProbeAnswer>>;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
   /** Resumes a run that stopped: only the cases that have no result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
@@ -147,7 +164,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     return page;
   };
   /** Two measurements at once would measure each other. */
-  const alone = async (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> => {
+  const alone = async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
     // A run that ended has left before its end is heard of: the next may start at once.
     if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
     if (busy !== null)
@@ -156,14 +173,16 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         `Only one measurement can run at a time, and ${typeof busy === 'number' ? `run ${busy}` : busy} is being measured. Wait for its end, or cancel it.`,
       );
     busy = 'another run';
-    let handle: Result<RunHandle> | null = null;
+    let begun: Result<T> | null = null;
     try {
-      handle = await begin();
+      begun = await begin();
     } finally {
-      busy = handle?.ok ? handle.value.runId : null;
+      busy = begun?.ok ? runOf(begun.value) : null;
     }
-    return handle;
+    return begun;
   };
+  const runAlone = (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> =>
+    alone(begin, ({ runId }) => runId);
   const pageOf = (runId: number): Result<PageRun> => {
     const page = pages.get(runId);
     if (page) return ok(page);
@@ -219,8 +238,13 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const bytes = tarArchive(files.value);
       return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
     },
+    probe: (input) =>
+      alone(
+        () => probeMeasurement(context, input, plan),
+        () => null,
+      ),
     start: (input) =>
-      alone(async () => {
+      runAlone(async () => {
         const planned = await plan(input);
         if (!planned.ok) return planned;
         if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was started.');
@@ -248,7 +272,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         return ok(execute(openSession(context, run.value, wanted, request, []), request));
       }),
     resume: (run) =>
-      alone(async () => {
+      runAlone(async () => {
         const asked = measuredRunStudy(run);
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);

@@ -12,6 +12,7 @@ export function measuringHandlers(
 ): Handlers<Exclude<ProceduresOf<'bench'>, 'bench.detail' | 'bench.compare' | 'bench.contention'>> {
   return {
     'bench.targets': async ({ again }) => ok(await targets.list(again)),
+    'bench.probe': (input) => benchmarks.probe(input),
     'bench.start': (input) => running.start(benchmarks.start(input)),
     'bench.runnable': (input) => benchmarks.runnable(input),
     'bench.plan': async ({ id }) => benchmarks.plan(id),

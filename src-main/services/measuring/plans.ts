@@ -13,6 +13,9 @@ import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../../src-workers/bench/
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { planOfPart } from '../../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { limitText, type RunnableDesigns } from '../../contract/runnable.ts';
@@ -121,16 +124,39 @@ function picked(
 }
 
 export function designCases(view: RunView, designs: readonly number[]): readonly BenchCase[] {
-  return designs.map((designIndex) => ({
+  const { timeMs, residentBlocks } = view.ranking.columns;
+  return designs.map((design) => designCase(view.predictor, design, timeMs[design], residentBlocks[design]));
+}
+
+function designCase(predictor: Predictor, designIndex: number, predictedMs: number, residentBlocks: number): BenchCase {
+  return {
     id: `design-${designIndex}`,
     benchmark: 'unit-loop',
     parameters: {
-      design: describeDesign(view.predictor, designIndex).design,
+      design: describeDesign(predictor, designIndex).design,
       designIndex,
-      predictedMs: view.ranking.columns.timeMs[designIndex],
-      residentBlocks: view.ranking.columns.residentBlocks[designIndex] || null,
+      predictedMs,
+      residentBlocks: residentBlocks || null,
     },
-  }));
+  };
+}
+
+/** The same designs on fewer units, predicted for these; without those that have more blocks than there are units. */
+export async function designCasesOfPart(
+  { pool }: Context,
+  view: RunView,
+  designs: readonly number[],
+  units: number,
+): Promise<Result<readonly BenchCase[]>> {
+  const predictor = createPredictor(planOfPart(view.predictor.plan, units));
+  const ranges = designs.map((first) => ({ first, count: 1 }));
+  const { chunks } = await pool.run('predict', { plan: predictor.plan, ranges });
+  const cases = chunks.flatMap(({ firstDesign, timeMs, residentBlocks, invalidReason }) =>
+    invalidReason[0] === 0 ? [designCase(predictor, firstDesign, timeMs[0], residentBlocks[0])] : [],
+  );
+  return cases.length > 0
+    ? ok(cases)
+    : fail('unsupported', `None of these designs can run ${units} units: they have more blocks. Specify more units.`);
 }
 
 /** The units of a measurement, and the digest by which they are known again. */
@@ -143,12 +169,14 @@ export interface MeasuredUnits {
  * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload has one for every unit,
  * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
  * units that each stands for. Asked again it gives the same, unless a file has changed.
+ * @param part so many of the units alone, on a GPU
  */
 export async function measuredUnits(
   context: Context,
   study: RunStudy,
   backend: BenchBackend,
   seed: number,
+  part = study.study.workload.units,
 ): Promise<Result<MeasuredUnits>> {
   const { workload, kernel } = study.study;
   if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
@@ -183,7 +211,13 @@ export async function measuredUnits(
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
   // Tens of millions of draws, and their digest, would delay other requests.
   const iterations = order?.iterations ?? null;
-  const { lengths, digest } = await context.pool.run('unitLengths', { law, order: iterations, units, seed });
+  const { lengths, digest } = await context.pool.run('unitLengths', {
+    law,
+    order: iterations,
+    units,
+    part: backend === 'cpu' ? units : part,
+    seed,
+  });
   const profile = unitLoopProfile(kernel, backend);
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
@@ -209,7 +243,7 @@ export async function restoredPlan(
   const { workload } = line.plan;
   if (!workload) return ok({ ...line.plan, workload: null });
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
-  const units = await measuredUnits(context, study, line.plan.backend, seed);
+  const units = await measuredUnits(context, study, line.plan.backend, seed, workload.units);
   if (!units.ok) return units;
   if (units.value.digest !== line.lengthsDigest)
     return fail(

@@ -6,6 +6,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../../contract/api.ts';
 import { isSameDevice } from '../measured/device.ts';
+import { measuredRunStudy } from '../measured/records.ts';
 import { measuredTime } from '../measured/times.ts';
 
 /** Times of a sweep's designs played event by event. */
@@ -102,7 +103,10 @@ export async function loadMeasuredDesigns(
     const run = await store.getRun(runId);
     if (!run.ok) return run;
     const device = run.value.measuringDevice as MeasuringDevice | null;
-    if (device) measuredBy.set(runId, device);
+    const measuring = measuredRunStudy(run.value);
+    // The time of fewer units is not that of the sweep's design.
+    const ofPart = measuring.ok && measuring.value.request.part !== undefined;
+    if (device && !ofPart) measuredBy.set(runId, device);
   }
   return ok(measuredDesigns(records.value, devices, measuredBy));
 }

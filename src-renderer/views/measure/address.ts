@@ -31,6 +31,8 @@ export const measureAddress = {
   warmUps: numberField(3),
   /** Limit of one design, seconds. */
   limit: numberField(60),
+  /** Time that all designs may take together, seconds. */
+  time: numberField(120),
 };
 
 /** Design indices of an address: whole numbers from 0, each once; anything else is left out. */

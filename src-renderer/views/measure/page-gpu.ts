@@ -4,8 +4,15 @@ import {
   measuringDeviceDescriptor,
   type measureWebGpu,
 } from '../../../src-workers/bench/webgpu/measure.ts';
-import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
-import { deviceTitle, type BenchRecord, type MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import type { MeasuringProposal, MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
+import { isProbeEnough, probeTimes, type ProbeTimes, type TimedRecord } from '../../../src-workers/bench/probe.ts';
+import {
+  deviceTitle,
+  type BenchPlan,
+  type BenchRecord,
+  type MeasuringDevice,
+} from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
@@ -95,6 +102,53 @@ export async function openPageDevice(
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
+}
+
+/**
+ * A probe of the page's own GPU, which the engine plans round by round.
+ * @returns null where no launch gave a time
+ */
+export async function probeInPage(
+  engine: Pick<Api, 'call'>,
+  asked: ProcedureInput<'bench.probe'>,
+  gpu: GPU | undefined,
+  measure: PageBackend,
+): Promise<Result<MeasuringProposal | null>> {
+  const rounds: ProbeTimes[] = [];
+  for (;;) {
+    const answer = await engine.call('bench.probe', { ...asked, rounds });
+    if (!answer.ok) return answer;
+    if (answer.value.kind === 'done') return ok(answer.value.proposal);
+    const times = await roundInPage(answer.value.plan, gpu, measure);
+    if (!times.ok) return times;
+    if (times.value === null) return ok(null);
+    rounds.push(times.value);
+  }
+}
+
+async function roundInPage(
+  plan: BenchPlan,
+  gpu: GPU | undefined,
+  measure: PageBackend,
+): Promise<Result<ProbeTimes | null>> {
+  const from = performance.now();
+  const opened = await openPageDevice(gpu);
+  if (!opened.ok) return opened;
+  const { adapter, device } = opened.value;
+  const records: TimedRecord[] = [];
+  const enough = new AbortController();
+  const take = (record: BenchRecord): void => {
+    records.push({ atMs: performance.now() - from, record });
+    if (isProbeEnough(records)) enough.abort();
+  };
+  const info = describeWebGpu(adapter, device, { versions: browserVersions(), processor: null });
+  try {
+    await measure(device, info, plan, take, enough.signal, async () => fail('unsupported', 'a probe has no laws'));
+  } catch {
+    // What breaks a probe breaks the measurement too, which says why.
+  }
+  device.destroy();
+  return ok(probeTimes(plan.workload!.lengths.length, records));
 }
 
 const BATCH_RECORDS = 400;

@@ -1,8 +1,9 @@
 import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { measureWebGpu } from '../../../src-workers/bench/webgpu/measure.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
-import { measureInPage, pageTarget } from './page-gpu.ts';
+import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
 /** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
 class PageSession {
@@ -20,6 +21,11 @@ class PageSession {
 
   async ask(): Promise<void> {
     this.#target = await pageTarget(navigator.gpu);
+  }
+
+  /** What fits the time on this page's GPU. */
+  probe(engine: Api, asked: ProcedureInput<'bench.probe'>): ReturnType<typeof probeInPage> {
+    return probeInPage(engine, asked, navigator.gpu, measureWebGpu);
   }
 
   /** Measures a run to its end, its cancellation or its failure, which goes to `report`. */

@@ -85,6 +85,8 @@ export interface MeasuringSetup {
   readonly repeats: number;
   readonly warmUps: number;
   readonly limitS: number;
+  /** For all designs together: a probe reduces repeats, then units, to keep it. */
+  readonly timeS: number;
 }
 
 /**
@@ -191,29 +193,34 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
 }
 
 /**
- * What a measurement will take. Known only from one of the same suite on the same target: time scales with cases and
- * launches. Otherwise only the bound that the time limit sets can be said.
+ * What a measurement will take, before its probe. Known only from one like it: time scales with cases and launches.
  */
 export function durationText(
   setup: MeasuringSetup,
   runnable: number | null,
   last: { readonly run: RunSummary; readonly detail: MeasuringDetail } | null,
+  runId: number | null,
 ): string {
   const designs = plannedDesigns(setup, runnable);
-  if (
-    last &&
-    last.run.state === 'complete' &&
-    last.detail.request.target === setup.target &&
-    last.detail.request.suite === setup.suite
-  ) {
-    const { cases, repeats, warmUps } = last.detail.request;
-    const perLaunchMs = last.run.elapsedMs / Math.max(1, cases * (repeats + warmUps));
-    return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, as run ${last.run.id} took.`;
+  const like = last && isAlike(last, setup, runId) ? last : null;
+  if (like) {
+    const { cases, repeats, warmUps } = like.detail.request;
+    const perLaunchMs = like.run.elapsedMs / Math.max(1, cases * (repeats + warmUps));
+    return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, as run ${like.run.id} took.`;
   }
-  const bound = `${setup.limitS}${NBSP}s`;
   return designs === null
-    ? `Not measured here yet; a case is stopped after ${bound}.`
-    : `Not measured here yet; at most ${duration(designs * setup.limitS * 1000)}, since a design is stopped after ${bound}.`;
+    ? `Not measured here yet; a case is stopped after ${setup.limitS}${NBSP}s.`
+    : `A short probe decides how many repeats, and how many units, fit ${duration(setup.timeS * 1000)}.`;
+}
+
+/** Whether a run says what the next will take: of the same kind, on the same target, and on all units of the same sweep. */
+function isAlike(
+  { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
+  setup: MeasuringSetup,
+  runId: number | null,
+): boolean {
+  if (run.state !== 'complete' || request.target !== setup.target || request.suite !== setup.suite) return false;
+  return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
 /** Words that name hardware, without what vendors add around them. */

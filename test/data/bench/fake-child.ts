@@ -33,6 +33,8 @@ export interface FakeBench {
   readonly factor?: number;
   /** Time of every case, whatever was predicted. */
   readonly timeMs?: number;
+  /** Time of every case by the units of the plan. */
+  readonly msPerUnit?: number;
 }
 
 const fake = JSON.parse(process.env.FAKE_BENCH ?? '{}') as FakeBench;
@@ -103,6 +105,7 @@ async function happen(): Promise<void> {
   }
 }
 
+const ofUnits = fake.msPerUnit === undefined ? undefined : fake.msPerUnit * plan.workload!.lengths.length;
 for (const one of plan.cases) {
   await pause(fake.pauseMs ?? 0);
   if (fake.failing?.includes(one.id)) {
@@ -126,7 +129,7 @@ for (const one of plan.cases) {
       repeat: Math.max(0, launch - plan.warmUps),
       warmUp: launch < plan.warmUps,
       // The same times for the same case, a per cent around their middle.
-      timeNs: (fake.timeMs ?? predictedMs * (fake.factor ?? 2)) * 1e6 * (1 + ((launch * 7) % 5) / 500),
+      timeNs: (ofUnits ?? fake.timeMs ?? predictedMs * (fake.factor ?? 2)) * 1e6 * (1 + ((launch * 7) % 5) / 500),
       clockMhz: 1000,
     });
   }

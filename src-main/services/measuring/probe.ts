@@ -1,0 +1,122 @@
+import {
+  fittingMeasurement,
+  isProbeEnough,
+  nextProbeUnits,
+  PROBE_DESIGNS,
+  PROBE_REPEATS,
+  PROBE_WARM_UPS,
+  probeTimes,
+  type ProbeTimes,
+  type TimedRecord,
+} from '../../../src-workers/bench/probe.ts';
+import type { BenchCase, BenchPlan } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { ProbeAnswer } from '../../contract/measuring.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import type { Context } from '../context.ts';
+import { runProgram } from './runner.ts';
+import { PAGE_TARGET, prepareProgram } from './targets.ts';
+
+/** Before a measurement: a few launches, to find out what fits the time. */
+
+/** Of one design in the probe, ms: what is slower than this has said enough. */
+const PROBE_CASE_LIMIT_MS = 20_000;
+/** Of one round, compiling included, ms. */
+const ROUND_LIMIT_MS = 300_000;
+/** Where the first units fill no block of any design. */
+const GROWTH = 2;
+
+type Request = ProcedureArguments<'bench.start'>;
+type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>;
+
+/** @param plan what a request for a measurement means */
+export async function probeMeasurement(
+  context: Context,
+  { timeLimitMs, rounds: known, ...input }: ProcedureArguments<'bench.probe'>,
+  plan: Planner,
+): Promise<Result<ProbeAnswer>> {
+  if (input.suite !== 'designs')
+    return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without one.', { field: 'suite' });
+  const page = input.target === PAGE_TARGET;
+  if (!page && known.length > 0)
+    return fail('bad-input', `Specify rounds only for the target ${PAGE_TARGET}.`, { field: 'rounds' });
+  const whole = await plan(input);
+  if (!whole.ok) return whole;
+  const { cases, workload, backend } = whole.value.plan;
+  const ofUnits = workload!.lengths.length;
+  const parts = backend !== 'cpu';
+  const rounds: ProbeTimes[] = [...known];
+  for (;;) {
+    const units = nextProbeUnits(rounds, ofUnits, parts);
+    if (units === null) break;
+    const round = await planRound(input, spread(cases), units, ofUnits, plan);
+    if (!round.ok) return round;
+    if (page) return ok({ kind: 'round', plan: round.value.plan });
+    const times = await runRound(context, input.target, round.value.plan);
+    if (!times.ok) return times;
+    if (times.value === null) return ok({ kind: 'done', proposal: null });
+    rounds.push(times.value);
+  }
+  const { repeats, warmUps, caseTimeLimitMs } = input;
+  const fitting = fittingMeasurement(rounds, {
+    units: ofUnits,
+    designs: cases.length,
+    repeats,
+    warmUps,
+    timeLimitMs,
+    caseTimeLimitMs,
+    parts,
+  });
+  return ok({ kind: 'done', proposal: { ...fitting, ofUnits, ofRepeats: repeats } });
+}
+
+/** Designs of a probe: spread evenly over those chosen. */
+function spread(cases: readonly BenchCase[]): readonly number[] {
+  const count = Math.min(PROBE_DESIGNS, cases.length);
+  const step = count > 1 ? (cases.length - 1) / (count - 1) : 0;
+  return Array.from({ length: count }, (_, at) => cases[Math.round(at * step)]).flatMap((one) =>
+    one.benchmark === 'unit-loop' && one.parameters.designIndex !== null ? [one.parameters.designIndex] : [],
+  );
+}
+
+/** The plan of a round, with more units where these designs have more blocks than that. */
+async function planRound(
+  input: Request,
+  designs: readonly number[],
+  wanted: number,
+  ofUnits: number,
+  plan: Planner,
+): Promise<Result<{ readonly plan: BenchPlan }>> {
+  for (let units = wanted; ; units = Math.min(ofUnits, units * GROWTH)) {
+    const planned = await plan({
+      ...input,
+      choose: 'named',
+      designs: [...designs],
+      repeats: PROBE_REPEATS,
+      warmUps: PROBE_WARM_UPS,
+      caseTimeLimitMs: Math.min(input.caseTimeLimitMs, PROBE_CASE_LIMIT_MS),
+      ...(units < ofUnits && { units }),
+    });
+    if (planned.ok || units >= ofUnits) return planned;
+  }
+}
+
+/** Runs a round with a program of the target. Null where it gave no time, whatever the reason: the measurement will say it. */
+async function runRound(context: Context, target: string, plan: BenchPlan): Promise<Result<ProbeTimes | null>> {
+  const ran = await inTemporaryFolder(async (folder): Promise<Result<ProbeTimes | null>> => {
+    const program = await prepareProgram(context, target, plan, folder, context.closing);
+    if (!program.ok) return program;
+    const from = performance.now();
+    const records: TimedRecord[] = [];
+    const limits = { totalMs: ROUND_LIMIT_MS, quietMs: () => ROUND_LIMIT_MS };
+    const enough = new AbortController();
+    await runProgram(program.value, limits, AbortSignal.any([enough.signal, context.closing]), async (record) => {
+      records.push({ atMs: performance.now() - from, record });
+      if (isProbeEnough(records)) enough.abort();
+      return ok(null);
+    });
+    return ok(probeTimes(plan.workload!.lengths.length, records));
+  });
+  return ran.ok ? ran.value : ran;
+}

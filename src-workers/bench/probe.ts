@@ -1,0 +1,210 @@
+import type { BenchRecord } from '../domain/benchmark.ts';
+
+/**
+ * What a measurement will take, from a few launches before it. A probe runs a few of the designs on few units, then on more, until
+ * a launch is long enough to be extrapolated; two rounds give times that are linear in the units.
+ */
+
+/** Times of one round of a probe, ms: means over its designs, by the clock of the program's reader. */
+export interface ProbeTimes {
+  /** Units of the workload that the round ran. */
+  readonly units: number;
+  /** Until the device has said its name. */
+  readonly startMs: number;
+  /** Once for all designs: buffers, expected results. */
+  readonly onceMs: number;
+  /** Once for each design: compiling, ordering the units, checking. */
+  readonly prepareMs: number;
+  /** One launch, waiting for it included. */
+  readonly launchMs: number;
+  /** The same of the slowest design. */
+  readonly slowestLaunchMs: number;
+}
+
+export interface TimedRecord {
+  readonly atMs: number;
+  readonly record: BenchRecord;
+}
+
+/** Designs that a probe launches, spread over those chosen, and how often; the first launch is not timed. */
+export const PROBE_DESIGNS = 6;
+export const PROBE_WARM_UPS = 1;
+export const PROBE_REPEATS = 2;
+
+const FIRST_UNITS = 1024;
+/** A launch from here on consists mostly of work. */
+const LONG_LAUNCH_MS = 50;
+const WANTED_LAUNCH_MS = 150;
+const MAX_ROUNDS = 4;
+
+/** A round that took this long ends with the design under way; a slow device has said enough by then. */
+const ROUND_MS = 5000;
+
+/** Whether a round need not run its other designs: it has taken its time, and one launch after a warm-up is timed. */
+export function isProbeEnough(records: readonly TimedRecord[]): boolean {
+  const started = records.find(({ record }) => record.type === 'device');
+  const last = records.at(-1);
+  if (!started || !last || last.atMs - started.atMs < ROUND_MS) return false;
+  return records.some(({ record }) => record.type === 'sample' && !record.warmUp);
+}
+
+/** Times of a round; null where none of its designs was timed. `atMs` counts from the start of the program. */
+export function probeTimes(units: number, records: readonly TimedRecord[]): ProbeTimes | null {
+  let startMs = 0;
+  let lastMs = 0;
+  let begunMs = 0;
+  let about: string | null = null;
+  const samples: { readonly atMs: number; readonly timeMs: number }[] = [];
+  const cases: { readonly launchMs: number; readonly prepareMs: number }[] = [];
+  const close = (): void => {
+    if (samples.length > 0) {
+      const [first, ...others] = samples;
+      const timed = others.length > 0 ? others : [first];
+      const timeMs = timed.reduce((sum, one) => sum + one.timeMs, 0) / timed.length;
+      // A program that writes its records in one go shows the device's time alone.
+      const gapMs = others.length > 0 ? (others.at(-1)!.atMs - first.atMs) / others.length : 0;
+      const launchMs = Math.max(timeMs, gapMs);
+      cases.push({ launchMs, prepareMs: Math.max(0, lastMs - begunMs - samples.length * launchMs) });
+    }
+    samples.length = 0;
+    begunMs = lastMs;
+  };
+  for (const { atMs, record } of records) {
+    if (record.type === 'device') {
+      startMs = atMs;
+      begunMs = atMs;
+    }
+    if (!('case' in record)) continue;
+    if (about !== null && record.case !== about) close();
+    about = record.case;
+    lastMs = atMs;
+    if (record.type === 'sample') samples.push({ atMs, timeMs: record.timeNs / 1e6 });
+  }
+  close();
+  if (cases.length === 0) return null;
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const launches = cases.map(({ launchMs }) => launchMs);
+  // What is done once for all is done with the first.
+  const prepareMs = mean((cases.length > 1 ? cases.slice(1) : cases).map((one) => one.prepareMs));
+  return {
+    units,
+    startMs,
+    onceMs: Math.max(0, cases[0].prepareMs - prepareMs),
+    prepareMs,
+    launchMs: mean(launches),
+    slowestLaunchMs: Math.max(...launches),
+  };
+}
+
+/**
+ * Units of the next round; null where the rounds so far are enough.
+ * @param parts whether the target can run a part of the units
+ */
+export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, parts: boolean): number | null {
+  const last = rounds.at(-1);
+  if (!last) return parts ? Math.min(FIRST_UNITS, allUnits) : allUnits;
+  if (last.units >= allUnits || last.slowestLaunchMs >= LONG_LAUNCH_MS || rounds.length >= MAX_ROUNDS) return null;
+  // A launch grows at most in proportion to its units: small ones leave parts of the device idle.
+  const wanted = Math.ceil((last.units * WANTED_LAUNCH_MS) / last.slowestLaunchMs);
+  return wanted > allUnits / 2 ? allUnits : wanted;
+}
+
+/** Times on other units: linear through the last two rounds, in proportion where there is one. */
+function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
+  const last = rounds.at(-1)!;
+  const before = rounds.at(-2);
+  const at = (name: Exclude<keyof ProbeTimes, 'units'>): number => {
+    const mostSlope = last[name] / last.units;
+    const slope = before ? (last[name] - before[name]) / (last.units - before.units) : mostSlope;
+    return last[name] + Math.min(mostSlope, Math.max(0, slope)) * (units - last.units);
+  };
+  return {
+    units,
+    startMs: at('startMs'),
+    onceMs: at('onceMs'),
+    prepareMs: at('prepareMs'),
+    launchMs: at('launchMs'),
+    slowestLaunchMs: at('slowestLaunchMs'),
+  };
+}
+
+/** What is asked to be measured. */
+export interface AskedMeasurement {
+  readonly units: number;
+  readonly designs: number;
+  readonly repeats: number;
+  readonly warmUps: number;
+  /** For all designs together, ms. */
+  readonly timeLimitMs: number;
+  readonly caseTimeLimitMs: number;
+  /** Whether the target can run a part of the units. */
+  readonly parts: boolean;
+}
+
+/** How much of it fits the time. */
+export interface FittingMeasurement {
+  readonly units: number;
+  readonly repeats: number;
+  /** What this takes, and what all that was asked for would take, ms. */
+  readonly estimateMs: number;
+  readonly fullMs: number;
+}
+
+/** Repeats that are not reduced further while units can be: 6 give a 95 % interval of the median, one may be an outlier. */
+const FEWEST_REPEATS = 7;
+/** Of a design's time limit: the slowest design may be none of those probed. */
+const CASE_SHARE = 0.5;
+
+/** Fewer repeats first, since they change only how sure a median is; then fewer units. */
+export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
+  const { designs, warmUps, timeLimitMs, caseTimeLimitMs, parts } = asked;
+  const estimate = (units: number, repeats: number): number => {
+    const { startMs, onceMs, prepareMs, launchMs } = timesAt(rounds, units);
+    return startMs + onceMs + designs * (prepareMs + (repeats + warmUps) * launchMs);
+  };
+  const fits = (units: number, repeats: number): boolean => {
+    const { prepareMs, slowestLaunchMs } = timesAt(rounds, units);
+    return (
+      estimate(units, repeats) <= timeLimitMs &&
+      prepareMs + (repeats + warmUps) * slowestLaunchMs <= CASE_SHARE * caseTimeLimitMs
+    );
+  };
+  const fewest = Math.min(asked.repeats, FEWEST_REPEATS);
+  let repeats = asked.repeats;
+  while (repeats > fewest && !fits(asked.units, repeats)) repeats -= 1;
+  let { units } = asked;
+  if (parts && !fits(units, repeats)) {
+    // Fewer than the first round ran may be fewer than any of the designs has blocks for.
+    const least = Math.min(units, rounds[0].units);
+    let [low, high] = [least, units];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (fits(middle, repeats)) low = middle;
+      else high = middle;
+    }
+    units = Math.max(least, twoDigits(low));
+  }
+  return { units, repeats, estimateMs: estimate(units, repeats), fullMs: estimate(asked.units, asked.repeats) };
+}
+
+/** The number rounded down to two digits: 5431 → 5400. */
+function twoDigits(value: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
+  return Math.floor(value / unit) * unit;
+}
+
+/** Units that follow one another in a file are alike, and a design runs neighbours together: a part keeps stretches of so many. */
+const STRETCH = 256;
+
+/** A part of the units: stretches spread evenly from the first to the last. All of them where `part` is no fewer. */
+export function partOfUnits(lengths: Uint32Array, part: number): Uint32Array {
+  if (part >= lengths.length) return lengths;
+  const out = new Uint32Array(part);
+  const stretches = Math.ceil(part / STRETCH);
+  const lastLength = part - (stretches - 1) * STRETCH;
+  for (let each = 0; each < stretches; each += 1) {
+    const from = stretches === 1 ? 0 : Math.floor((each * (lengths.length - lastLength)) / (stretches - 1));
+    out.set(lengths.subarray(from, from + (each === stretches - 1 ? lastLength : STRETCH)), each * STRETCH);
+  }
+  return out;
+}

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  fittingMeasurement,
+  isProbeEnough,
+  nextProbeUnits,
+  partOfUnits,
+  probeTimes,
+  type AskedMeasurement,
+  type ProbeTimes,
+  type TimedRecord,
+} from '../../src-workers/bench/probe.ts';
+import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
+
+const DEVICE = { type: 'device' } as BenchRecord;
+const sample = (id: string, launch: number, timeMs: number): BenchRecord => ({
+  type: 'sample',
+  case: id,
+  repeat: Math.max(0, launch - 1),
+  warmUp: launch === 0,
+  timeNs: timeMs * 1e6,
+  clockMhz: null,
+});
+const check = (id: string): BenchRecord => ({ type: 'check', case: id, correct: true, message: '' });
+const at = (atMs: number, record: BenchRecord): TimedRecord => ({ atMs, record });
+
+describe('times of a round', () => {
+  const records = [
+    at(400, DEVICE),
+    // 300 ms for all designs and 50 for this one before its first launch of 10, then 2 ms for its check.
+    at(760, sample('a', 0, 9)),
+    at(770, sample('a', 1, 9)),
+    at(780, sample('a', 2, 9)),
+    at(782, check('a')),
+    at(852, sample('b', 0, 18)),
+    at(872, sample('b', 1, 18)),
+    at(892, sample('b', 2, 18)),
+    at(894, check('b')),
+  ];
+
+  it('are those between the records, waiting included', () => {
+    expect(probeTimes(1000, records)).toEqual({
+      units: 1000,
+      startMs: 400,
+      onceMs: 300,
+      prepareMs: 52,
+      launchMs: 15,
+      slowestLaunchMs: 20,
+    });
+  });
+
+  it('are those of the device where all records come at once, and nothing where no design ran', () => {
+    const together = records.map(({ record }) => at(900, record));
+    expect(probeTimes(1000, together)).toMatchObject({ launchMs: 13.5, slowestLaunchMs: 18 });
+    expect(probeTimes(1000, [at(1, DEVICE), at(2, { type: 'failed', case: 'a', message: 'too large' })])).toBeNull();
+  });
+
+  it('are enough after five seconds with one launch that counts', () => {
+    const slow = [at(100, DEVICE), at(4000, sample('a', 0, 3900)), at(8000, sample('a', 1, 3900))];
+    expect(isProbeEnough(slow)).toBe(true);
+    expect(isProbeEnough([at(100, DEVICE), at(8000, sample('a', 0, 7900))])).toBe(false);
+    expect(isProbeEnough(records)).toBe(false);
+  });
+});
+
+const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}): ProbeTimes => ({
+  units,
+  startMs: 0,
+  onceMs: 0,
+  prepareMs: 0,
+  launchMs,
+  slowestLaunchMs: launchMs,
+  ...more,
+});
+
+describe('units of the next round', () => {
+  it('begin small and grow until a launch is long, at most to all units', () => {
+    expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
+    expect(nextProbeUnits([], 300, true)).toBe(300);
+    expect(nextProbeUnits([], 1_000_000, false)).toBe(1_000_000);
+    expect(nextProbeUnits([round(1024, 1)], 1_000_000, true)).toBe(153_600);
+    expect(nextProbeUnits([round(1024, 1)], 200_000, true)).toBe(200_000);
+    expect(nextProbeUnits([round(1024, 60)], 1_000_000, true)).toBeNull();
+    expect(nextProbeUnits([round(1_000_000, 1)], 1_000_000, true)).toBeNull();
+  });
+});
+
+describe('what fits the time', () => {
+  const asked: AskedMeasurement = {
+    units: 100_000,
+    designs: 20,
+    repeats: 15,
+    warmUps: 3,
+    timeLimitMs: 120_000,
+    caseTimeLimitMs: 60_000,
+    parts: true,
+  };
+
+  it('is everything where that is quick', () => {
+    const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
+    // 500 + 100 + 20 · (30 + 18 · 10)
+    expect(fittingMeasurement(rounds, asked)).toEqual({
+      units: 100_000,
+      repeats: 15,
+      estimateMs: 4800,
+      fullMs: 4800,
+    });
+  });
+
+  it('is fewer repeats first, since they change nothing but the interval', () => {
+    // 20 · 18 · 400 ms = 144 s; 20 · 15 · 400 ms = 120 s.
+    expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual({
+      units: 100_000,
+      repeats: 12,
+      estimateMs: 120_000,
+      fullMs: 144_000,
+    });
+  });
+
+  it('is fewer units where seven repeats are too many', () => {
+    // 3.3 s a launch, as the Acts example on a software adapter: 20 minutes for all.
+    const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
+    expect(found.fullMs).toBe(20 * 18 * 3300);
+    expect(found.repeats).toBe(7);
+    // 120 s / (20 · 10 launches) = 600 ms, rounded down to two digits of units.
+    expect(found.units).toBe(18_000);
+    expect(found.estimateMs).toBeCloseTo(118_800, 6);
+  });
+
+  it('keeps the slowest design within half of its own limit', () => {
+    const rounds = [round(1000, 1, { slowestLaunchMs: 60 }), round(100_000, 100, { slowestLaunchMs: 6000 })];
+    const found = fittingMeasurement(rounds, { ...asked, timeLimitMs: 3_600_000 });
+    expect(found).toMatchObject({ repeats: 7, units: 50_000 });
+  });
+
+  it('leaves the units of a CPU alone', () => {
+    expect(fittingMeasurement([round(100_000, 3300)], { ...asked, parts: false })).toMatchObject({
+      units: 100_000,
+      repeats: 7,
+    });
+  });
+
+  it('takes what does not grow with the units for what it is', () => {
+    // 40 ms at 10,000 units and 44 at 20,000: 76 at all of them, not 220.
+    const rounds = [round(10_000, 40), round(20_000, 44)];
+    expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
+  });
+
+  it('fits the time, or is the least that there is', () => {
+    const time = fc.double({ min: 0.001, max: 10_000, noNaN: true });
+    fc.assert(
+      fc.property(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
+        const rounds = [round(1000, launch, { prepareMs: prepare })];
+        const found = fittingMeasurement(rounds, { ...asked, designs, repeats });
+        expect(found.repeats).toBeLessThanOrEqual(repeats);
+        expect(found.repeats).toBeGreaterThanOrEqual(Math.min(repeats, 7));
+        expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
+        if (found.units > 1000 && found.units < asked.units) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
+        expect(found.units).toBeGreaterThanOrEqual(1000);
+      }),
+    ); // prettier-ignore
+  });
+});
+
+describe('a part of the units', () => {
+  it('has as many as were asked for, in stretches from the first to the last', () => {
+    const lengths = Uint32Array.from({ length: 10_000 }, (_, unit) => unit);
+    for (const part of [1, 255, 256, 257, 1000, 9999]) {
+      const found = partOfUnits(lengths, part);
+      expect(found).toHaveLength(part);
+      expect(new Set(found).size).toBe(part);
+      expect(found[0]).toBe(0);
+      if (part > 256) expect(found.at(-1)).toBe(9999);
+    }
+    expect([...partOfUnits(lengths, 512).subarray(254, 258)]).toEqual([254, 255, 9744, 9745]);
+    expect(partOfUnits(lengths, 10_000)).toBe(lengths);
+  });
+});
