@@ -177,9 +177,9 @@ export function originsText(inputs: readonly InputFact[]): string {
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }
 
-/** What part of the designs was looked at: `110,295 designs in 42 ms`; `300 of 110,295 designs`. */
+/** How many designs were looked at, invalid ones too: `122,880 designs examined`; `300 of 122,880 designs examined`. */
 export function coverageText({ predicted, of }: Pick<Recommendation, 'predicted' | 'of'>): string {
-  return predicted === of ? `all ${count(of)} designs` : `${count(predicted)} of ${count(of)} designs`;
+  return `${predicted === of ? '' : `${count(predicted)} of `}${count(of)} designs examined`;
 }
 
 /** The share of the time that a fraction is of, for tooltips. */

@@ -31,7 +31,7 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   return `u=${design.threadsPerUnit} block=${design.blockThreads} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
-/** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. */
+/** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. A design that cannot run has no blocks. */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);
@@ -43,7 +43,9 @@ export function differenceText(from: Design, to: Design): string {
     ['blockThreads', `blocks of ${to.blockThreads} threads`],
     ['gridBlocks', `${to.gridBlocks.toLocaleString('en')} ${cpu ? 'cores' : 'blocks'}`],
   ];
-  const differing = parts.filter(([field]) => from[field] !== to[field]).map(([, text]) => text);
+  const differing = parts
+    .filter(([field]) => from[field] !== to[field] && !(field === 'gridBlocks' && to.gridBlocks === 0))
+    .map(([, text]) => text);
   return differing.length === 0 ? 'the same design' : differing.join(', ');
 }
 
