@@ -44,12 +44,14 @@ test('the palette finds commands of other views, devices, runs and designs, and 
 test('a link to what is not there says so, and shows what there is', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
+  const study = /[?&]study=(\d+)/.exec(page.url())![1];
   const go = (hash: string) => page.evaluate((next) => void (location.hash = next), hash);
   for (const [hash, title] of [
     ['#/ranking?study=99', 'There is no study 99.'],
-    ['#/ranking?study=1&run=77', 'There is no run 77.'],
-    ['#/ranking?study=1&device=nvidia-x', 'There is no device nvidia-x.'],
-    ['#/rankings?study=1', 'There is no view “rankings”.'],
+    [`#/ranking?study=${study}&run=77`, 'There is no run 77.'],
+    [`#/ranking?study=${study}&device=nvidia-x`, 'There is no device nvidia-x.'],
+    [`#/ranking?study=${study}&design=99999999`, 'There is no design 99999999 in run 1.'],
+    [`#/rankings?study=${study}`, 'There is no view “rankings”.'],
   ] as const) {
     await go(hash);
     const refusal = page.getByRole('alert').filter({ hasText: title });
