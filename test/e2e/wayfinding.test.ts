@@ -174,3 +174,45 @@ test('the report that is sent has a map that answers to pointer and keys, and ne
   expect(requests).toEqual([]);
   expect(errors).toEqual([]);
 });
+
+/** Twenty thousand lines under names that nobody knows. */
+const JOBS = [
+  'ticket;host;hops seen;ms',
+  ...Array.from({ length: 20_000 }, (_, i) => `${i + 1};node${i % 7};${1 + ((i * i * 31) % 229)};${(i % 97) / 8}`),
+].join('\n');
+
+for (const way of ['keys', 'pointer'] as const)
+  test(`from a table of 20,000 lines to a copied header that names its assumptions, by ${way}`, async ({
+    page,
+    own,
+    complaints,
+  }) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await open(page, own);
+    let actions = 0;
+    const act = async (done: Promise<unknown>) => {
+      actions += 1;
+      await done;
+    };
+    const byKeys = way === 'keys';
+    const chooser = page.waitForEvent('filechooser');
+    if (byKeys) await act(page.keyboard.press('Control+i'));
+    else {
+      await act(page.getByRole('menuitem', { name: 'File', exact: true }).click());
+      await act(page.getByRole('menuitem', { name: /^Import lengths/ }).click());
+    }
+    await act((await chooser).setFiles({ name: 'jobs.csv', mimeType: 'text/csv', buffer: Buffer.from(JOBS) }));
+    const use = page.getByRole('button', { name: 'Use 20,000 units' });
+    await expect(use).toBeFocused();
+    await act(byKeys ? page.keyboard.press('Enter') : use.click());
+    await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('20,000');
+    const card = page.getByRole('region', { name: 'Recommendation' });
+    await expect(card).toHaveAttribute('aria-busy', 'false');
+    await act(byKeys ? page.keyboard.press('h') : card.getByRole('button', { name: 'Copy header' }).click());
+    await expect(statusBar(page)).toContainText(/^.*Header copied/);
+    const header = await page.evaluate(() => navigator.clipboard.readText());
+    expect(header).toContain('20000 units');
+    expect(header).toMatch(/\/\/ Assumed: /);
+    expect(actions).toBeLessThanOrEqual(6);
+    expect(complaints).toEqual([]);
+  });
