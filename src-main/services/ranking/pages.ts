@@ -75,7 +75,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   } else designs = rankedDesigns(view.ranking, filter.value, column);
   const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
   const list = groups?.list ?? designs;
-  // Of equal designs the one that was measured or simulated stands for them, unless all are listed.
+  // Of equal designs one that was measured or simulated stands for them, unless all are listed.
   const known = new Map<number, number>();
   if (groups)
     for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalsOf(view)[design], design);
@@ -87,7 +87,9 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
     const place = descending ? list.length - 1 - at : at;
-    const design = (groups && known.get(equalsOf(view)[list[place]])) ?? list[place];
+    const first = list[place];
+    const isFound = view.simulated.times.has(first) || view.measured.times.has(first);
+    const design = groups && !isFound ? (known.get(equalsOf(view)[first]) ?? first) : first;
     const predicted = rankRow(view, design, rankOf(design), columns.timeMs[design] <= limitMs);
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
