@@ -4,6 +4,8 @@ import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 // The second fidelity, from the ranking: simulate what the model likes best, and look at one launch in time.
 
 test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
+  // High enough for two rows more than are simulated.
+  await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page, [1, 2, 4], 65_536);
