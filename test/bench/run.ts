@@ -2,7 +2,17 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const BENCHES = ['imbalance', 'composite', 'balancing', 'simulations', 'store', 'sweep', 'renderer', 'measured'];
+const BENCHES = [
+  'imbalance',
+  'composite',
+  'balancing',
+  'simulations',
+  'store',
+  'sweep',
+  'renderer',
+  'measured',
+  'estimates',
+];
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !BENCHES.includes(name));
 if (unknown !== undefined) {

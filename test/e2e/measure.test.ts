@@ -90,6 +90,25 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
+test('a run that waits for a page can be cancelled', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await smallStudy(page);
+  await setUp(page, 8);
+  await fill(page, 'Repeats', 60);
+  await page
+    .getByRole('button', { name: /^Measure 8 designs/ })
+    .first()
+    .click();
+  await expect(rows(page)).toHaveCount(8);
+  // The page that comes back is not the one that measured.
+  await page.reload();
+  const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
+  await waiting.getByRole('button', { name: 'Cancel' }).click();
+  await expect(waiting).toBeHidden();
+  await expect(page.getByRole('status').filter({ hasText: 'was cancelled' })).toBeVisible();
+});
+
 test('results of another program are imported, dropped, and refused with a reason', async ({
   page,
   own,

@@ -5,6 +5,7 @@ import {
   type MeasuringDetail,
   type MeasuringTarget,
 } from '../../../src-main/contract/measuring.ts';
+import { roughDuration } from '../../../src-main/contract/probe.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { abilityOf } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
@@ -210,7 +211,7 @@ export function durationText(
   }
   return designs === null
     ? `Not measured here yet; a case is stopped after ${setup.limitS}${NBSP}s.`
-    : `A short probe decides how many repeats, and how many units, fit ${duration(setup.timeS * 1000)}.`;
+    : `A short probe decides how many repeats, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
 }
 
 /** Whether a run says what the next will take: of the same kind, on the same target, and on all units of the same sweep. */
