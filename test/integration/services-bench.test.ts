@@ -836,7 +836,7 @@ describe('a probe before measuring', () => {
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     for (const one of found.cases) {
       const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
-      expect(one.predictedMs!).toBeLessThan(row.predictedMs!);
+      expect(one.predictedMs!).toBeLessThan(row.predictedMs);
       const other = compared.designs.find(({ designIndex }) => designIndex === one.designIndex)!;
       expect(other.predictedMs + (other.balancingMs ?? 0)).toBeCloseTo(one.predictedMs!, 9);
       // The ranking is of all units.
