@@ -75,6 +75,8 @@ export class CoarseFirst<In, Out> {
     this.#exactly = version;
     const answer = await this.#calls.ask(input, false);
     if (version !== this.#version) return;
+    // Another call of the page took its place, for a study that is no longer on screen.
+    if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
     this.#calls.show(answer, input, false);
   }

@@ -17,6 +17,8 @@ interface Step {
 export class StudyEditor {
   #engine: Engine;
   #id = $state<number | null>(null);
+  /** The study that was asked for last. */
+  #wanted: number | null = null;
   #study = $state.raw<Study | null>(null);
   #example = $state(false);
   #past = $state.raw<readonly Step[]>([]);
@@ -60,14 +62,18 @@ export class StudyEditor {
   }
 
   async open(id: number): Promise<void> {
+    this.#wanted = id;
     if (this.#id === id) return;
     await this.save();
     const result = await this.#engine.call('studies.get', { id });
+    // Another study was asked for meanwhile, or this one twice: it is open, and may have been edited since.
+    if (this.#wanted !== id || this.#id === id) return;
     if (result.ok) this.take(result.value);
     else this.#failure = result.error;
   }
 
   take(record: StudyRecord): void {
+    this.#wanted = record.id;
     this.#id = record.id;
     this.#study = record.study;
     this.#example = record.example;
@@ -96,6 +102,7 @@ export class StudyEditor {
 
   close(): void {
     clearTimeout(this.#timer);
+    this.#wanted = null;
     this.#id = null;
     this.#study = null;
   }

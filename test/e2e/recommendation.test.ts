@@ -86,8 +86,8 @@ test('after edits the card is one of the full ranking’s tied best, with their 
 test('the card follows σ while it is dragged, and where a value comes from follows the edit', async ({ page, own }) => {
   await open(page, own, '#/study');
   await predicted(page, 1);
-  const shown = await settled(page);
-  const time = shown.getByRole('definition').first();
+  await settled(page);
+  const time = card(page).getByRole('definition').first();
   const before = (await time.textContent())!;
   const slider = page.getByRole('slider', { name: /^Serial fraction/ });
   const track = (await slider.boundingBox())!;
@@ -134,7 +134,7 @@ test('the header is copied with what it assumes', async ({ page, own, context })
   await page.keyboard.press('h');
   await expect(statusBar(page)).toContainText(/Header copied, .* assumption/);
   const header = await page.evaluate(() => navigator.clipboard.readText());
-  expect(header).toContain('#pragma once');
+  expect(header).toContain('#ifndef LOCKSTEP_PROPAGATE_CUH');
   expect(header).toMatch(/[Aa]ssumed/);
   expect(header).toContain('Knee softness');
 });

@@ -2,7 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import { expect, open, test } from './fixtures/browser.ts';
-import { drop, predicted, statusBar } from './fixtures/page.ts';
+import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 
 // Finding things: the palette, links to what is not there, menus of a narrow window, the database, the history of runs.
 
@@ -189,6 +189,7 @@ for (const way of ['keys', 'pointer'] as const)
   }) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await open(page, own);
+    await offered(page);
     let actions = 0;
     const act = async (done: Promise<unknown>) => {
       actions += 1;
