@@ -41,7 +41,7 @@ export async function recommendCommand(
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const { row, ...rest } = found.value;
+  const { row, landscape: _landscape, ...rest } = found.value;
   if (options.json) printJson(terminal, { ...rest, design: designFields(row.design), rank: row.rank });
   else sayRecommendation(terminal, found.value);
   return EXIT_OK;

@@ -35,6 +35,24 @@ export interface Recommendation {
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
+  /**
+   * Small maps of the device, one for each value of threads per unit, in the order of the axis: block sizes across, launches up, at most
+   * 32 of each, beyond which neighbours share a line. Of a coarse prediction each cell has the time of the nearest design predicted.
+   */
+  readonly landscape: {
+    readonly rows: number;
+    readonly columns: number;
+    readonly maps: readonly {
+      readonly threadsPerUnit: number;
+      /** Row-major: the best time over the other axes, ms; NaN where no design is valid. */
+      readonly timeMs: Float32Array;
+      /** NaN and null where no design is valid. */
+      readonly bestMs: number;
+      readonly bestDesign: number | null;
+    }[];
+    /** Where the picked design is. */
+    readonly picked: { readonly map: number; readonly cell: number };
+  };
   /** Designs predicted, of how many of the devices that were asked for: equal where exact. */
   readonly predicted: number;
   readonly of: number;

@@ -65,6 +65,23 @@ export async function simulateTies(app: App, { answer }: Advice): Promise<void> 
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
+/** Opens a small map of the card as a large one: the same device, threads per unit and other axes, each cell the best over them. */
+export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
+  const { answer, answered } = advice;
+  if (!answer || !answered) return;
+  const { bestDesign } = answer.landscape.maps[map];
+  const run = await freshRun(app);
+  if (!run) return;
+  const free = (['loop', 'balancing', 'registerCap'] as const).filter((axis) => answered.axes[axis].length > 1);
+  // An open card would cover the map.
+  advice.open = false;
+  app.location.openRun(run.id, 'landscape');
+  app.location.go('landscape', {
+    ...{ device: answer.device.id, design: bestDesign, x: null, y: null, facet: null },
+    ...{ free: free.length === 0 ? null : free.join(','), shape: null },
+  });
+}
+
 /** Opens Measure, set up for the recommended design, or for more. */
 export async function measure(app: App, { answer }: Advice, others: readonly number[] = []): Promise<void> {
   if (!answer) return;

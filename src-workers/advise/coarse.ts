@@ -6,11 +6,11 @@ const COARSE_DESIGNS = 512;
 /** Block sizes and launches of each family, at least. */
 const MIN_PER_AXIS = 2;
 
-/**
- * A subset of the designs of one device: all values of every axis but the block sizes and launches, of which a few stand for the others.
- * They are in the order in which neighbours share most.
- */
-export function coarseDesigns(axes: SpaceAxes): Uint32Array {
+/** Positions of the block sizes and launches that stand for the others. */
+export function coarseAxes(axes: SpaceAxes): {
+  readonly blocks: readonly number[];
+  readonly launches: readonly number[];
+} {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];
   const launches = counts[AXIS.launch];
@@ -18,11 +18,22 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const room = COARSE_DESIGNS / families;
   const perBlock = Math.max(MIN_PER_AXIS, Math.round(Math.sqrt(room)));
   const perLaunch = Math.max(MIN_PER_AXIS, Math.floor(room / Math.min(perBlock, blocks)));
-  const chosenBlocks = spread(axes.blockThreads.map(Math.log2), perBlock);
-  const chosenLaunches = spread(
-    axes.launch.map((_, at) => at),
-    perLaunch,
-  );
+  return {
+    blocks: spread(axes.blockThreads.map(Math.log2), perBlock),
+    launches: spread(
+      axes.launch.map((_, at) => at),
+      perLaunch,
+    ),
+  };
+}
+
+/**
+ * A subset of the designs of one device: all values of every axis but the block sizes and launches, of which a few stand for the others.
+ * They are in the order in which neighbours share most.
+ */
+export function coarseDesigns(axes: SpaceAxes): Uint32Array {
+  const counts = axisCounts(axes);
+  const { blocks, launches } = coarseAxes(axes);
   const designs: number[] = [];
   const positions = new Int32Array(counts.length);
   const outer = [...counts];
@@ -31,8 +42,8 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   outer[AXIS.registerCap] = 1;
   for (let family = 0; family < outer.reduce((product, count) => product * count, 1); family += 1) {
     decodeInto(positions, outer, family);
-    for (positions[AXIS.blockThreads] of chosenBlocks)
-      for (positions[AXIS.launch] of chosenLaunches)
+    for (positions[AXIS.blockThreads] of blocks)
+      for (positions[AXIS.launch] of launches)
         for (let cap = 0; cap < counts[AXIS.registerCap]; cap += 1) {
           positions[AXIS.registerCap] = cap;
           designs.push(encode(counts, positions));

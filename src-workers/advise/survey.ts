@@ -5,6 +5,7 @@ import type { TimedDesign } from '../predict/pipeline.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { decodeInto } from '../space/axes.ts';
 import { wavesOn } from '../sweep/ranking.ts';
+import { cellBests, type CellBests } from './maps.ts';
 
 /** Designs to look at: a stretch of them, or a list. */
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
@@ -22,6 +23,7 @@ export interface Survey {
    * group change by one factor.
    */
   readonly near: Uint32Array;
+  readonly cells: CellBests;
 }
 
 /** Fastest designs of a group that are kept. */
@@ -62,7 +64,7 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, fraction: 
     ? predictDesigns(predictor, list)
     : predictRanges(predictor, [part as { first: number; count: number }])[0];
   return list
-    ? { ...bestOf(columns, fraction, (at) => list[at]), near: new Uint32Array() }
+    ? { ...bestOf(predictor.counts, columns, fraction, (at) => list[at]), near: new Uint32Array() }
     : surveyColumns(predictor.counts, columns, (part as { first: number }).first, fraction);
 }
 
@@ -78,10 +80,11 @@ export function surveyColumns(
   fraction: number,
 ): Survey {
   const near = Uint32Array.from(nearOf(counts, columns, first, fraction));
-  return { ...bestOf(columns, fraction, (at) => first + at), near };
+  return { ...bestOf(counts, columns, fraction, (at) => first + at), near };
 }
 
 function bestOf(
+  counts: readonly number[],
   columns: PredictionColumns,
   fraction: number,
   designAt: (entry: number) => number,
@@ -101,6 +104,7 @@ function bestOf(
     valid,
     designs: Uint32Array.from(entries, designAt),
     columns: columnsAt(columns, entries),
+    cells: cellBests(counts, timeMs, designAt),
   };
 }
 

@@ -89,6 +89,9 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await settled(page);
   const time = card(page).getByRole('definition').first();
   const before = (await time.textContent())!;
+  const maps = shown.getByRole('toolbar', { name: 'Landscape by threads per unit' });
+  const map = maps.getByRole('button', { name: /^4 threads per unit, best [\d.]+ ms/ });
+  const nameBefore = (await map.getAttribute('aria-label'))!;
   const slider = page.getByRole('slider', { name: /^Serial fraction/ });
   const track = (await slider.boundingBox())!;
   const y = track.y + track.height / 2;
@@ -96,6 +99,7 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.9, y, { steps: 12 });
   await expect(time).not.toHaveText(before); // while the hand still holds it
+  await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
   // Of the example's kernel, dependent loads have the default: assumed, until somebody enters a value.
@@ -109,6 +113,24 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await settled(page);
   await page.getByRole('button', { name: 'I know this value: Dependent loads per iteration' }).click();
   await expect(mark).toHaveAccessibleName(/: given$/);
+});
+
+test('a small map opens as the whole one, with the best time that it named', async ({ page, own }) => {
+  await open(page, own, '#/study');
+  await predicted(page, 1);
+  const maps = (await settled(page)).getByRole('toolbar', { name: 'Landscape by threads per unit' });
+  const recommended = maps.getByRole('button', { name: /, recommended$/ });
+  await recommended.focus();
+  await page.keyboard.press('ArrowRight');
+  const chosen = maps.locator(':focus');
+  await expect(recommended).not.toBeFocused();
+  const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+) ms$/.exec(
+    (await chosen.getAttribute('aria-label'))!,
+  )!;
+  await page.keyboard.press('Enter');
+  const map = page.getByRole('application', { name: /^Predicted time over block size/ });
+  await expect(map).toHaveAccessibleName(new RegExp(`best ${said.groups!['best'].slice(0, 5)}`));
+  await expect(page.getByRole('heading', { name: `${said.groups!['u']} threads per unit`, exact: true })).toBeVisible();
 });
 
 test('in other views it is one line, which a key opens and Escape closes', async ({ page, own }) => {

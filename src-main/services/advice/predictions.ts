@@ -1,4 +1,5 @@
-import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
+import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
+import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
 import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
@@ -18,6 +19,8 @@ export interface DevicePrediction {
   readonly columns: PredictionColumns;
   /** Of an exact prediction: the best of every group, see `Survey`. */
   readonly near: Uint32Array;
+  /** Of a coarse prediction: cells without a predicted design have the time of the nearest one. */
+  readonly landscape: BestMaps;
 }
 
 export interface Predictions {
@@ -60,7 +63,7 @@ export function createPredictions(pool: Pool): Predictions {
       };
       await Promise.all(Array.from({ length: pool.workers + 1 }, lane));
       if (surveys.length < parts.length) return null;
-      const prediction = joined(surveys);
+      const prediction = joined(device, surveys);
       if (prediction.predicted === size) {
         remember(kept, plan.id, prediction);
         remember(best, space, prediction.tied.slice(0, MAX_REMEMBERED));
@@ -72,10 +75,14 @@ export function createPredictions(pool: Pool): Predictions {
 
 /** The predictions that a run has saved. */
 export function savedPredictions({ ranking: { columns } }: RunView): Predictions {
-  const of = ({ plan, size, firstDesign }: AdvisedDevice): DevicePrediction => {
+  const of = (device: AdvisedDevice): DevicePrediction => {
+    const { plan, size, firstDesign } = device;
     const own = slice(columns, firstDesign, firstDesign + size);
     const waiting = own.timeMs.filter((time, at) => Number.isNaN(time) && own.invalidReason[at] === 0).length;
-    return { ...joined([surveyColumns(axisCounts(plan.axes), own, 0, TIE_FRACTION)]), predicted: size - waiting };
+    return {
+      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, TIE_FRACTION)]),
+      predicted: size - waiting,
+    };
   };
   return { known: of, of: async (device) => of(device) };
 }
@@ -126,7 +133,7 @@ function coarseParts(
 }
 
 /** The best of several parts. */
-function joined(surveys: readonly Survey[]): DevicePrediction {
+function joined({ plan, size }: AdvisedDevice, surveys: readonly Survey[]): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);
   const names = new Uint32Array(total);
@@ -142,11 +149,17 @@ function joined(surveys: readonly Survey[]): DevicePrediction {
   const entries = Array.from(names.keys())
     .filter((entry) => all.timeMs[entry] <= fastest * (1 + TIE_FRACTION))
     .sort((a, b) => all.timeMs[a] - all.timeMs[b] || names[a] - names[b]);
+  const predicted = surveys.reduce((sum, { predicted }) => sum + predicted, 0);
   return {
-    predicted: surveys.reduce((sum, { predicted }) => sum + predicted, 0),
+    predicted,
     valid: surveys.reduce((sum, { valid }) => sum + valid, 0),
     tied: Uint32Array.from(entries, (entry) => names[entry]),
     columns: columnsAt(all, entries),
     near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
+    landscape: bestMaps(
+      axisCounts(plan.axes),
+      surveys.map(({ cells }) => cells),
+      predicted < size ? coarseAxes(plan.axes) : null,
+    ),
   };
 }

@@ -4,6 +4,7 @@ import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { cellsOf } from '../../../src-workers/advise/maps.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
@@ -13,6 +14,7 @@ import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow, TIE_FRACTION } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
+import { axisCounts } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
@@ -173,10 +175,30 @@ export async function recommend(
     causes,
     why: whySentence(breakdown, compared, causes, picked === baseline),
     inputs: facts,
+    landscape: landscapeOf(own, prediction, picked),
     predicted: [...all.values()].reduce((sum, { predicted }) => sum + predicted, 0),
     of: size * all.size,
     elapsedMs: performance.now() - start,
   });
+}
+
+function landscapeOf(
+  { plan, firstDesign }: AdvisedDevice,
+  { landscape: { rows, columns, maps } }: DevicePrediction,
+  picked: number,
+): Recommendation['landscape'] {
+  const cell = cellsOf(axisCounts(plan.axes))(picked);
+  return {
+    rows,
+    columns,
+    maps: maps.map(({ timeMs, best, bestMs }, at) => ({
+      threadsPerUnit: plan.axes.threadsPerUnit[at],
+      timeMs,
+      bestMs,
+      bestDesign: best < 0 ? null : firstDesign + best,
+    })),
+    picked: { map: Math.floor(cell / (rows * columns)), cell: cell % (rows * columns) },
+  };
 }
 
 /** Differences below this share of the time are rounding. */

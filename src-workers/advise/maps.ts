@@ -1,0 +1,131 @@
+import { AXIS } from '../domain/space.ts';
+
+/** More values of an axis than these share rows or columns of a map: it is drawn small. */
+const MAX_LINES = 32;
+
+/** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
+export interface BestMaps {
+  /** Launches, or groups of neighbouring ones. */
+  readonly rows: number;
+  /** Block sizes, or groups of neighbouring ones. */
+  readonly columns: number;
+  readonly maps: readonly {
+    /** Row-major: the best time over all other axes, ms; NaN where no design is valid. */
+    readonly timeMs: Float32Array;
+    /** The fastest design of the map, and its time; −1 and NaN where none is valid. */
+    readonly best: number;
+    readonly bestMs: number;
+  }[];
+}
+
+/** Of each cell that a part of the designs falls into: its fastest design; where none is valid, one of them with time NaN. */
+export interface CellBests {
+  readonly designs: Uint32Array;
+  readonly timeMs: Float64Array;
+}
+
+/** Numbers of the maps, rows and columns of a space. `counts`: values of each axis, AXIS_ORDER. */
+export function mapShape(counts: readonly number[]): {
+  readonly maps: number;
+  readonly rows: number;
+  readonly columns: number;
+} {
+  return {
+    maps: counts[AXIS.threadsPerUnit],
+    rows: Math.min(MAX_LINES, counts[AXIS.launch]),
+    columns: Math.min(MAX_LINES, counts[AXIS.blockThreads]),
+  };
+}
+
+/** The row or column of a value. */
+const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
+
+/** Gives the cell of each design of one device: all maps one after another, each row-major. */
+export function cellsOf(counts: readonly number[]): (design: number) => number {
+  const [, , loops, balancings, launches, caps, blocks] = counts;
+  const { rows, columns } = mapShape(counts);
+  const perLaunch = caps * blocks;
+  const perGranularity = loops * balancings * launches * perLaunch;
+  return (design) => {
+    const map = Math.floor(design / perGranularity);
+    const row = lineOf(Math.floor(design / perLaunch) % launches, rows, launches);
+    return (map * rows + row) * columns + lineOf(design % blocks, columns, blocks);
+  };
+}
+
+/**
+ * Reduces designs to the fastest of each cell.
+ * @param timeMs of each design; NaN where one is invalid
+ */
+export function cellBests(
+  counts: readonly number[],
+  timeMs: Float64Array,
+  designAt: (entry: number) => number,
+): CellBests {
+  const { maps, rows, columns } = mapShape(counts);
+  const cellOf = cellsOf(counts);
+  const fastest = new Int32Array(maps * rows * columns).fill(-1);
+  const touched: number[] = [];
+  for (let at = 0; at < timeMs.length; at += 1) {
+    const cell = cellOf(designAt(at));
+    const known = fastest[cell];
+    if (known < 0) touched.push(cell);
+    if (known < 0 || timeMs[at] < timeMs[known] || Number.isNaN(timeMs[known])) fastest[cell] = at;
+  }
+  return {
+    designs: Uint32Array.from(touched, (cell) => designAt(fastest[cell])),
+    timeMs: Float64Array.from(touched, (cell) => timeMs[fastest[cell]]),
+  };
+}
+
+/**
+ * The maps of all parts together.
+ * @param examined positions of the launches and block sizes that stand for the others; null where all were predicted. A cell that no
+ *   design was predicted of gets the time of the nearest one that was.
+ */
+export function bestMaps(
+  counts: readonly number[],
+  parts: readonly CellBests[],
+  examined: { readonly launches: readonly number[]; readonly blocks: readonly number[] } | null,
+): BestMaps {
+  const { maps, rows, columns } = mapShape(counts);
+  const cellOf = cellsOf(counts);
+  const size = rows * columns;
+  const NOT_PREDICTED = Infinity;
+  const times = Array.from({ length: maps }, () => new Float32Array(size).fill(NOT_PREDICTED));
+  const best = Array.from({ length: maps }, () => ({ best: -1, bestMs: NaN }));
+  for (const { designs, timeMs } of parts)
+    designs.forEach((design, at) => {
+      const cell = cellOf(design);
+      const map = Math.floor(cell / size);
+      const known = times[map][cell % size];
+      const time = timeMs[at];
+      if (time < known || Number.isNaN(known) || known === NOT_PREDICTED) times[map][cell % size] = time;
+      if (time < best[map].bestMs || (best[map].best < 0 && !Number.isNaN(time)))
+        best[map] = { best: design, bestMs: time };
+    });
+  if (examined) {
+    const nearestRow = nearest(
+      examined.launches.map((at) => lineOf(at, rows, counts[AXIS.launch])),
+      rows,
+    );
+    const nearestColumn = nearest(
+      examined.blocks.map((at) => lineOf(at, columns, counts[AXIS.blockThreads])),
+      columns,
+    );
+    for (const timeMs of times) {
+      const known = timeMs.slice();
+      for (let at = 0; at < size; at += 1)
+        if (known[at] === NOT_PREDICTED)
+          timeMs[at] = known[nearestRow[Math.floor(at / columns)] * columns + nearestColumn[at % columns]];
+    }
+  }
+  return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
+}
+
+/** Of each of `count` lines the nearest of the chosen ones. */
+function nearest(chosen: readonly number[], count: number): readonly number[] {
+  return Array.from({ length: count }, (_, line) =>
+    chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),
+  );
+}

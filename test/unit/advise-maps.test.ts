@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
+import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
+import { surveyDesigns, timesOf, type DesignPart } from '../../src-workers/advise/survey.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
+import { oneDesign, planOf } from './sweep-plans.ts';
+
+/** A few designs of each cell are invalid: blocks above 64 registers per thread hold fewer threads, and the grid may exceed the units. */
+const AXES: StudyFile['axes'] = {
+  threadsPerUnit: [1, 4, 32],
+  balancing: ['none', 'dynamic-fetch'],
+  registerCap: [null, 40],
+  unitsPerThread: [1, 4],
+  blocksPerMultiprocessor: { from: 1, to: 43, step: 2 },
+  blockThreads: { from: 32, to: 1280, step: 32 },
+};
+const FRACTION = 0.015;
+
+async function example(axes: StudyFile['axes'] = AXES) {
+  const plan = await planOf(
+    oneDesign({
+      axes,
+      kernel: { name: 'k', registersPerThread: 80, instructionsPerIteration: 40, serialFraction: 0.05 },
+    }),
+  );
+  const predictor = createPredictor(plan);
+  const size = spaceSize(plan.axes);
+  const parts = (list: readonly DesignPart[]) => list.map((part) => surveyDesigns(predictor, part, FRACTION).cells);
+  return { plan, predictor, size, parts };
+}
+
+/** Cells by decoding each design, written out. */
+function brute(counts: readonly number[], times: Float64Array) {
+  const { maps, rows, columns } = mapShape(counts);
+  const cells = Array.from({ length: maps }, () => Array.from({ length: rows * columns }, (): number[] => []));
+  const at = new Int32Array(counts.length);
+  times.forEach((time, design) => {
+    decodeInto(at, counts, design);
+    const row = Math.floor((at[4] * rows) / counts[4]);
+    const column = Math.floor((at[6] * columns) / counts[6]);
+    cells[at[1]][row * columns + column].push(time);
+  });
+  return cells.map((map) => map.map((all) => Math.min(...all.filter((time) => !Number.isNaN(time)))));
+}
+
+describe('small maps of the landscape', () => {
+  it('have the best of each cell, however the space is cut into parts', async () => {
+    const { predictor, size, parts } = await example();
+    const { counts } = predictor;
+    const times = timesOf(
+      predictor,
+      Uint32Array.from({ length: size }, (_, design) => design),
+    );
+    const expected = brute(counts, times);
+    expect(mapShape(counts)).toEqual({ maps: 3, rows: 24, columns: 32 });
+    for (const step of [size, 1000, 333]) {
+      const ranges = Array.from({ length: Math.ceil(size / step) }, (_, at) => ({
+        first: at * step,
+        count: Math.min(step, size - at * step),
+      }));
+      const { maps } = bestMaps(counts, parts(ranges).reverse(), null);
+      maps.forEach(({ timeMs, best, bestMs }, map) => {
+        const seen = Array.from(timeMs, (time) => (Number.isNaN(time) ? Infinity : time));
+        expect(seen).toEqual(expected[map].map(Math.fround));
+        expect(bestMs).toBe(Math.min(...expected[map]));
+        expect(times[best]).toBe(bestMs);
+      });
+      expect(maps.some(({ timeMs }) => timeMs.some(Number.isNaN))).toBe(true);
+      expect(maps.some(({ timeMs }) => !timeMs.every(Number.isNaN))).toBe(true);
+    }
+  });
+
+  it('of a coarse prediction give each cell the time of the nearest cell that was predicted', async () => {
+    const { plan, predictor, parts } = await example();
+    const { counts } = predictor;
+    const { rows, columns } = mapShape(counts);
+    const designs = coarseDesigns(plan.axes);
+    const { maps } = bestMaps(counts, parts([designs]), coarseAxes(plan.axes));
+    const at = new Int32Array(counts.length);
+    const known = new Map<number, number>();
+    timesOf(predictor, designs).forEach((time, entry) => {
+      decodeInto(at, counts, designs[entry]);
+      if (at[1] !== 1) return;
+      const cell = Math.floor((at[4] * rows) / counts[4]) * columns + Math.floor((at[6] * columns) / counts[6]);
+      const before = known.get(cell) ?? NaN;
+      known.set(cell, Number.isNaN(time) || before <= time ? before : time);
+    });
+    expect(known.size).toBeLessThan((rows * columns) / 10);
+    maps[1].timeMs.forEach((time, cell) => {
+      const distance = (other: number) => [
+        Math.abs(Math.floor(other / columns) - Math.floor(cell / columns)),
+        Math.abs((other % columns) - (cell % columns)),
+      ];
+      const near = [...known.keys()].map((other) => ({ other, by: distance(other) }));
+      const rowsAway = Math.min(...near.map(({ by }) => by[0]));
+      const columnsAway = Math.min(...near.map(({ by }) => by[1]));
+      const times = near
+        .filter(({ by }) => by[0] === rowsAway && by[1] === columnsAway)
+        .map(({ other }) => Math.fround(known.get(other)!));
+      expect(times).toContain(time);
+    });
+  });
+
+  it('of an axis without a valid design have no times', async () => {
+    const { predictor, size, parts } = await example({ ...AXES, blockThreads: [2048], threadsPerUnit: [1, 2] });
+    const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]), null);
+    expect(columns).toBe(1);
+    for (const { timeMs, best, bestMs } of maps) {
+      expect(timeMs.every(Number.isNaN)).toBe(true);
+      expect([best, bestMs]).toEqual([-1, NaN]);
+    }
+  });
+});
