@@ -89,7 +89,7 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await settled(page);
   const time = card(page).getByRole('definition').first();
   const before = (await time.textContent())!;
-  const maps = shown.getByRole('toolbar', { name: 'Landscape by threads per unit' });
+  const maps = card(page).getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const map = maps.getByRole('button', { name: /^4 threads per unit, best [\d.]+ ms/ });
   const nameBefore = (await map.getAttribute('aria-label'))!;
   const slider = page.getByRole('slider', { name: /^Serial fraction/ });
