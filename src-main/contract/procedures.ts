@@ -393,7 +393,8 @@ export const procedures = {
   }>(),
   /**
    * A few launches of some of the designs that `bench.start` would measure, and what fits the time: fewer repeats first, then
-   * fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round.
+   * fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round. `bench.cancelProbe` ends the probe
+   * of a `client`, which then fails with `cancelled`.
    */
   'bench.probe': procedure(
     v.strictObject({
@@ -404,8 +405,11 @@ export const procedures = {
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
       /** Of the target `webgpu-page` alone: times of the rounds so far. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
+      client: v.optional(shortText),
     }),
   ).returns<ProbeAnswer>(),
+  /** Answers whether a probe of this client was under way. */
+  'bench.cancelProbe': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
   /** How much of a sweep a target can run. `deviceId` as for `bench.start`. */
   'bench.runnable': procedure(
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),

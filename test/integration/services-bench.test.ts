@@ -787,6 +787,9 @@ describe('a page that measures', () => {
 });
 
 describe('a probe before measuring', () => {
+  /** Folders of plans that programs of this process measure. */
+  const plansHere = (): readonly string[] =>
+    readdirSync(tmpdir()).filter((name) => name.startsWith('lockstep-plan-') && name.includes(`-${process.pid}-`));
   const probe = (engine: Engine, runId: number, more: object = {}): Promise<ProbeAnswer> =>
     call(engine, 'bench.probe', ask(runId, { repeats: 15, ...more }));
 
@@ -853,6 +856,26 @@ describe('a probe before measuring', () => {
       'A probe is for designs of a sweep. Measure a suite without one.',
     );
     expect(await failure(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }))).toMatch(/CPU/);
+  });
+
+  it('ends when its client cancels it, and leaves room for the next measurement', async () => {
+    const engine = await engineOn(temporaryFile());
+    const runId = await sweep(engine);
+    // Asks the device once, so that the next program is that of the probe.
+    await probe(engine, runId);
+    fake({ pauseMs: 60_000 });
+    const slow = engine.call('bench.probe', ask(runId, { client: 'page' }));
+    await expect.poll(plansHere).toHaveLength(1);
+    expect(await call(engine, 'bench.cancelProbe', { client: 'other page' })).toBe(false);
+    expect(await call(engine, 'bench.cancelProbe', { client: 'page' })).toBe(true);
+    expect(await slow).toMatchObject({
+      ok: false,
+      error: { code: 'cancelled', message: 'The probe was cancelled; nothing was measured.' },
+    });
+    expect(plansHere()).toEqual([]);
+    expect(await call(engine, 'bench.cancelProbe', { client: 'page' })).toBe(false);
+    fake({});
+    expect(await probe(engine, runId)).toMatchObject({ kind: 'done', proposal: { repeats: 15 } });
   });
 
   it('hands its rounds to a page', async () => {

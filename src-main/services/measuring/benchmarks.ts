@@ -142,6 +142,8 @@ export interface Benchmarks extends PageMeasurements {
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   /** What fits the time, by a few launches before. */
   probe(input: ProcedureArguments<'bench.probe'>): Promise<Result<ProbeAnswer>>;
+  /** Whether a probe of this client was under way. */
+  cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
   /** Resumes a run that stopped: only the cases that have no result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
@@ -155,6 +157,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   const pages = new Map<number, PageRun>();
   /** The run that is being measured, or that one is being prepared. */
   let busy: number | 'another run' | null = null;
+  let probing: { readonly client: string | undefined; readonly cancel: AbortController } | null = null;
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
@@ -238,11 +241,24 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const bytes = tarArchive(files.value);
       return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
     },
-    probe: (input) =>
+    probe: ({ client, ...input }) =>
       alone(
-        () => probeMeasurement(context, input, plan),
+        async () => {
+          const cancel = new AbortController();
+          probing = { client, cancel };
+          try {
+            return await probeMeasurement(context, input, plan, AbortSignal.any([cancel.signal, context.closing]));
+          } finally {
+            probing = null;
+          }
+        },
         () => null,
       ),
+    cancelProbe(client) {
+      if (probing?.client !== client) return false;
+      probing.cancel.abort();
+      return true;
+    },
     start: (input) =>
       runAlone(async () => {
         const planned = await plan(input);

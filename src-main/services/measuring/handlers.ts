@@ -13,6 +13,7 @@ export function measuringHandlers(
   return {
     'bench.targets': async ({ again }) => ok(await targets.list(again)),
     'bench.probe': (input) => benchmarks.probe(input),
+    'bench.cancelProbe': async ({ client }) => ok(benchmarks.cancelProbe(client)),
     'bench.start': (input) => running.start(benchmarks.start(input)),
     'bench.runnable': (input) => benchmarks.runnable(input),
     'bench.plan': async ({ id }) => benchmarks.plan(id),

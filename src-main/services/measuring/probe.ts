@@ -30,11 +30,14 @@ const GROWTH = 2;
 type Request = ProcedureArguments<'bench.start'>;
 type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>;
 
+const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled; nothing was measured.');
+
 /** @param plan what a request for a measurement means */
 export async function probeMeasurement(
   context: Context,
-  { timeLimitMs, rounds: known, ...input }: ProcedureArguments<'bench.probe'>,
+  { timeLimitMs, rounds: known, ...input }: Omit<ProcedureArguments<'bench.probe'>, 'client'>,
   plan: Planner,
+  signal: AbortSignal,
 ): Promise<Result<ProbeAnswer>> {
   if (input.suite !== 'designs')
     return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without one.', { field: 'suite' });
@@ -51,9 +54,11 @@ export async function probeMeasurement(
     const units = nextProbeUnits(rounds, ofUnits, parts);
     if (units === null) break;
     const round = await planRound(input, spread(cases), units, ofUnits, plan);
+    if (signal.aborted) return CANCELLED;
     if (!round.ok) return round;
     if (page) return ok({ kind: 'round', plan: round.value.plan });
-    const times = await runRound(context, input.target, round.value.plan);
+    const times = await runRound(context, input.target, round.value.plan, signal);
+    if (signal.aborted) return CANCELLED;
     if (!times.ok) return times;
     if (times.value === null) return ok({ kind: 'done', proposal: null });
     rounds.push(times.value);
@@ -103,15 +108,20 @@ async function planRound(
 }
 
 /** Runs a round with a program of the target. Null where it gave no time, whatever the reason: the measurement will say it. */
-async function runRound(context: Context, target: string, plan: BenchPlan): Promise<Result<ProbeTimes | null>> {
+async function runRound(
+  context: Context,
+  target: string,
+  plan: BenchPlan,
+  signal: AbortSignal,
+): Promise<Result<ProbeTimes | null>> {
   const ran = await inTemporaryFolder(async (folder): Promise<Result<ProbeTimes | null>> => {
-    const program = await prepareProgram(context, target, plan, folder, context.closing);
+    const program = await prepareProgram(context, target, plan, folder, signal);
     if (!program.ok) return program;
     const from = performance.now();
     const records: TimedRecord[] = [];
     const limits = { totalMs: ROUND_LIMIT_MS, quietMs: () => ROUND_LIMIT_MS };
     const enough = new AbortController();
-    await runProgram(program.value, limits, AbortSignal.any([enough.signal, context.closing]), async (record) => {
+    await runProgram(program.value, limits, AbortSignal.any([enough.signal, signal]), async (record) => {
       records.push({ atMs: performance.now() - from, record });
       if (isProbeEnough(records)) enough.abort();
       return ok(null);
