@@ -16,6 +16,10 @@ export function computeName(device: GpuDevice): string {
       return device.occupancy.computeCapability;
     case 'amd':
       return device.occupancy.isa;
+    case 'intel':
+      return device.occupancy.architecture;
+    case 'apple':
+      return `family ${device.occupancy.gpuFamily}`;
     case 'generic':
       return '–';
   }

@@ -4,6 +4,8 @@ export type GpuVendor = 'nvidia' | 'amd' | 'intel' | 'apple' | 'software' | 'oth
 export type OccupancyRules =
   | { readonly family: 'nvidia'; readonly computeCapability: string }
   | { readonly family: 'amd'; readonly isa: string; readonly waveSize: 32 | 64 }
+  | { readonly family: 'intel'; readonly architecture: string; readonly simdWidth: 8 | 16 | 32 }
+  | { readonly family: 'apple'; readonly gpuFamily: number }
   | { readonly family: 'generic' };
 
 /** Hard limits of a device; a design over any of them is invalid. `null` where the device has no such limit. */

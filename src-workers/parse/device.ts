@@ -41,7 +41,7 @@ const limits = v.strictObject({
   maxSharedMemoryBytesPerBlock: whole(0),
 });
 
-const RULES = 'occupancy rules of family nvidia, amd or generic';
+const RULES = 'occupancy rules of family nvidia, amd, intel, apple or generic';
 const occupancy = v.variant(
   'family',
   [
@@ -51,6 +51,12 @@ const occupancy = v.variant(
       isa: v.string('text such as gfx90a'),
       waveSize: v.picklist([32, 64], '32 or 64'),
     }),
+    v.strictObject({
+      family: v.literal('intel'),
+      architecture: v.string('text such as xe-hpg'),
+      simdWidth: v.picklist([8, 16, 32], '8, 16 or 32'),
+    }),
+    v.strictObject({ family: v.literal('apple'), gpuFamily: whole(1, 99) }),
     v.strictObject({ family: v.literal('generic') }),
   ],
   RULES,

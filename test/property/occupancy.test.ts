@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
 
-const devices = ['nvidia.json', 'amd.json', 'software.json'].flatMap(
+const devices = ['nvidia.json', 'amd.json', 'intel.json', 'apple.json', 'software.json'].flatMap(
   (fileName) =>
     JSON.parse(readFileSync(new URL(`../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[],
 );

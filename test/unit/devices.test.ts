@@ -16,8 +16,8 @@ const byId = new Map<string, Device>(devices.map((device) => [device.id, device]
 const gpu = (id: string) => gpus.find((device) => device.id === id)!;
 
 describe('catalogue', () => {
-  it('has at least 40 GPUs, the 10 CPUs of the contention study, and unique ids and names', () => {
-    expect(gpus.length).toBeGreaterThanOrEqual(40);
+  it('has at least 110 GPUs, the 10 CPUs of the contention study, and unique ids and names', () => {
+    expect(gpus.length).toBeGreaterThanOrEqual(110);
     expect(cpus.length).toBe(10);
     expect(byId.size).toBe(entries.length);
     expect(new Set(devices.map((device) => `${device.vendor} ${device.name}`)).size).toBe(entries.length);
@@ -112,21 +112,28 @@ describe('catalogue', () => {
     ['nvidia-a100-pcie-80gb', 19.5],
     ['nvidia-a30', 10.3],
     ['nvidia-a10', 31.2],
+    ['nvidia-a10g', 35],
     ['nvidia-a40', 37.4],
+    ['nvidia-rtx-a4000', 19.2],
+    ['nvidia-rtx-a5000', 27.8],
     ['nvidia-rtx-a6000', 38.7],
+    ['nvidia-rtx-3070', 20.3],
     ['nvidia-rtx-3080', 29.8],
     ['nvidia-rtx-3090', 35.6],
     ['nvidia-jetson-agx-orin-64gb', 5.3],
     ['nvidia-rtx-4080', 48.7],
     ['nvidia-rtx-4090', 82.6],
     ['nvidia-l4', 30.3],
+    ['nvidia-l40', 90.5],
     ['nvidia-l40s', 91.6],
     ['nvidia-rtx-6000-ada', 91.1],
     ['nvidia-h100-sxm5-80gb', 66.9],
     ['nvidia-h100-pcie-80gb', 51.2],
+    ['nvidia-h100-nvl-94gb', 60],
     ['nvidia-h200-sxm', 67],
     ['nvidia-gh200-96gb', 67],
     ['nvidia-b200-sxm', 600 / 8],
+    ['nvidia-gb200-gpu', 160 / 2],
     ['nvidia-rtx-5070', 30.9],
     ['nvidia-rtx-5070-ti', 43.9],
     ['nvidia-rtx-5080', 56.3],
@@ -145,13 +152,23 @@ describe('catalogue', () => {
     ['amd-mi300a', 122.6 / 2],
     ['amd-mi300x', 163.4 / 2],
     ['amd-mi325x', 163.4 / 2],
+    ['amd-mi350x', 144.2 / 2],
     ['amd-mi355x', 157.3 / 2],
     ['amd-rx-5700-xt', 9.75],
     ['amd-radeon-pro-v520', 7.37],
+    ['amd-rx-6600', 8.93],
+    ['amd-rx-6700-xt', 13.21],
     ['amd-rx-6900-xt', 23.04],
     ['amd-rx-7600', 21.75 / 2],
+    ['amd-rx-7800-xt', 37.32 / 2],
     ['amd-rx-7900-xtx', 61.4 / 2],
+    ['amd-8060s', 29.7 / 2],
+    ['amd-rx-9070', 36.1 / 2],
     ['amd-rx-9070-xt', 48.7 / 2],
+    ['intel-iris-xe-96eu', 2.07],
+    ['intel-max-1550-stack', 52.4 / 2],
+    ['apple-m1', 2.6],
+    ['apple-m2', 3.6],
   ])('%s has the printed FP32 peak of %f TFLOP/s', (id, teraflops) => {
     const peak = deviceComparison(DEVICE_METRICS, [gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0];
     expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
@@ -215,6 +232,27 @@ describe('catalogue', () => {
     ['nvidia-rtx-5090', 512, 28.002],
     ['nvidia-rtx-pro-6000-blackwell', 512, 28.002],
     ['nvidia-gb10', 256, 8.533],
+    ['nvidia-gtx-1060-6gb', 192, 8.008],
+    ['nvidia-gtx-1650', 128, 8.002],
+    ['nvidia-rtx-2060', 192, 14.002],
+    ['nvidia-a10g', 384, 12.502],
+    ['nvidia-rtx-a4000', 256, 14.002],
+    ['nvidia-rtx-a5000', 384, 16.002],
+    ['nvidia-rtx-3050-8gb', 128, 14.002],
+    ['nvidia-rtx-3060', 192, 15.002],
+    ['nvidia-rtx-3060-ti', 256, 14.002],
+    ['nvidia-rtx-3070', 256, 14.002],
+    ['nvidia-jetson-orin-nano-8gb', 128, 6.4],
+    ['nvidia-jetson-orin-nx-16gb', 128, 6.4],
+    ['nvidia-rtx-4060', 128, 17.002],
+    ['nvidia-rtx-4060-ti', 128, 18.002],
+    ['nvidia-rtx-4070', 192, 21.002],
+    ['nvidia-l40', 384, 18.002],
+    ['nvidia-h100-nvl-94gb', 6016, 5.238],
+    ['nvidia-h20-96gb', 6144, 5.238],
+    ['nvidia-gb200-gpu', 8192, 7.805],
+    ['nvidia-rtx-5060', 128, 28.002],
+    ['nvidia-rtx-5060-ti', 128, 28.002],
     ['amd-r9-fury-x', 4096, 1],
     ['amd-rx-580', 256, 8],
     ['amd-mi25', 2048, 1.89],
@@ -233,6 +271,20 @@ describe('catalogue', () => {
     ['amd-rx-7600', 128, 18],
     ['amd-rx-7900-xtx', 384, 20],
     ['amd-rx-9070-xt', 256, 20],
+    ['amd-rx-6600', 128, 14],
+    ['amd-rx-6700-xt', 192, 16],
+    ['amd-780m', 128, 7.5],
+    ['amd-rx-7800-xt', 256, 19.5],
+    ['amd-8060s', 256, 8],
+    ['amd-rx-9070', 256, 20],
+    ['intel-iris-xe-96eu', 128, 4.267],
+    ['intel-arc-a770', 256, 17.5],
+    ['intel-arc-b580', 192, 19],
+    ['intel-max-1550-stack', 4096, 3.2],
+    ['apple-m1', 128, 4.266],
+    ['apple-m2', 128, 6.4],
+    ['apple-m3', 128, 6.4],
+    ['apple-m4', 128, 7.5],
   ];
 
   it.each(BUSES)('%s has the bandwidth of its bus, %d bits at %f Gbit/s', (id, bits, gigabits) => {
@@ -240,7 +292,7 @@ describe('catalogue', () => {
   });
 
   it('checks the bandwidth of every GPU whose maker does not round it down by more', () => {
-    const rounded = ['amd-mi325x', 'amd-mi355x'];
+    const rounded = ['amd-mi325x', 'amd-mi350x', 'amd-mi355x'];
     const hardware = gpus.filter((device) => device.vendor !== 'software').map((device) => device.id);
     expect([...BUSES.map(([id]) => id), ...rounded].sort()).toEqual(hardware.sort());
   });
@@ -297,7 +349,7 @@ describe('validateDevice', () => {
     [
       'unknown rules',
       { ...a100, occupancy: { family: 'cell' } },
-      'occupancy.family: must be occupancy rules of family nvidia, amd or generic, not "cell"',
+      'occupancy.family: must be occupancy rules of family nvidia, amd, intel, apple or generic, not "cell"',
     ],
     [
       'an unknown capability',

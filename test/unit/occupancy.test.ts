@@ -4,6 +4,8 @@ import { limitingFactors } from '../../src-workers/domain/design.ts';
 import type { GpuDevice, OccupancyRules } from '../../src-workers/domain/device.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 import { AMD_ISAS, amdOccupancyRules, amdResidency } from '../../src-workers/models/occupancy/amd.ts';
+import { appleOccupancyRules, appleResidency } from '../../src-workers/models/occupancy/apple.ts';
+import { intelOccupancyRules, intelResidency } from '../../src-workers/models/occupancy/intel.ts';
 import {
   NVIDIA_COMPUTE_CAPABILITIES,
   nvidiaOccupancyRules,
@@ -164,6 +166,78 @@ describe('AMD', () => {
     expect(!wrong.ok && wrong.error.message).toContain(
       'AMD instruction set gfx90a with waves of 32 is not known. Use one of gfx700/64, gfx701/64, gfx803/64',
     );
+  });
+});
+
+describe('Intel', () => {
+  const blocks = (architecture: string, simdWidth: number, launch: BlockUsage) =>
+    intelResidency(unwrap(intelOccupancyRules(architecture, simdWidth)), launch);
+
+  // Intel's calculator: threads of an Xe-core over ⌈block / group width⌉, half of the threads in large mode, local memory in its
+  // sizes. The rows are worked by hand from its formula.
+  it.each([
+    ['xe-hpg', 16, usage(256, 64), 8, ['warps']],
+    ['xe-hpg', 16, usage(256, 65), 4, ['registers']],
+    ['xe-hpg', 8, usage(256, 128), 4, ['warps']],
+    ['xe-hpg', 32, usage(256, 33), 8, ['registers']],
+    ['xe-hpg', 16, usage(256, 129), 0, ['registers']],
+    ['xe-lp', 16, usage(512, 64), 3, ['warps']],
+    ['xe-lp', 16, usage(512, 65), 0, ['registers']],
+    ['xe-lp', 16, usage(1024, 32), 0, ['warps']],
+    ['xe-hpc', 32, usage(1024, 64), 2, ['warps']],
+    // Large mode leaves 512 lanes of groups of 16: a block of 1,024 cannot start.
+    ['xe-hpc', 16, usage(1024, 129), 0, ['registers']],
+    ['xe-hpc', 16, usage(512, 129), 1, ['registers']],
+    // The calculator's example: 64 KiB of local memory, groups of 32 in blocks of 256 on a B580.
+    ['xe2-hpg', 32, usage(256, 32, 64 * 1024), 2, ['sharedMemory']],
+    ['xe2-hpg', 32, usage(256, 32, 16 * 1024), 8, ['warps', 'sharedMemory']],
+    ['xe2-hpg', 32, usage(256, 32, 16 * 1024 + 1), 5, ['sharedMemory']],
+  ] as const)('%s, groups of %i, %o', (architecture, simdWidth, launch, expected, limits) => {
+    const residency = blocks(architecture, simdWidth, launch);
+    expect(residency.blocksPerMultiprocessor).toBe(expected);
+    expect(limitingFactors(residency.limitedBy)).toEqual(limits);
+  });
+
+  it('gives a lane of a narrow group more registers', () => {
+    const perLane = ([8, 16, 32] as const).map(
+      (width) => unwrap(intelOccupancyRules('xe-hpg', width)).limits.maxRegistersPerThread,
+    );
+    expect(perLane).toEqual([256, 128, 64]);
+  });
+
+  it('refuses an unknown architecture or width', () => {
+    const wrong = intelOccupancyRules('xe2-hpg', 8);
+    expect(!wrong.ok && wrong.error.message).toContain(
+      'Intel architecture xe2-hpg with SIMD width 8 is not known. Use one of xe-lp/8, xe-lp/16',
+    );
+  });
+});
+
+describe('Apple', () => {
+  // Mesa, agx_occupancy.c: the most halves of 16 bits per thread, and threads that then are resident.
+  it.each([
+    [104, 1024],
+    [112, 896],
+    [128, 832],
+    [136, 768],
+    [144, 704],
+    [160, 640],
+    [184, 576],
+    [208, 512],
+    [232, 448],
+    [256, 384],
+  ])('%i register halves leave %i threads', (halves, threads) => {
+    const rules = unwrap(appleOccupancyRules(7));
+    const at = (registers: number) => 32 * appleResidency(rules, usage(32, registers)).threadGroupsPerMultiprocessor;
+    expect(at(halves / 2)).toBe(threads);
+    expect(at(halves / 2 + 1)).toBeLessThan(threads);
+  });
+
+  it('holds 3,072 threads of few registers, and no threadgroup of more than 32 KiB', () => {
+    const rules = unwrap(appleOccupancyRules(8));
+    expect(appleResidency(rules, usage(1024, 16))).toMatchObject({ blocksPerMultiprocessor: 3, occupancyFraction: 1 });
+    expect(limitingFactors(appleResidency(rules, usage(32, 16, 32_769)).limitedBy)).toEqual(['sharedMemory']);
+    expect(appleOccupancyRules(6).ok).toBe(false);
   });
 });
 

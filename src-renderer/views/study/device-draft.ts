@@ -7,6 +7,8 @@ import {
 } from '../../../src-workers/domain/device.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { AMD_ISAS } from '../../../src-workers/models/occupancy/amd.ts';
+import { APPLE_GPU_FAMILIES } from '../../../src-workers/models/occupancy/apple.ts';
+import { INTEL_ARCHITECTURES } from '../../../src-workers/models/occupancy/intel.ts';
 import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupancy/nvidia.ts';
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
 import type { CatalogueDevice } from '../../state/library.svelte.ts';
@@ -121,6 +123,17 @@ export const OCCUPANCY_CHOICES: readonly { readonly value: string; readonly labe
       return limitsByRules(rules).ok ? [{ value: `amd ${isa} ${waveSize}`, label: `${isa}, wave${waveSize}`, rules }] : [];
     }),
   ),
+  ...INTEL_ARCHITECTURES.flatMap((architecture) =>
+    ([8, 16, 32] as const).flatMap((simdWidth) => {
+      const rules = { family: 'intel', architecture, simdWidth } as const;
+      return limitsByRules(rules).ok ? [{ value: `intel ${architecture} ${simdWidth}`, label: `${architecture}, SIMD${simdWidth}`, rules }] : [];
+    }),
+  ),
+  ...APPLE_GPU_FAMILIES.map((gpuFamily) => ({
+    value: `apple ${gpuFamily}`,
+    label: `Apple GPU family ${gpuFamily}`,
+    rules: { family: 'apple', gpuFamily } as const,
+  })),
   { value: 'generic', label: 'none', rules: { family: 'generic' } },
 ]; // prettier-ignore
 
@@ -130,6 +143,10 @@ export function choiceOfRules(rules: OccupancyRules): string {
       return `nvidia ${rules.computeCapability}`;
     case 'amd':
       return `amd ${rules.isa} ${rules.waveSize}`;
+    case 'intel':
+      return `intel ${rules.architecture} ${rules.simdWidth}`;
+    case 'apple':
+      return `apple ${rules.gpuFamily}`;
     case 'generic':
       return 'generic';
   }

@@ -98,6 +98,8 @@ export function deviceStack(
         reason:
           'No reconvergence stack: the compiler keeps the execution mask in scalar registers and saves it with ordinary scalar instructions, which count as instructions of the kernel.',
       };
+    case 'intel':
+    case 'apple':
     case 'generic':
       return { costs: null, reason: 'No reconvergence stack is documented for this device, so no cost is counted.' };
   }

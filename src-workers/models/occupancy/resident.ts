@@ -2,6 +2,8 @@ import type { DeviceLimits, GpuDevice, OccupancyRules } from '../../domain/devic
 import type { Result } from '../../domain/result.ts';
 import { ok, unwrap } from '../../domain/result.ts';
 import { amdOccupancyRules, amdResidency } from './amd.ts';
+import { appleOccupancyRules, appleResidency } from './apple.ts';
+import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import type { BlockUsage, Residency } from './usage.ts';
 import { checkUsage, residencyOf } from './usage.ts';
@@ -51,6 +53,14 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
       const found = amdOccupancyRules(rules.isa, rules.waveSize);
       return found.ok ? ok({ limits: found.value.limits, width: rules.waveSize }) : found;
     }
+    case 'intel': {
+      const found = intelOccupancyRules(rules.architecture, rules.simdWidth);
+      return found.ok ? ok({ limits: found.value.limits, width: rules.simdWidth }) : found;
+    }
+    case 'apple': {
+      const found = appleOccupancyRules(rules.gpuFamily);
+      return found.ok ? ok({ limits: found.value.limits, width: 32 }) : found;
+    }
     case 'generic':
       return ok(null);
   }
@@ -58,7 +68,7 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
 
 /**
  * Blocks of a launch that live on one multiprocessor at a time, by the allocation rules of the device's family
- * (`nvidia.ts`, `amd.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy` says why.
+ * (`nvidia.ts`, `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy` says why.
  *
  * Throws `FailureError` when the usage is malformed or the device names rules that do not exist: both are refused at
  * the edges (`checkUsage`, `validateDevice`), so here they are bugs. Costs well under a microsecond.
@@ -75,6 +85,10 @@ export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency 
       );
     case 'amd':
       return amdResidency(unwrap(amdOccupancyRules(rules.isa, rules.waveSize)), checked);
+    case 'intel':
+      return intelResidency(unwrap(intelOccupancyRules(rules.architecture, rules.simdWidth)), checked);
+    case 'apple':
+      return appleResidency(unwrap(appleOccupancyRules(rules.gpuFamily)), checked);
     case 'generic':
       return genericResidency(device.limits, device.threadGroupWidth, checked);
   }

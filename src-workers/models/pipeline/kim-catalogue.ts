@@ -2,6 +2,8 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 import { unwrap } from '../../domain/result.ts';
 import { amdOccupancyRules } from '../occupancy/amd.ts';
+import { APPLE_REGISTER_GRANULE } from '../occupancy/apple.ts';
+import { intelOccupancyRules } from '../occupancy/intel.ts';
 import { nvidiaOccupancyRules } from '../occupancy/nvidia.ts';
 import { bytesPerMultiprocessorCycle } from './derive.ts';
 import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from './kim.ts';
@@ -122,6 +124,17 @@ function allocation(device: GpuDevice): Allocation {
         },
       };
     }
+    // Registers come with the hardware thread, not one by one.
+    case 'intel': {
+      const found = unwrap(intelOccupancyRules(rules.architecture, rules.simdWidth));
+      return {
+        granularity: found.smallModeRegisters,
+        sharedMemoryGranularityBytes: found.localMemorySizes[0],
+        reservedBytes: 0,
+      };
+    }
+    case 'apple':
+      return { granularity: APPLE_REGISTER_GRANULE, sharedMemoryGranularityBytes: 1, reservedBytes: 0 };
     case 'generic':
       return { granularity: 1, sharedMemoryGranularityBytes: 1, reservedBytes: 0 };
   }

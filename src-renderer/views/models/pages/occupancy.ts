@@ -136,10 +136,14 @@ export const occupancy = {
   validity: [
     'NVIDIA: equal to the vendor’s own calculator for every compute capability from 3.5 to 12.1.',
     'AMD: by the published granularities. Scalar registers count only where a kernel states them.',
+    'Intel: by the occupancy calculator of Intel. A kernel of many registers runs with half of the hardware threads (large register mode), which the compiler is taken to choose where it needs it.',
+    'Apple: limits of a threadgroup from Apple, registers and resident threads as others measured them on M1 and M2. M3 and M4 allocate registers as a kernel needs them, so theirs are estimates.',
     'For a device without known rules only its hard limits count, without rounding.',
   ],
   sources: rows`
     NVIDIA (2025). cuda_occupancy.h, compute capabilities 3.5 to 12.1. CUDA Toolkit 13.0.
+    Intel (2025). GPU Occupancy Calculator; oneAPI GPU Optimization Guide, small and large register mode.
+    Mesa (2025). agx_occupancy.c: threads by registers of Apple GPUs. Apple (2025). Metal Feature Set Tables.
     AMD (2025). Register and LDS allocation of GCN, CDNA and RDNA. ISA guides; see the catalogue.
   `,
   demo,

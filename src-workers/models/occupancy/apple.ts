@@ -1,0 +1,85 @@
+import type { DeviceLimits } from '../../domain/device.ts';
+import type { Result } from '../../domain/result.ts';
+import { fail, ok } from '../../domain/result.ts';
+import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
+import { residencyOf, roundUpTo } from './usage.ts';
+
+/**
+ * How an Apple GPU core is shared out, of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of
+ * 16 bits, threads in pairs of SIMD groups. Apple publishes the width of a SIMD group and the limits of a
+ * threadgroup; register file, resident threads and threadgroup memory of a core were measured by others. From family 9 on
+ * (M3, M4) the register file is a cache that is filled as a kernel needs it, so what is counted here is an estimate.
+ *
+ * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c and
+ * agx_occupancy.c, threads by registers (reproduced exactly, see the tests); Turner, "Metal Benchmarks"
+ * (github.com/philipturner/metal-benchmarks): 208 KiB of registers, up to 3,072 threads, 52 to 60 KiB of threadgroup memory.
+ */
+export interface AppleOccupancyRules {
+  readonly gpuFamily: number;
+  readonly limits: DeviceLimits;
+}
+
+const WIDTH = 32;
+/** 208 KiB, in registers of 32 bits. */
+const REGISTERS = 53_248;
+/** 8 halves of 16 bits. */
+export const APPLE_REGISTER_GRANULE = 4;
+/** SIMD groups are resident in pairs. */
+const GROUP_GRANULE = 2;
+
+const LIMITS: DeviceLimits = {
+  maxThreadsPerBlock: 1024,
+  maxGridBlocks: 2 ** 31 - 1,
+  // None is published: as many as SIMD groups.
+  maxBlocksPerMultiprocessor: 96,
+  maxThreadGroupsPerMultiprocessor: 96,
+  registersPerMultiprocessor: REGISTERS,
+  maxRegistersPerBlock: REGISTERS,
+  maxRegistersPerThread: 128,
+  sharedMemoryBytesPerMultiprocessor: 61_440,
+  maxSharedMemoryBytesPerBlock: 32_768,
+};
+
+const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
+  [7, 8, 9].map((gpuFamily) => [gpuFamily, { gpuFamily, limits: LIMITS }]),
+);
+
+/** Every known `MTLGPUFamily`, by its number. */
+export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
+
+/** Rules of a GPU family; `unsupported` when it is not known. */
+export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
+  const rules = RULES.get(gpuFamily);
+  if (rules) return ok(rules);
+  return fail(
+    'unsupported',
+    `Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}`,
+    { field: 'gpuFamily' },
+  );
+}
+
+/** Resident threadgroups under already checked rules and usage. */
+export function appleResidency({ limits }: AppleOccupancyRules, usage: BlockUsage): Residency {
+  const groups = Math.ceil(usage.blockThreads / WIDTH);
+  const registers = roundUpTo(usage.registersPerThread, APPLE_REGISTER_GRANULE);
+  const held = Math.floor(limits.registersPerMultiprocessor / (registers * WIDTH * GROUP_GRANULE)) * GROUP_GRANULE;
+  const bytes = usage.sharedMemoryBytesPerBlock;
+  const alone: ResidencyLimits = {
+    warps:
+      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / groups),
+    registers:
+      registers === 0
+        ? Infinity
+        : usage.registersPerThread > limits.maxRegistersPerThread
+          ? 0
+          : Math.floor(held / groups),
+    sharedMemory:
+      bytes === 0
+        ? Infinity
+        : bytes > limits.maxSharedMemoryBytesPerBlock
+          ? 0
+          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / bytes),
+    blocks: limits.maxBlocksPerMultiprocessor,
+  };
+  return residencyOf(alone, groups, limits.maxThreadGroupsPerMultiprocessor);
+}

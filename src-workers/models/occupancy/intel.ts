@@ -1,0 +1,129 @@
+import type { DeviceLimits } from '../../domain/device.ts';
+import type { Result } from '../../domain/result.ts';
+import { fail, ok } from '../../domain/result.ts';
+import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
+import { residencyOf, roundUpTo } from './usage.ts';
+
+/** Widths of a thread group that Intel's compilers choose from. */
+export type IntelSimdWidth = 8 | 16 | 32;
+
+/**
+ * How an Intel Xe-core (a dual subslice on Xe-LP) is shared out. A hardware thread of a vector engine runs one thread group,
+ * 8, 16 or 32 lanes wide, and owns a fixed part of the register file: 128 registers, or 256 in large mode, which leaves half
+ * of the threads. A lane's value of 32 bits takes 4 bytes of a register, so narrow groups have more registers per lane.
+ *
+ * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads, local
+ * memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs. Large Register
+ * Mode" and "Thread Mapping and GPU Occupancy". That the compiler takes the large mode where the small one is too small, as it
+ * does with `-ze-opt-intel-enable-auto-large-GRF-mode`, is an assumption.
+ */
+export interface IntelOccupancyRules {
+  readonly architecture: string;
+  readonly simdWidth: IntelSimdWidth;
+  readonly limits: DeviceLimits;
+  /** Registers of 32 bits that a lane has in small mode. */
+  readonly smallModeRegisters: number;
+  /** A block of more than one thread group needs a barrier; there are this many. */
+  readonly barriers: number;
+  /** Local memory is handed out in these sizes, bytes, ascending. */
+  readonly localMemorySizes: readonly number[];
+}
+
+interface Row {
+  readonly engines: number;
+  readonly threadsPerEngine: number;
+  /** Width of a register, bytes. */
+  readonly registerBytes: number;
+  readonly largeMode: boolean;
+  readonly widths: readonly IntelSimdWidth[];
+  readonly localKib: number;
+  readonly localSizesKib: readonly number[];
+  readonly blockThreads: number;
+  readonly blocks: number;
+  readonly barriers: number;
+}
+
+const POWERS_KIB = [1, 2, 4, 8, 16, 32, 64];
+const STEPS_KIB = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128];
+
+// prettier-ignore
+const ROWS: Readonly<Record<string, Row>> = {
+  'xe-lp': { engines: 16, threadsPerEngine: 7, registerBytes: 32, largeMode: false, widths: [8, 16, 32], localKib: 64, localSizesKib: POWERS_KIB, blockThreads: 512, blocks: 112, barriers: 64 },
+  'xe-hpg': { engines: 16, threadsPerEngine: 8, registerBytes: 32, largeMode: true, widths: [8, 16, 32], localKib: 128, localSizesKib: POWERS_KIB, blockThreads: 1024, blocks: 128, barriers: 128 },
+  'xe-hpc': { engines: 8, threadsPerEngine: 8, registerBytes: 64, largeMode: true, widths: [16, 32], localKib: 128, localSizesKib: STEPS_KIB, blockThreads: 1024, blocks: 64, barriers: 64 },
+  'xe2-hpg': { engines: 8, threadsPerEngine: 8, registerBytes: 64, largeMode: true, widths: [16, 32], localKib: 128, localSizesKib: STEPS_KIB, blockThreads: 1024, blocks: 64, barriers: 64 },
+};
+
+/** Every known Intel architecture. */
+export const INTEL_ARCHITECTURES: readonly string[] = Object.keys(ROWS);
+
+const SMALL_MODE_REGISTERS = 128;
+const VALUE_BYTES = 4;
+const KIB = 1024;
+
+function expand(architecture: string, row: Row, simdWidth: IntelSimdWidth): IntelOccupancyRules {
+  const threads = row.engines * row.threadsPerEngine;
+  const smallModeRegisters = (SMALL_MODE_REGISTERS * row.registerBytes) / (VALUE_BYTES * simdWidth);
+  const registers = threads * simdWidth * smallModeRegisters;
+  return {
+    architecture,
+    simdWidth,
+    limits: {
+      maxThreadsPerBlock: row.blockThreads,
+      maxGridBlocks: 2 ** 31 - 1,
+      maxBlocksPerMultiprocessor: row.blocks,
+      maxThreadGroupsPerMultiprocessor: threads,
+      registersPerMultiprocessor: registers,
+      maxRegistersPerBlock: registers,
+      maxRegistersPerThread: row.largeMode ? 2 * smallModeRegisters : smallModeRegisters,
+      sharedMemoryBytesPerMultiprocessor: row.localKib * KIB,
+      maxSharedMemoryBytesPerBlock: row.localSizesKib[row.localSizesKib.length - 1] * KIB,
+    },
+    smallModeRegisters,
+    barriers: row.barriers,
+    localMemorySizes: row.localSizesKib.map((kib) => kib * KIB),
+  };
+}
+
+const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
+  Object.entries(ROWS).flatMap(([architecture, row]) =>
+    row.widths.map((width) => [`${architecture}/${width}`, expand(architecture, row, width)] as const),
+  ),
+);
+
+/** Rules of an architecture (`xe-hpg`) at a group width; `unsupported` when the pair does not exist. */
+export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
+  const rules = RULES.get(`${architecture}/${simdWidth}`);
+  if (rules) return ok(rules);
+  return fail(
+    'unsupported',
+    `Intel architecture ${architecture} with SIMD width ${simdWidth} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
+    { field: 'architecture' },
+  );
+}
+
+/** Resident blocks under already checked rules and usage. In large mode a block has to fit half of the threads. */
+export function intelResidency(rules: IntelOccupancyRules, usage: BlockUsage): Residency {
+  const { limits } = rules;
+  const groups = Math.ceil(usage.blockThreads / rules.simdWidth);
+  const slots = limits.maxThreadGroupsPerMultiprocessor;
+  const bytes = usage.sharedMemoryBytesPerBlock;
+  const allocated = rules.localMemorySizes.find((size) => size >= bytes);
+  const alone: ResidencyLimits = {
+    warps: usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(slots / groups),
+    registers:
+      usage.registersPerThread > limits.maxRegistersPerThread
+        ? 0
+        : usage.registersPerThread > rules.smallModeRegisters
+          ? Math.floor(roundUpTo(slots, 2) / 2 / groups)
+          : Infinity,
+    sharedMemory:
+      bytes === 0
+        ? Infinity
+        : allocated === undefined
+          ? 0
+          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / allocated),
+    blocks: groups === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
+  };
+  return residencyOf(alone, groups, slots);
+}
