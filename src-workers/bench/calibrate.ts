@@ -198,7 +198,11 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 /** In order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
 /** Predicted times without ordering the units, ms, in order of the measured designs. */
-type ForwardModel = (values: Values) => Float64Array;
+interface ForwardModel {
+  readonly exact: (values: Values) => Float64Array;
+  /** Between two setups interpolated: for a descent, which tries hundreds. */
+  readonly quick: (values: Values) => Float64Array;
+}
 
 function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters {
   const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
@@ -268,42 +272,56 @@ function onlyMeasured(
   });
 }
 
-/** Setups whose laws are kept: the present one, its neighbour for a derivative, and those of a few steps before. */
-const KEPT_SETUPS = 6;
+/**
+ * The distance of setups at which times are computed; between two they are interpolated. Times grow nearly in proportion to the
+ * setup, while the depth laws of a new setup take a hundred times as long as all else: a fit needs some ten of them instead of
+ * hundreds. Wide enough to be the step of a derivative: laws lie on grids of their own, which a setup that is not whole can
+ * change; that alone moves a time by some 0.3 %.
+ */
+const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
+
+/** Setups whose laws are kept: a descent comes back to most of them. */
+const KEPT_SETUPS = 24;
 
 /** @param indices of valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
   for (const [i, index] of indices.entries()) orderingMs[i] = orderingOf(first, index);
+  const { schedulers } = plannedPipeline(plan, device);
   // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
-  const lawsBySetup = new Map<number, Predictor>([[plan.kernel.setupIterationsPerUnit, first]]);
-  return (values) => {
-    const { latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel } = values;
+  const lawsBySetup = new Map([[plan.kernel.setupIterationsPerUnit, first.caches]]);
+  const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel }: Values) => {
+    const { setupIterationsPerUnit } = kernel;
     const predictor = createPredictor({
       ...plan,
       kernel: { ...plan.kernel, ...kernel },
-      pipeline: {
-        [device.id]: {
-          latencyCycles,
-          issueCycles,
-          kneeSoftness,
-          schedulers: plannedPipeline(plan, device).schedulers,
-        },
-      },
+      pipeline: { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
     });
-    const known = lawsBySetup.get(kernel.setupIterationsPerUnit);
-    if (known) {
-      predictor.caches = known.caches;
-      lawsBySetup.delete(kernel.setupIterationsPerUnit);
-    }
-    lawsBySetup.set(kernel.setupIterationsPerUnit, predictor);
+    const laws = lawsBySetup.get(setupIterationsPerUnit);
+    if (laws) predictor.caches = laws;
+    lawsBySetup.delete(setupIterationsPerUnit);
+    lawsBySetup.set(setupIterationsPerUnit, predictor.caches);
     if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);
     return Float64Array.from(
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
+  // One of the setups is the plan's own, at which a setup is held that the designs do not determine.
+  const origin = plan.kernel.setupIterationsPerUnit;
+  const step = setupStep(plan);
+  const quick = (values: Values) => {
+    const setup = values.setupIterationsPerUnit;
+    const knot = Math.floor((setup - origin) / step);
+    const below = Math.max(0, origin + knot * step);
+    const above = origin + (knot + 1) * step;
+    const times = exact({ ...values, setupIterationsPerUnit: below });
+    if (setup <= below) return times;
+    const part = (setup - below) / (above - below);
+    return exact({ ...values, setupIterationsPerUnit: above }).map((time, i) => times[i] + part * (time - times[i]));
+  };
+  return { exact, quick };
 }
 
 /** 97.5 % quantile of the normal law: half widths of intervals in standard errors. */
@@ -346,8 +364,7 @@ function fitProblem(
       lower: 0,
       upper: 10 * meanLength + 100,
       coordinate: 'linear',
-      // Wide: laws are on grids of their own, which a setup that is not whole can change; that alone moves a time by some 0.3 %.
-      step: 0.1 * meanLength + 0.2,
+      step: setupStep(plan),
       knownWithin: 0.05 * meanLength + 0.25,
       slow: true,
     },
@@ -364,7 +381,7 @@ function fitProblem(
       latencyCycles: initial.latencyCycles * ratio,
       kneeSoftness: knee ?? initial.kneeSoftness,
     };
-    const predicted = model(moved);
+    const predicted = model.quick(moved);
     const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
@@ -377,7 +394,8 @@ function fitProblem(
   }
   return ok({
     parameters,
-    predict: (values) => model(withValues(values)),
+    predict: (values) => model.quick(withValues(values)),
+    predictExactly: (values) => model.exact(withValues(values)),
     measuredMs,
     relativeErrors: Float64Array.from(measured, ({ timeMs, halfWidthMs }) =>
       halfWidthMs === null ? 0 : halfWidthMs / timeMs / HALF_WIDTH_DEVIATIONS,

@@ -26,6 +26,8 @@ export interface FitProblem {
   readonly parameters: readonly FitParameter[];
   /** The model: times of all designs, ms, at the given values in order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
+  /** The same at the end of a fit, where `predict` approximates it. */
+  readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
   /** Standard error of each measured time over it; 0 where it is not known. */
   readonly relativeErrors: Float64Array;
@@ -103,13 +105,15 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     errors = standardErrors(problem, best, free, loss);
   }
   const { coordinates, residuals } = best;
+  const values = parameters.map((parameter, j) => toValue(parameter, coordinates[j]));
   return ok({
-    values: parameters.map((parameter, j) => toValue(parameter, coordinates[j])),
+    values,
     standardErrors: parameters.map((parameter, j) =>
       free[j] ? errors[j] * (parameter.coordinate === 'log' ? toValue(parameter, coordinates[j]) : 1) : null,
     ),
     held: free.map((isFree, j) => !isFree && !bounded[j]),
-    predictedMs: residuals.map((residual, i) => problem.measuredMs[i] * Math.exp(residual)),
+    predictedMs:
+      problem.predictExactly?.(values) ?? residuals.map((residual, i) => problem.measuredMs[i] * Math.exp(residual)),
   });
 }
 
