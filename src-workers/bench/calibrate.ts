@@ -66,7 +66,7 @@ const SPREAD = 0.05;
 
 /**
  * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and the overhead
- * of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of the plan. Takes some seconds.
+ * of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of the plan. Takes about a second.
  *
  * @param deviceAt position of the device on the plan's device axis; all designs are of it
  * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan; `bad-input`
