@@ -24,6 +24,8 @@ import { reproduce as reproducePapers } from './reproductions.ts';
 import { playLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
+import { createCaches } from './predict/caches.ts';
+import { ADVICE_LIMITS } from './predict/constants.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
 import type { Caches, Predictor } from './predict/tables.ts';
@@ -55,19 +57,24 @@ function kept<T>(cache: Map<string, T>, max: number, key: string, make: () => T)
   return value;
 }
 
-/** Depth and block laws of the workloads seen last, for advice: plans that differ in cheap inputs alone share them. */
-const MAX_TABLES = 6;
-const tables = new Map<string, Caches>();
+/** What plans with the same laws share, for advice: plans that differ in cheap inputs alone. */
+interface SharedLaws {
+  readonly caches: Caches;
+  readonly predictors: Map<string, Predictor>;
+}
+/** The laws on screen, and those before the last edit. */
+const MAX_LAWS = 2;
+/** Devices of a study, and edits of it. */
+const MAX_ADVISORS = 6;
+const laws = new Map<string, SharedLaws>();
 
-const advisors = new Map<string, Predictor>();
-
-/** @param key names the workload, set-up, loops and balancing of the plan: what its tables depend on */
+/** @param key names the workload, set-up, loops and balancing of the plan: what its laws depend on */
 function advisorOf(plan: SweepPlan, key: string): Predictor {
-  return kept(advisors, MAX_TABLES, plan.id, () => {
-    const predictor = createPredictor(plan);
-    predictor.caches = kept(tables, MAX_TABLES, key, () => predictor.caches);
-    return predictor;
-  });
+  const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
+    caches: createCaches(ADVICE_LIMITS),
+    predictors: new Map(),
+  }));
+  return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(plan, caches));
 }
 
 interface PredictInput {
@@ -146,9 +153,7 @@ export function vary({
 
 /** Used once and then forgotten: only what it shares with the plan as it is stays. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
-  const predictor = createPredictor(changedPlan(plan, change));
-  if (!changesTables(change)) predictor.caches = advisorOf(plan, key).caches;
-  return predictor;
+  return createPredictor(changedPlan(plan, change), changesTables(change) ? undefined : advisorOf(plan, key).caches);
 }
 
 /** Sensitivity of the advice to one input. */

@@ -293,13 +293,11 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
   const lawsBySetup = new Map([[plan.kernel.setupIterationsPerUnit, first.caches]]);
   const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel }: Values) => {
     const { setupIterationsPerUnit } = kernel;
-    const predictor = createPredictor({
-      ...plan,
-      kernel: { ...plan.kernel, ...kernel },
-      pipeline: { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
-    });
-    const laws = lawsBySetup.get(setupIterationsPerUnit);
-    if (laws) predictor.caches = laws;
+    const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
+    const predictor = createPredictor(
+      { ...plan, kernel: { ...plan.kernel, ...kernel }, pipeline },
+      lawsBySetup.get(setupIterationsPerUnit),
+    );
     lawsBySetup.delete(setupIterationsPerUnit);
     lawsBySetup.set(setupIterationsPerUnit, predictor.caches);
     if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);

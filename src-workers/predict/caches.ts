@@ -1,5 +1,5 @@
 import type { LengthLaw } from '../domain/workload.ts';
-import { KEPT_DEPTH_LAWS, KEPT_LAUNCH_NUMBERS, KEPT_SLABS, SLAB_LENGTH } from './constants.ts';
+import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { sortedOrder } from './dealing/order.ts';
 import { sortedLaunch, windowUnits, type SortedBalancing, type SortedLaunch } from './dealing/sorted-launch.ts';
@@ -16,8 +16,9 @@ import type { Caches, DepthLaws } from './tables.ts';
  * what is the same for the whole plan (law, units, setup, loops, balancings).
  */
 
-export function createCaches(): Caches {
+export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   return {
+    limits,
     depths: new Map(),
     olderDepths: new Map(),
     launches: new Map(),
@@ -44,7 +45,7 @@ export function cachedDepth(caches: Caches, key: number, make: () => GroupDepth)
       blocks: [],
     };
   }
-  if (caches.depths.size >= KEPT_DEPTH_LAWS) {
+  if (caches.depths.size >= caches.limits.depthLaws) {
     caches.olderDepths = caches.depths;
     caches.depths = new Map();
   }
@@ -94,7 +95,7 @@ export function cachedLaunch(
     if (!order) caches.orders.set(window, (order = sortedOrder(law, dealing.units, window)));
     launch = sortedLaunch(order, balancing, dealing, everyBlock);
   }
-  if (caches.launchNumbers >= KEPT_LAUNCH_NUMBERS) {
+  if (caches.launchNumbers >= caches.limits.launchNumbers) {
     caches.olderLaunches = caches.launches;
     caches.launches = new Map();
     caches.launchNumbers = 0;
@@ -106,7 +107,7 @@ export function cachedLaunch(
 
 /** Makes room for other block laws where there is little left: the memory of those known is used again. */
 export function makeRoom(caches: Caches): void {
-  if (caches.arena.at < KEPT_SLABS) return;
+  if (caches.arena.at < caches.limits.slabs) return;
   for (const depths of [caches.depths, caches.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
   for (const launches of [caches.launches, caches.olderLaunches])
     for (const launch of launches.values()) launch.law = null;

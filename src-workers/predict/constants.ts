@@ -183,13 +183,24 @@ export const BLOCK_ORDERS = 2;
 
 // -- Limits ------------------------------------------------------------------------------------------------------------
 
-/** Depth laws kept by a worker: some ten kilobytes each. */
-export const KEPT_DEPTH_LAWS = 384;
-/** Numbers of a piece of memory for block laws, and pieces: about what stays in a core's cache. */
+/** Numbers of a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
-export const KEPT_SLABS = 8;
-/** Numbers kept of sorted launches. */
-export const KEPT_LAUNCH_NUMBERS = 2 ** 21;
+/** What a worker keeps of its laws. */
+export interface CacheLimits {
+  /** Some ten kilobytes each. */
+  readonly depthLaws: number;
+  /** Pieces of memory for block laws. */
+  readonly slabs: number;
+  /** Numbers of sorted launches. */
+  readonly launchNumbers: number;
+}
+/** A sweep passes every design once: block laws stay in a core's cache. */
+export const SWEEP_LIMITS: CacheLimits = { depthLaws: 384, slabs: 8, launchNumbers: 2 ** 21 };
+/**
+ * Advice predicts the same designs after every edit, most of which leave the laws as they are. Enough for all laws of any example study
+ * in one worker: 240 MB for the largest, of which each of several workers has a part.
+ */
+export const ADVICE_LIMITS: CacheLimits = { depthLaws: 4096, slabs: 1024, launchNumbers: 2 ** 23 };
 /** Entries kept of a CPU's ordered lengths: partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;
 

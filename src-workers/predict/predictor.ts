@@ -11,10 +11,13 @@ import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
-import type { Predictor } from './tables.ts';
+import type { Caches, Predictor } from './tables.ts';
 
-/** The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design. */
-export function createPredictor(plan: SweepPlan): Predictor {
+/**
+ * The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design.
+ * @param caches of another predictor whose plan has the same laws, see `Predictor`
+ */
+export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
@@ -40,7 +43,7 @@ export function createPredictor(plan: SweepPlan): Predictor {
     openStep: openStepOf(plan.law, plan.units),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     stackFactors: new Map(),
-    caches: createCaches(),
+    caches,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Balancing } from '../domain/design.ts';
 import type { CpuLoads } from './cpu.ts';
+import type { CacheLimits } from './constants.ts';
 import type { SortedOrder } from './dealing/order.ts';
 import type { SortedLaunch } from './dealing/sorted-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
@@ -32,10 +33,11 @@ export interface Predictor {
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
-  caches: Caches;
+  readonly caches: Caches;
 }
 
 export interface Caches {
+  readonly limits: CacheLimits;
   /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
   depths: Map<number, DepthLaws>;
   olderDepths: Map<number, DepthLaws>;

@@ -12,6 +12,7 @@ const BENCHES = [
   'renderer',
   'measured',
   'estimates',
+  'advice',
 ];
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !BENCHES.includes(name));

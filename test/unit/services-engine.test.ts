@@ -120,14 +120,14 @@ describe('a sweep', () => {
   /** Starts a sweep with a pool whose tasks fail where `failures` says so. */
   async function withPool(engine: Engine, failures: (attempt: number, first: number) => boolean) {
     const attempts = new Map<number, number>();
-    const run: Pool['run'] = (name, input, signal) => {
+    const run: Pool['run'] = (name, input, options) => {
       if (name === 'predict') {
         const { first } = (input as { ranges: { first: number }[] }).ranges[0];
         const attempt = (attempts.get(first) ?? 0) + 1;
         attempts.set(first, attempt);
         if (failures(attempt, first)) return Promise.reject(new Error('the worker ran out of memory'));
       }
-      return engine.context.pool.run(name, input, signal);
+      return engine.context.pool.run(name, input, options);
     };
     const pool: Pool = { ...engine.context.pool, run };
     const context: Context = { ...engine.context, pool };

@@ -53,15 +53,16 @@ export function createPredictions(pool: Pool): Predictions {
       const space = JSON.stringify({ ...plan.axes, devices: plan.axes.devices.map(({ id }) => id) });
       const parts = coarse ? coarseParts(device, best.get(space), pool.workers) : exactParts(device);
       const surveys: Survey[] = [];
-      let next = 0;
-      const lane = async (): Promise<void> => {
-        while (next < parts.length && isCurrent()) {
-          const part = parts[next];
-          next += 1;
-          surveys.push(await pool.run('survey', { plan, key: device.key, part, fraction: TIE_FRACTION }));
-        }
+      // A worker gets the parts that it got before the last edit, whose laws it has, and then what the others have left.
+      const lanes = Array.from({ length: pool.workers }, (_, worker) =>
+        parts.filter((_part, at) => at % pool.workers === worker),
+      );
+      const predict = async (own: DesignPart[], worker: number): Promise<void> => {
+        for (const lane of [own, ...lanes])
+          for (let part = lane.shift(); part && isCurrent(); part = lane.shift())
+            surveys.push(await pool.run('survey', { plan, key: device.key, part, fraction: TIE_FRACTION }, { worker }));
       };
-      await Promise.all(Array.from({ length: pool.workers + 1 }, lane));
+      await Promise.all(lanes.map(predict));
       if (surveys.length < parts.length) return null;
       const prediction = joined(device, surveys);
       if (prediction.predicted === size) {

@@ -23,7 +23,7 @@ export interface AdvisedDevice {
   readonly size: number;
   /** Number of its first design in the space of the study, with all its devices. */
   readonly firstDesign: number;
-  /** What the plan's depth and block laws depend on: plans with the same key share them. */
+  /** What the plan's depth and block laws depend on: plans with the same key share them in a worker. */
   readonly key: string;
   /** Made when a design is to be described. */
   readonly predictor: () => Predictor;

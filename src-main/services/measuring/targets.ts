@@ -43,7 +43,7 @@ export async function prepareProgram(
   signal: AbortSignal,
 ): Promise<Result<Program>> {
   if (plan.backend === 'cuda') {
-    const objects = await context.pool.run('cudaFiles', { plan, folder }, signal).catch((error: unknown) => {
+    const objects = await context.pool.run('cudaFiles', { plan, folder }, { signal }).catch((error: unknown) => {
       if (signal.aborted) return fail('cancelled', 'cancelled');
       throw error;
     });

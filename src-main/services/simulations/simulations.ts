@@ -219,10 +219,10 @@ async function simulated(
   signal: AbortSignal,
 ): Promise<Result<SimulatedDistribution>> {
   try {
-    return await context.pool.run('simulate', { plan, design, options }, signal);
+    return await context.pool.run('simulate', { plan, design, options }, { signal });
   } catch (error) {
     if (signal.aborted) throw error;
-    return await context.pool.run('simulate', { plan, design, options }, signal);
+    return await context.pool.run('simulate', { plan, design, options }, { signal });
   }
 }
 

@@ -180,7 +180,7 @@ export function runSweep(
   const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const predicted = await context.pool.run('predict', { plan, ranges }, controller.signal);
+        const predicted = await context.pool.run('predict', { plan, ranges }, { signal: controller.signal });
         if (predicted.best && isBetter(predicted.best, best)) best = predicted.best;
         for (const chunk of predicted.chunks) {
           const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
