@@ -200,6 +200,20 @@ export class Location {
   }
 }
 
+/**
+ * The device that a view of a run is about, as in every view: the chosen one where the run has it, else the one given. Null: all of
+ * them. Undefined: not known yet.
+ */
+export function deviceInView(
+  devices: readonly { readonly id: string }[],
+  chosen: string | null,
+  otherwise: string | undefined,
+): string | null | undefined {
+  if (devices.length < 2) return devices[0]?.id;
+  if (chosen === ALL_DEVICES) return null;
+  return devices.find(({ id }) => id === chosen)?.id ?? otherwise;
+}
+
 function positive(text: string | null): number | null {
   const value = Number(text);
   return text !== null && Number.isSafeInteger(value) && value > 0 ? value : null;

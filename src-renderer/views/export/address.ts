@@ -6,7 +6,7 @@ export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000'] as const;
 
 export const exportAddress = {
   format: choiceField(EXPORT_FORMATS, 'html'),
-  /** The design that is recommended; absent: the best of the run. */
+  /** The design that is exported; absent: the recommended one of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),
   /** Markdown as its source. */

@@ -5,7 +5,7 @@ import type { RankFilter } from '../../../src-main/contract/procedures.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { Query } from '../../state/query.svelte.ts';
 import type { ViewId } from '../../shell/views.ts';
-import { ALL_DEVICES } from '../../state/location.svelte.ts';
+import { deviceInView } from '../../state/location.svelte.ts';
 import { explorationAddress, type Narrowing } from './address.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from '../../state/baselines.ts';
 
@@ -53,14 +53,13 @@ export class Exploration {
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
   /** The device that is looked at: the chosen one, else that of the selected design, else the fastest. Null: all of them. Undefined: not known yet. */
-  readonly deviceId: string | null | undefined = $derived.by(() => {
-    const { devices } = this;
-    const chosen = this.app.location.device;
-    if (devices.length < 2) return devices[0]?.id;
-    if (chosen === ALL_DEVICES) return null;
-    if (devices.some(({ id }) => id === chosen)) return chosen;
-    return this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId;
-  });
+  readonly deviceId: string | null | undefined = $derived.by(() =>
+    deviceInView(
+      this.devices,
+      this.app.location.device,
+      this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId,
+    ),
+  );
   /** The run once it is known which device of it is looked at; null before. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
   /** The device alone, as a filter. */
