@@ -375,7 +375,9 @@ export interface RunDiff {
   readonly spearman: number | null;
 }
 
-export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', 'cuda', 'wgsl', 'python'] as const;
+/** Launch parameters of one design. */
+export const CODE_FORMATS = ['cuda', 'wgsl', 'python'] as const;
+export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', ...CODE_FORMATS] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface ExportDocument {

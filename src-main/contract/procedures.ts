@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import {
+  CODE_FORMATS,
   EXPORT_FORMATS,
   RANK_COLUMNS,
   type AppInfo,
@@ -252,13 +253,13 @@ export const procedures = {
       ),
     }),
   ).returns<Robust>(),
-  /** The header of a design of a study that need not be saved: as `export.render` writes that of a run. */
+  /** The code of a design of a study that need not be saved: as `export.render` writes that of a run. */
   'advice.code': procedure(
     v.strictObject({
       ...unsavedStudy,
       deviceId: shortText,
       designIndex: index,
-      format: v.picklist(['cuda', 'wgsl']),
+      format: v.picklist(CODE_FORMATS),
     }),
   ).returns<ExportDocument>(),
 

@@ -33,8 +33,8 @@ async function freshRun(app: App): Promise<RunSummary | null> {
   return null;
 }
 
-/** Copies the launch of the recommended design as a header, with what it assumes; no run is needed. */
-export async function copyHeader(app: App, { answer, answered }: Advice): Promise<void> {
+/** Copies the launch of the recommended design as a header or as Python, with what it assumes; no run is needed. */
+export async function copyCode(app: App, { answer, answered }: Advice, as: 'header' | 'Python'): Promise<void> {
   const studyId = app.editor.id;
   if (!answer || !answered || studyId === null) return;
   const made = await app.engine.call('advice.code', {
@@ -42,13 +42,15 @@ export async function copyHeader(app: App, { answer, answered }: Advice): Promis
     study: answered,
     deviceId: answer.device.id,
     designIndex: answer.designIndex,
-    format: app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
+    format: as === 'Python' ? 'python' : app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
   });
-  if (!made.ok) return app.refuse({ title: 'The header was not copied', failure: made.error });
+  if (!made.ok) return app.refuse({ title: `The ${as} was not copied`, failure: made.error });
   await navigator.clipboard.writeText(made.value.text);
   const assumed = answer.inputs.filter(({ origin }) => origin === 'assumed').length;
   const named = assumed === 0 ? 'nothing is assumed' : `it names ${counted(assumed, 'assumption')}`;
-  app.notices.show(`Header copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`);
+  app.notices.show(
+    `${as === 'Python' ? as : 'Header'} copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`,
+  );
 }
 
 /** Simulates the tied designs, the picked one first, and shows them in the ranking by simulated time. */

@@ -1,7 +1,7 @@
 import type { Command } from '../shell/commands.svelte.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
-import { copyHeader, measure, simulateTies } from './actions.ts';
+import { copyCode, measure, simulateTies } from './actions.ts';
 
 /** What one can do with the recommendation, from every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
@@ -28,7 +28,16 @@ export function adviceCommands(app: App, advice: Advice): Command[] {
       keys: 'H',
       words: 'cuda launch code clipboard',
       enabled: ready,
-      run: () => void copyHeader(app, advice),
+      run: () => void copyCode(app, advice, 'header'),
+    },
+    {
+      id: 'advice.python',
+      menu: 'Run',
+      label: 'Copy the recommended design as Python',
+      group: 'Commands',
+      words: 'launch code clipboard cupy numba',
+      enabled: ready,
+      run: () => void copyCode(app, advice, 'Python'),
     },
     {
       id: 'advice.simulate',

@@ -200,6 +200,7 @@ describe('the recommendation', () => {
     const saved = await call<ExportDocument>(engine, 'export.render', { runId, deviceId, format: 'cuda' });
     expect(text).toBe(saved.text.replace(`run ${runId}`, 'study not saved'));
     expect(unwrap((await code({ format: 'wgsl' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.wgsl');
+    expect(unwrap((await code({ format: 'python' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.py');
     expect(await code({ deviceId: study.devices[1] })).toMatchObject({ ok: false, error: { code: 'conflict' } });
     const cpu = small(example('spmv-cpu'));
     const cores = await recommend(cpu, { deviceId: cpu.devices[0] });

@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { cudaHeader, pickText, wgslConstants } from '../export/code.ts';
+import { CODE, pickText } from '../export/code.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -33,10 +33,6 @@ export async function adviseCode(
     inputs: study.facts(device),
     pick: picked ? pickText(known.tied.length, pickRule(device)) : '',
   };
-  const stem = fileStem(study.study.name);
-  return ok(
-    format === 'cuda'
-      ? { fileName: `${stem}.cuh`, mediaType: 'text/plain', text: cudaHeader(source, row) }
-      : { fileName: `${stem}.wgsl`, mediaType: 'text/plain', text: wgslConstants(source, row) },
-  );
+  const { extension, mediaType, write } = CODE[format];
+  return ok({ fileName: `${fileStem(study.study.name)}.${extension}`, mediaType, text: write(source, row) });
 }

@@ -182,3 +182,10 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     '',
   ].join('\n');
 }
+
+/** Launch code by format. */
+export const CODE = {
+  cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
+  wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
+  python: { extension: 'py', mediaType: 'text/x-python', write: pythonModule },
+} as const;

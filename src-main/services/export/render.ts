@@ -6,7 +6,7 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow } from '../ranking/rows.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { cudaHeader, pickText, pythonModule, wgslConstants, type CodeSource } from './code.ts';
+import { CODE, pickText, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
@@ -74,9 +74,8 @@ export async function renderExport(
         inputs: runInputs(view, device),
         pick: pickText(ties, pickRule(device)),
       };
-      if (format === 'cuda') return document('cuh', 'text/plain', cudaHeader(source, row));
-      if (format === 'wgsl') return document('wgsl', 'text/plain', wgslConstants(source, row));
-      return document('py', 'text/x-python', pythonModule(source, row));
+      const { extension, mediaType, write } = CODE[format];
+      return document(extension, mediaType, write(source, row));
     }
   }
 }
