@@ -18,6 +18,9 @@ export interface Api {
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
+/** This page as a `client`: its newer calls take the place of its older ones, so that an edit leaves no work behind. */
+export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
+
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 

@@ -4,6 +4,7 @@ import type { ProcedureInput } from '../../src-main/contract/procedures.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import { axisCounts } from '../views/study/space-text.ts';
+import { PAGE_ID } from '../api/engine.svelte.ts';
 import type { App } from './app.svelte.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from './baselines.ts';
 import { CoarseFirst } from './coarse-first.ts';
@@ -22,8 +23,6 @@ type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 /** The recommendation for the study on screen, in all views. Create it while the shell initialises. */
 export class Advice {
   #app: App;
-  /** Newer calls of this page take the place of older ones, whatever they ask: an edit leaves no work behind. */
-  #client = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
   #answer = $state.raw<Recommendation | null>(null);
   #asked = $state.raw<Asked | null>(null);
   #failure = $state.raw<Failure | null>(null);
@@ -72,7 +71,7 @@ export class Advice {
     $effect(() => void this.#readBaseline(app.location.studyId));
 
     const calls = new CoarseFirst<Asked, Recommendation>({
-      ask: (input, coarse) => engine.call('advice.recommend', { ...input, coarse, client: this.#client }),
+      ask: (input, coarse) => engine.call('advice.recommend', { ...input, coarse, client: PAGE_ID }),
       show: (result, input, coarse) => {
         if (result.ok) {
           this.#answer = result.value;
@@ -146,7 +145,7 @@ export class Advice {
             study,
             deviceId: answer.device.id,
             designIndex: answer.designIndex,
-            client: this.#client,
+            client: PAGE_ID,
           })
           .then((result) => {
             // Another call took its place.

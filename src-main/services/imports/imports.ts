@@ -40,10 +40,10 @@ const KNOWN_FORMATS =
   '(CSV: dataset, rows, cols, nnzs and a column per schedule), measured times of designs (CSV: design or the names of the axes, and ' +
   'time_ms), or mean losses of SMITE (CSV: distribution, n, groups, …); each also as .gz';
 
-/** What a file is, by its content. `other`: it has a place elsewhere in Lockstep, and `message` says which. */
+/** What a file is, by its content. `lengths`: a matrix or a table, which may be a workload; `message` says what to do with it. */
 export type FileKind =
   | { readonly kind: 'results' | 'kernel-tuner' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
-  | { readonly kind: 'other'; readonly message: string };
+  | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
 /** Studies and devices are small; a larger JSON file is measurements. */
 const MAX_STUDY_BYTES = 4_000_000;
@@ -62,7 +62,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
   if (head.startsWith('{')) return bytes.length > MAX_STUDY_BYTES ? { kind: 'kernel-tuner' } : jsonKind(bytes);
   if (/^%%MatrixMarket/i.test(head)) {
-    return { kind: 'other', message: 'A matrix is a workload. Use it in a study as mtx:FILE.' };
+    return { kind: 'lengths', message: 'A matrix is a workload. Use it in a study as mtx:FILE.' };
   }
   const columns = head
     .split(/\r?\n/, 1)[0]
@@ -81,11 +81,12 @@ export function fileKind(bytes: Uint8Array): FileKind {
   }
   if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(head.split(/\r?\n/, 1)[0])) {
     return {
-      kind: 'other',
+      kind: 'lengths',
       message: `Lengths of units are a workload. Use them in a study as file:FILE. Lockstep imports ${KNOWN_FORMATS}.`,
     };
   }
-  return { kind: 'other', message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
+  const kind = head.includes('\0') ? 'other' : 'lengths';
+  return { kind, message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
 function jsonKind(bytes: Uint8Array): FileKind {
@@ -326,6 +327,8 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
       );
     case 'device':
       return fail('unsupported', `${fileName}: A device is not a measurement. Add it among the devices (Add device).`);
+    case 'lengths':
+      return fail('unsupported', `${fileName}: ${found.message}`);
     case 'other':
       return fail('bad-input', `${fileName}: ${found.message}`);
   }

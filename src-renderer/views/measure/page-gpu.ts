@@ -105,7 +105,7 @@ function browserVersions(): Readonly<Record<string, string>> {
 }
 
 /**
- * A probe of the page's own GPU, which the engine plans round by round.
+ * A probe: the engine's own, or one of the page's GPU, which the engine plans round by round.
  * @returns null where no launch gave a time
  */
 export async function probeInPage(
@@ -113,13 +113,15 @@ export async function probeInPage(
   asked: ProcedureInput<'bench.probe'>,
   gpu: GPU | undefined,
   measure: PageBackend,
+  signal: AbortSignal,
 ): Promise<Result<MeasuringProposal | null>> {
   const rounds: ProbeTimes[] = [];
   for (;;) {
     const answer = await engine.call('bench.probe', { ...asked, rounds });
     if (!answer.ok) return answer;
     if (answer.value.kind === 'done') return ok(answer.value.proposal);
-    const times = await roundInPage(answer.value.plan, gpu, measure);
+    const times = await roundInPage(answer.value.plan, gpu, measure, signal);
+    if (signal.aborted) return fail('cancelled', 'the probe was cancelled');
     if (!times.ok) return times;
     if (times.value === null) return ok(null);
     rounds.push(times.value);
@@ -130,6 +132,7 @@ async function roundInPage(
   plan: BenchPlan,
   gpu: GPU | undefined,
   measure: PageBackend,
+  signal: AbortSignal,
 ): Promise<Result<ProbeTimes | null>> {
   const from = performance.now();
   const opened = await openPageDevice(gpu);
@@ -143,7 +146,9 @@ async function roundInPage(
   };
   const info = describeWebGpu(adapter, device, { versions: browserVersions(), processor: null });
   try {
-    await measure(device, info, plan, take, enough.signal, async () => fail('unsupported', 'a probe has no laws'));
+    await measure(device, info, plan, take, AbortSignal.any([enough.signal, signal]), async () =>
+      fail('unsupported', 'a probe has no laws'),
+    );
   } catch {
     // What breaks a probe breaks the measurement too, which says why.
   }

@@ -2,7 +2,7 @@ import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { measureWebGpu } from '../../../src-workers/bench/webgpu/measure.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
-import type { Api } from '../../api/engine.svelte.ts';
+import { PAGE_ID, type Api } from '../../api/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
 /** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
@@ -23,9 +23,10 @@ class PageSession {
     this.#target = await pageTarget(navigator.gpu);
   }
 
-  /** What fits the time on this page's GPU. */
-  probe(engine: Api, asked: ProcedureInput<'bench.probe'>): ReturnType<typeof probeInPage> {
-    return probeInPage(engine, asked, navigator.gpu, measureWebGpu);
+  /** What fits the time: on this page's GPU, or on what the engine launches. Fails with `cancelled` where `signal` ends it. */
+  probe(engine: Api, asked: ProcedureInput<'bench.probe'>, signal: AbortSignal): ReturnType<typeof probeInPage> {
+    signal.addEventListener('abort', () => void engine.call('bench.cancelProbe', { client: PAGE_ID }));
+    return probeInPage(engine, { ...asked, client: PAGE_ID }, navigator.gpu, measureWebGpu, signal);
   }
 
   /** Measures a run to its end, its cancellation or its failure, which goes to `report`. */
