@@ -5,7 +5,12 @@ import { regimeInfo } from '../../src-workers/domain/regime.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
-import { availableColumns, placeColumns, timeDecimals } from '../../src-renderer/views/ranking/columns.ts';
+import {
+  availableColumns,
+  isShownAtFirst,
+  placeColumns,
+  timeDecimals,
+} from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
 import {
@@ -129,6 +134,22 @@ describe('columns', () => {
     const full = all.reduce((sum, { width }) => sum + width, 0);
     expect(gone(full)).toEqual([]);
     expect(gone(full - 1)).toEqual(['alongBlock']);
+  });
+
+  it('of simulated times push none out but the sparkline', () => {
+    const varies = new Set(['blockThreads', 'registerCap']);
+    const placed = (replications: string | null, px: number) => {
+      const all = availableColumns({ ...world, varies, replications, ranked: 21_542, units: 1_048_576 });
+      const shown = all.filter(({ id }) => isShownAtFirst(id));
+      return placeColumns(shown, 'both', px, 'timeMs').map(({ column }) => column.id);
+    };
+    for (let px = 500; px <= 1600; px += 10)
+      expect(placed('9 seeds', px)).toEqual(
+        expect.arrayContaining(placed(null, px).filter((id) => id !== 'alongBlock')),
+      );
+    expect(placed('9 seeds', 936)).toEqual(
+      expect.arrayContaining([...placed(null, 936), 'simulatedMs', 'replications']),
+    );
   });
 
   it('show differences instead of values, or values without them', () => {
