@@ -7,7 +7,7 @@ const KEYWORDS =
   'constexpr|const|unsigned|long|namespace|return|static_cast|static_assert|bool|true|false|fn|u32|vec2|vec3|null|__launch_bounds__|__maxnreg__|def|None';
 const TOKEN = new RegExp(
   [
-    String.raw`(?<comment>\/\/[^\n]*|(?<=^|  )# [^\n]*)`,
+    String.raw`(?<comment>(?<=^|  |; )\/\/[^\n]*|(?<=^|  )# [^\n]*)`,
     String.raw`(?<string>"(?:[^"\\\n]|\\.)*")`,
     String.raw`(?<directive>^#[a-z]+)`,
     String.raw`(?<number>(?<![\w.])-?\d[\d.]*(?:e[+-]?\d+)?(?:ull|u)?\b)`,
