@@ -16,7 +16,11 @@ import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } fr
 import { partOfUnits } from './bench/probe.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
+import type { GpuDevice } from './domain/device.ts';
+import type { DatasetEvidence, EvidencePoints } from './domain/evidence.ts';
 import { fail, ok, type Result } from './domain/result.ts';
+import { evidencePoints as pointsOf, judgeDataset } from './evidence/judge.ts';
+import { loadEvidence, type EvidenceFile } from './evidence/load.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
@@ -318,6 +322,35 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
+/** Public measurements beside predictions; `folder` holds the data. */
+interface EvidenceRequest {
+  readonly folder: string;
+  readonly devices: readonly GpuDevice[];
+  readonly dataset?: string | undefined;
+  readonly data?: EvidenceFile | undefined;
+}
+
+export async function evidence({
+  folder,
+  devices,
+  ...asked
+}: EvidenceRequest): Promise<Result<{ readonly datasets: readonly DatasetEvidence[] }>> {
+  const judged = await loadEvidence(folder, devices, asked);
+  return judged.ok ? ok({ datasets: judged.value.map(judgeDataset) }) : judged;
+}
+
+export async function evidencePoints({
+  folder,
+  devices,
+  dataset,
+  column,
+}: EvidenceRequest & { readonly column: string }): Promise<Result<EvidencePoints>> {
+  const judged = await loadEvidence(folder, devices, { dataset });
+  if (!judged.ok) return judged;
+  const points = judged.value.map((one) => pointsOf(one, column)).find((found) => found !== null);
+  return points ? ok(points) : fail('not-found', `No data set has the times "${column}".`);
+}
+
 export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
@@ -334,4 +367,6 @@ export interface WorkerTasks {
   readonly cudaFiles: typeof cudaFiles;
   readonly bundle: typeof bundle;
   readonly reproduce: typeof reproduce;
+  readonly evidence: typeof evidence;
+  readonly evidencePoints: typeof evidencePoints;
 }

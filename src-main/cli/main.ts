@@ -18,6 +18,7 @@ import { APP_VERSION } from '../services/app/version.ts';
 import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
+import { evidenceCommand } from './evidence.ts';
 import { importCommand, saveDevice } from './import.ts';
 import { simulateCommand } from './simulate.ts';
 import {
@@ -528,6 +529,16 @@ function programCommands(program: Command, cli: CommandLine): void {
   ).action(async (paper: string | undefined, options: GlobalOptions) => {
     cli.status = await reproduceCommand(terminal, paper, options);
   });
+
+  command(
+    program,
+    'evidence [dataset]',
+    'predictions beside public measurements of real GPUs: ginkgo, loops; nothing is fitted',
+  )
+    .option('--data <file>', 'another file of the same columns (CSV, also gzip)')
+    .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
+      cli.withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
+    );
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
     const databaseFile = resolve(options.db ?? defaultDatabaseFile());

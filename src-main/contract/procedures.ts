@@ -44,6 +44,7 @@ import type { RunnableDesigns } from './runnable.ts';
 import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { DatasetEvidence, EvidencePoints } from '../../src-workers/domain/evidence.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
@@ -543,6 +544,16 @@ export const procedures = {
   'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
     readonly ReproductionTable[]
   >(),
+
+  /** Predictions beside public measurements of real GPUs: of one data set or all, or of another file of the same columns. */
+  'evidence.judge': procedure(
+    v.strictObject({
+      dataset: v.optional(shortText),
+      data: v.optional(v.strictObject({ fileName: shortText, bytes })),
+    }),
+  ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
+  /** Times of one column of a data set, matrix by matrix. */
+  'evidence.points': procedure(v.strictObject({ dataset: shortText, column: shortText })).returns<EvidencePoints>(),
 } as const;
 
 export type Procedures = typeof procedures;

@@ -17,6 +17,7 @@ import { appHandlers } from './app/handlers.ts';
 import type { Context, Handlers } from './context.ts';
 import { openCatalogue } from './devices/catalogue.ts';
 import { deviceHandlers } from './devices/handlers.ts';
+import { evidenceHandlers } from './evidence/handlers.ts';
 import { exportHandlers } from './export/handlers.ts';
 import { importHandlers } from './imports/handlers.ts';
 import { measuredHandlers } from './measured/handlers.ts';
@@ -179,5 +180,6 @@ function joinHandlers(context: Context, pageSilenceMs: number): Handlers {
     ...importHandlers(context),
     ...exportHandlers(context),
     ...modelHandlers(context),
+    ...evidenceHandlers(context),
   };
 }

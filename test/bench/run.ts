@@ -13,6 +13,7 @@ const BENCHES = [
   'measured',
   'estimates',
   'advice',
+  'evidence',
 ];
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !BENCHES.includes(name));

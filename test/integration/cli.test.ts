@@ -547,6 +547,48 @@ describe('devices', () => {
   });
 });
 
+describe('evidence', () => {
+  it('judges a data set, and another file of its columns', async () => {
+    interface Found {
+      datasets: readonly {
+        id: string;
+        gpus: readonly { implementations: readonly object[]; choice: object }[];
+        unseen: readonly object[];
+      }[];
+    }
+    const { datasets } = await json<Found>('evidence', 'loops', '--db', db);
+    expect(datasets.map(({ id }) => id)).toEqual(['loops']);
+    const figures = { medianError: expect.any(Number), p90Error: expect.any(Number), spearman: expect.any(Number) };
+    expect(datasets[0]).toMatchObject({
+      source: expect.any(String),
+      licence: expect.any(String),
+      unseen: [],
+      gpus: [
+        {
+          device: 'nvidia-v100-sxm2-16gb',
+          implementations: ['thread_mapped', 'group_mapped', 'merge_path'].map((name) => ({
+            name,
+            count: expect.any(Number),
+            ...figures,
+          })),
+          choice: {
+            count: expect.any(Number),
+            regret: expect.any(Number),
+            regretP95: expect.any(Number),
+            hitRate: expect.any(Number),
+            bestFixed: { name: 'merge_path', regret: expect.any(Number) },
+          },
+        },
+      ],
+    });
+    const file = join(ROOT, 'db', 'evidence', 'loops.csv.gz');
+    const again = await json<Found>('evidence', '--data', file, '--db', db);
+    expect(again.datasets.map(({ id }) => id)).toEqual(['loops']);
+    expect(await failure(2, 'evidence', 'nothing', '--db', db)).toMatch(/"nothing".*ginkgo, loops/);
+    expect(await failure(1, 'evidence', 'ginkgo', '--data', file, '--db', db)).toMatch(/no column of times/);
+  });
+});
+
 describe('reproduce and doctor', () => {
   it.each(['swatman', 'hasan'])('reproduces %s', async (paper) => {
     const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', paper);

@@ -1,0 +1,82 @@
+import { basename } from 'node:path';
+import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../src-workers/domain/evidence.ts';
+import type { Engine } from '../services/engine.ts';
+import { readImportFile } from '../services/imports/imports.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`;
+
+/** Predictions beside public measurements, or beside another file of the same columns. Nothing is fitted. */
+export async function evidenceCommand(
+  engine: Engine,
+  terminal: Terminal,
+  dataset: string | undefined,
+  options: { readonly json?: boolean; readonly data?: string },
+): Promise<number> {
+  const bytes = options.data === undefined ? null : await readImportFile(options.data);
+  if (bytes && !bytes.ok) return reportFailure(terminal, bytes.error);
+  const found = await engine.call('evidence.judge', {
+    ...(dataset === undefined ? {} : { dataset }),
+    ...(bytes && options.data !== undefined ? { data: { fileName: basename(options.data), bytes: bytes.value } } : {}),
+  });
+  if (!found.ok) return reportFailure(terminal, found.error, found.error.code === 'not-found');
+  if (options.json) {
+    printJson(terminal, found.value);
+    return EXIT_OK;
+  }
+  for (const one of found.value.datasets) sayDataset(terminal, one, options.data === undefined);
+  return EXIT_OK;
+}
+
+function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boolean): void {
+  const { title, source, licence, notes, gpus, unseen } = dataset;
+  say(terminal, `${title}. ${source} (${licence}).`);
+  say(
+    terminal,
+    heldOut
+      ? 'Each matrix is predicted with parameters fitted without it (five folds).'
+      : 'Parameters are those fitted on all matrices of the shipped data.',
+  );
+  for (const note of notes) say(terminal, note);
+  for (const gpu of gpus) sayGpu(terminal, gpu);
+  if (unseen.length > 0) {
+    say(terminal, '');
+    say(terminal, 'GPUs whose own measurements were left out: parameters of the others, scaled by the data sheet.');
+    printTable(
+      terminal,
+      ['device', 'times', 'median error', 'regret', 'median error, large', 'regret, large'],
+      unseen.map((one) => [
+        one.device,
+        one.count,
+        percent(one.medianError),
+        one.regret.toFixed(3),
+        one.medianErrorLarge === null ? '–' : percent(one.medianErrorLarge),
+        one.regretLarge?.toFixed(3) ?? '–',
+      ]),
+    );
+  }
+  say(terminal, '');
+}
+
+function sayGpu(terminal: Terminal, { device, implementations, choice, choiceLarge }: GpuEvidence): void {
+  say(terminal, '');
+  say(terminal, device);
+  printTable(
+    terminal,
+    ['implementation', 'matrices', 'median error', 'p90 error', 'Spearman'],
+    implementations.map((one) => [
+      one.name,
+      one.count,
+      percent(one.medianError),
+      percent(one.p90Error),
+      one.spearman.toFixed(3),
+    ]),
+  );
+  if (choice) say(terminal, `Choice among ${choice.count} matrices: ${choiceText(choice)}`);
+  if (choiceLarge) say(terminal, `At least 10⁶ non-zeros, ${choiceLarge.count}: ${choiceText(choiceLarge)}`);
+}
+
+function choiceText({ regret, regretP95, hitRate, bestFixed }: ChoiceEvidence): string {
+  const fixed = bestFixed ? ` Always ${bestFixed.name}: ${bestFixed.regret.toFixed(3)}.` : '';
+  return `${regret.toFixed(3)} times the fastest measured (95 % below ${regretP95.toFixed(2)}), the fastest itself for ${percent(hitRate)}.${fixed}`;
+}

@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { evidenceDevices } from '../../../src-workers/evidence/datasets.ts';
+import type { Context, Handlers, ProceduresOf } from '../context.ts';
+
+/** Predictions beside public measurements, judged by the pool. */
+export function evidenceHandlers({ pool, catalogue, resourceFolder }: Context): Handlers<ProceduresOf<'evidence'>> {
+  const folder = join(resourceFolder, 'db', 'evidence');
+  const gpus = async (): Promise<Result<readonly GpuDevice[]>> => {
+    const found = await catalogue.devices(evidenceDevices());
+    if (!found.ok) return found;
+    const cpu = found.value.find(({ kind }) => kind === 'cpu');
+    if (cpu) return fail('conflict', `The device "${cpu.id}" is a CPU of your own. Delete it to see the evidence.`);
+    return ok(found.value.filter((device) => device.kind === 'gpu'));
+  };
+  return {
+    'evidence.judge': async ({ dataset, data }) => {
+      const devices = await gpus();
+      return devices.ok ? pool.run('evidence', { folder, devices: devices.value, dataset, data }) : devices;
+    },
+    'evidence.points': async ({ dataset, column }) => {
+      const devices = await gpus();
+      return devices.ok ? pool.run('evidencePoints', { folder, devices: devices.value, dataset, column }) : devices;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { SpmvParameters } from '../models/spmv/parameters.ts';
+import type { FourNumbers } from './four-numbers.ts';
+
+/** A GPU of a data set, and the implementations measured on it. */
+export interface MeasuredGpu {
+  /** As the source names it. */
+  readonly column: string;
+  /** Of the catalogue. */
+  readonly device: string;
+  readonly implementations: readonly MeasuredImplementation[];
+  /** Names among which a person chooses: the library's own choice stands for those that it chooses from. */
+  readonly choices: readonly string[];
+}
+
+export interface MeasuredImplementation {
+  readonly name: string;
+  /** Column of its times. */
+  readonly column: string;
+  /** Id in `models/spmv/implementations.ts`. */
+  readonly implementation: string;
+}
+
+/** Measured times of matrices, and where they come from. Another one is an entry here and its file in `db/evidence`. */
+export interface SpmvDataset {
+  readonly id: string;
+  readonly title: string;
+  readonly file: string;
+  readonly source: string;
+  readonly licence: string;
+  readonly notes: readonly string[];
+  readonly gpus: readonly MeasuredGpu[];
+  /** Measured for too few matrices to fit anything: predicted only, as a GPU that nobody has measured. */
+  readonly unseen: readonly MeasuredGpu[];
+}
+
+const GINKGO_NAMES: Readonly<Record<string, string>> = {
+  coo: 'coo',
+  csri: 'csr-even',
+  csr: 'csr-library',
+  ell: 'ell',
+  sellp: 'sellp',
+  hybrid: 'hybrid',
+};
+
+function ginkgoGpu(column: string, device: string, names: readonly string[], csrc = 'csr-group'): MeasuredGpu {
+  return {
+    column,
+    device,
+    implementations: names.map((name) => ({
+      name,
+      column: `${column}:${name}`,
+      implementation: name === 'csrc' ? csrc : GINKGO_NAMES[name],
+    })),
+    choices: names.filter((name) => name !== 'hybrid'),
+  };
+}
+
+const CSR_BY_HAND = ['coo', 'csrc', 'csri', 'ell', 'sellp'];
+const CSR_BY_LIBRARY = ['coo', 'csr', 'ell', 'sellp', 'hybrid'];
+
+export const SPMV_DATASETS: readonly SpmvDataset[] = [
+  {
+    id: 'ginkgo',
+    title: 'SpMV of Ginkgo on seven GPUs, double precision',
+    file: 'ginkgo.csv.gz',
+    source: 'ginkgo-project/ginkgo-data: figures, units made one, about half of the matrices',
+    licence: 'CC-BY 4.0',
+    notes: [
+      'csrc on the K40m, P100 and TITAN V fits the kernel of Ginkgo 1.0, a thread per row; on the Radeon VII it fits a group of threads per row.',
+      'The start of a launch as timed differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the matrices take little longer.',
+      'Columns of a row decide how far gathers miss the cache. Figures of row lengths do not know them.',
+    ],
+    gpus: [
+      ginkgoGpu('K40m', 'nvidia-k40m', [...CSR_BY_HAND, 'hybrid'], 'csr-thread'),
+      ginkgoGpu('P100', 'nvidia-p100-pcie-16gb', CSR_BY_HAND, 'csr-thread'),
+      ginkgoGpu('titanV', 'nvidia-titan-v', [...CSR_BY_HAND, 'hybrid'], 'csr-thread'),
+      ginkgoGpu('V100-SXM2', 'nvidia-v100-sxm2-16gb', CSR_BY_LIBRARY),
+      ginkgoGpu('RadeonVII', 'amd-radeon-vii', [...CSR_BY_HAND, 'hybrid']),
+      ginkgoGpu('MI100', 'amd-mi100', CSR_BY_LIBRARY),
+      ginkgoGpu('MI250X', 'amd-mi250x-gcd', CSR_BY_LIBRARY),
+    ],
+    unseen: [ginkgoGpu('A100', 'nvidia-a100-sxm4-40gb', CSR_BY_LIBRARY)],
+  },
+  {
+    id: 'loops',
+    title: 'SpMV schedules of loops on one GPU, single precision',
+    file: 'loops.csv.gz',
+    source: 'gunrock/loops: times; ginkgo-project/ginkgo-data: summaries of the same matrices, joined by name and size',
+    licence: 'Apache-2.0 (times), CC-BY 4.0 (summaries)',
+    notes: [
+      'The source does not name the GPU (compute capability ≥ 7.0). The data sheet of a V100 is assumed, whose bandwidth the times come close to.',
+    ],
+    gpus: [
+      {
+        column: 'unnamed',
+        device: 'nvidia-v100-sxm2-16gb',
+        implementations: [
+          { name: 'thread_mapped', column: 'thread_mapped', implementation: 'thread-mapped' },
+          { name: 'group_mapped', column: 'group_mapped', implementation: 'group-mapped' },
+          { name: 'merge_path', column: 'merge_path', implementation: 'merge-path' },
+        ],
+        choices: ['thread_mapped', 'group_mapped', 'merge_path'],
+      },
+    ],
+    unseen: [],
+  },
+];
+
+/** Ids of all devices that were measured. */
+export function evidenceDevices(): readonly string[] {
+  return [...new Set(SPMV_DATASETS.flatMap(({ gpus, unseen }) => [...gpus, ...unseen].map(({ device }) => device)))];
+}
+
+/** Fitted parameters of an implementation on a GPU: `db/evidence/parameters.json` holds one for each column of times. */
+export interface FittedImplementation {
+  readonly values: SpmvParameters;
+  /** Standard errors; `null` where a parameter was held or only a bound is known. */
+  readonly errors: Readonly<Record<string, number | null>>;
+  /** Values fitted without the matrices of a fold. */
+  readonly folds: readonly SpmvParameters[];
+  readonly fourNumbers: { readonly values: FourNumbers; readonly folds: readonly FourNumbers[] };
+}
+
+/** By data set and column of times. */
+export type KeptParameters = Readonly<Record<string, Readonly<Record<string, FittedImplementation>>>>;

@@ -1,0 +1,262 @@
+import type { GpuDevice } from '../domain/device.ts';
+import type {
+  ChoiceEvidence,
+  DatasetEvidence,
+  EvidencePoints,
+  GpuEvidence,
+  ImplementationEvidence,
+  UnseenEvidence,
+} from '../domain/evidence.ts';
+import { memoryLatencyNs } from '../models/memory/time.ts';
+import { SPMV_IMPLEMENTATIONS } from '../models/spmv/implementations.ts';
+import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from '../models/spmv/parameters.ts';
+import { sortedQuantile, spearman } from '../numeric/statistics.ts';
+import type { MeasuredMatrices } from '../parse/evidence.ts';
+import type { FittedImplementation, KeptParameters, MeasuredGpu, SpmvDataset } from './datasets.ts';
+import { foldOf } from './folds.ts';
+import { fourNumbersTime } from './four-numbers.ts';
+
+/** Predictions beside measured times. Nothing is fitted here: parameters are data. */
+
+/** Matrices from this size on are no matter of the start of a launch. */
+export const LARGE_NONZEROS = 1e6;
+
+export interface Judged {
+  readonly dataset: SpmvDataset;
+  readonly measured: MeasuredMatrices;
+  readonly devices: ReadonlyMap<string, GpuDevice>;
+  readonly kept: KeptParameters;
+  /** `held-out`: each matrix by the parameters fitted without its fold; `all`: by those fitted on all shipped matrices. */
+  readonly parameters: 'held-out' | 'all';
+}
+
+/** Predicted and measured times of one implementation, by matrix of the file; NaN where there are none. */
+interface Pair {
+  readonly name: string;
+  readonly measured: Float64Array;
+  readonly predicted: Float64Array;
+  readonly fourNumbers: Float64Array;
+}
+
+export function judgeDataset(judged: Judged): DatasetEvidence {
+  const { dataset } = judged;
+  const gpus = dataset.gpus.filter((gpu) => isMeasured(judged, gpu));
+  return {
+    id: dataset.id,
+    title: dataset.title,
+    source: dataset.source,
+    licence: dataset.licence,
+    notes: dataset.notes,
+    gpus: gpus.map((gpu) => judgeGpu(judged, gpu)),
+    unseen:
+      dataset.gpus.length > 1
+        ? [...gpus, ...dataset.unseen.filter((gpu) => isMeasured(judged, gpu))].map((gpu) => judgeUnseen(judged, gpu))
+        : [],
+  };
+}
+
+/** Times of one column, for plots. `null` where the data set has no such column. */
+export function evidencePoints(judged: Judged, column: string): EvidencePoints | null {
+  for (const gpu of judged.dataset.gpus) {
+    const at = gpu.implementations.findIndex((one) => one.column === column);
+    if (at < 0 || !judged.measured.times.has(column)) continue;
+    const { measured, predicted } = pairOf(judged, gpu, at);
+    const { matrices } = judged.measured;
+    const shown = matrices.map((_, i) => i).filter((i) => measured[i] > 0);
+    return {
+      names: shown.map((i) => matrices[i].name),
+      nonzeros: Float64Array.from(shown, (i) => matrices[i].nonzeros),
+      skewness: Float64Array.from(shown, (i) => matrices[i].skewness),
+      measured: Float64Array.from(shown, (i) => measured[i]),
+      predicted: Float64Array.from(shown, (i) => predicted[i]),
+    };
+  }
+  return null;
+}
+
+function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
+  return gpu.implementations.some(({ column }) => measured.times.get(column)?.some((time) => time > 0));
+}
+
+function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
+  const { dataset, measured, devices, kept, parameters } = judged;
+  const { name, column, implementation } = gpu.implementations[at];
+  const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
+  const device = devices.get(gpu.device)!;
+  const fitted = kept[dataset.id][column];
+  const fold = (matrix: string): number => (parameters === 'all' ? -1 : foldOf(matrix));
+  return {
+    name,
+    measured: measured.times.get(column) ?? new Float64Array(measured.matrices.length).fill(NaN),
+    predicted: Float64Array.from(measured.matrices, (matrix) =>
+      model.microseconds(device, matrix, fitted.folds[fold(matrix.name)] ?? fitted.values),
+    ),
+    fourNumbers: Float64Array.from(measured.matrices, (matrix) =>
+      fourNumbersTime(implementation, matrix, fitted.fourNumbers.folds[fold(matrix.name)] ?? fitted.fourNumbers.values),
+    ),
+  };
+}
+
+function judgeGpu(judged: Judged, gpu: MeasuredGpu): GpuEvidence {
+  const pairs = gpu.implementations.map((_, at) => pairOf(judged, gpu, at));
+  const { matrices } = judged.measured;
+  const large = (i: number): boolean => matrices[i].nonzeros >= LARGE_NONZEROS;
+  const chosen = pairs.filter(({ name }) => gpu.choices.includes(name));
+  return {
+    device: gpu.device,
+    column: gpu.column,
+    implementations: gpu.implementations.flatMap(({ column, implementation }, at) => {
+      const pair = pairs[at];
+      if (!pair.measured.some((time) => time > 0)) return [];
+      return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column])];
+    }),
+    choice: choiceOf(chosen, () => true),
+    choiceLarge: choiceOf(chosen, large),
+  };
+}
+
+function implementationEvidence(
+  pair: Pair,
+  implementation: string,
+  fitted: FittedImplementation,
+): ImplementationEvidence {
+  const { takes, parameters } = SPMV_IMPLEMENTATIONS.get(implementation)!;
+  const own = agreement(pair.predicted, pair.measured);
+  const four = agreement(pair.fourNumbers, pair.measured);
+  return {
+    name: pair.name,
+    implementation,
+    takes,
+    ...own,
+    fourNumbers: { medianError: four.medianError, spearman: four.spearman },
+    parameters: parameters.map((name) => {
+      const { unit, meaning, lower, upper } = SPMV_PARAMETERS[name];
+      return {
+        name,
+        unit,
+        meaning,
+        value: fitted.values[name]!,
+        standardError: fitted.errors[name] ?? null,
+        lower,
+        upper,
+      };
+    }),
+  };
+}
+
+function agreement(predicted: Float64Array, measured: Float64Array) {
+  const times = measured.filter((time) => time > 0);
+  const own = predicted.filter((_, i) => measured[i] > 0);
+  const errors = own.map((time, i) => Math.abs(time / times[i] - 1)).sort();
+  return {
+    count: times.length,
+    medianError: sortedQuantile(errors, 0.5),
+    p90Error: sortedQuantile(errors, 0.9),
+    spearman: times.length > 1 ? spearman(own, times) : NaN,
+  };
+}
+
+/** What choosing the least predicted time costs. Matrices need two measured implementations; `null` where none has. */
+function choiceOf(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
+  const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
+    (i) => counts(i) && pairs.filter(({ measured }) => measured[i] > 0).length > 1,
+  );
+  if (rows.length === 0) return null;
+  const best = rows.map((i) => Math.min(...pairs.map(({ measured }) => (measured[i] > 0 ? measured[i] : Infinity))));
+  const chosen = (i: number, by: (pair: Pair) => Float64Array): number => {
+    let least = Infinity;
+    let time = NaN;
+    for (const pair of pairs) {
+      const predicted = by(pair)[i];
+      if (!(pair.measured[i] > 0) || !(predicted < least)) continue;
+      least = predicted;
+      time = pair.measured[i];
+    }
+    return time;
+  };
+  const regrets = (by: (pair: Pair) => Float64Array) => Float64Array.from(rows, (i, at) => chosen(i, by) / best[at]);
+  const own = regrets(({ predicted }) => predicted);
+  const fixed = pairs
+    .filter(({ measured }) => rows.every((i) => measured[i] > 0))
+    .map(({ name, measured }) => ({
+      name,
+      regret: geometricMean(Float64Array.from(rows, (i, at) => measured[i] / best[at])),
+    }))
+    .sort((a, b) => a.regret - b.regret);
+  return {
+    count: rows.length,
+    regret: geometricMean(own),
+    regretP95: sortedQuantile(own.slice().sort(), 0.95),
+    hitRate: own.filter((ratio) => ratio === 1).length / rows.length,
+    bestFixed: fixed[0] ?? null,
+    fourNumbersRegret: geometricMean(regrets(({ fourNumbers }) => fourNumbers)),
+  };
+}
+
+function geometricMean(values: Float64Array): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+/**
+ * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of the same maker (over all
+ * others where there are none), latencies in units of the memory latency of the data sheets. `null` where no other GPU has it.
+ */
+export function unseenParameters(
+  { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
+  gpu: MeasuredGpu,
+  implementation: string,
+): SpmvParameters | null {
+  const device = devices.get(gpu.device)!;
+  const others = dataset.gpus
+    .filter((other) => other.device !== gpu.device)
+    .flatMap((other) =>
+      other.implementations
+        .filter((one) => one.implementation === implementation)
+        .map(({ column }) => ({ device: devices.get(other.device)!, values: kept[dataset.id][column].values })),
+    );
+  const same = others.filter((other) => other.device.vendor === device.vendor);
+  const used = same.length > 0 ? same : others;
+  if (used.length === 0) return null;
+  const scaleOf = (name: SpmvParameter, of: GpuDevice): number =>
+    SPMV_PARAMETERS[name].scale === 'memoryLatency' ? memoryLatencyNs(of) : 1;
+  return Object.fromEntries(
+    SPMV_IMPLEMENTATIONS.get(implementation)!.parameters.map((name) => [
+      name,
+      scaleOf(name, device) *
+        geometricMean(Float64Array.from(used, (other) => other.values[name]! / scaleOf(name, other.device))),
+    ]),
+  );
+}
+
+function judgeUnseen(judged: Judged, gpu: MeasuredGpu): UnseenEvidence {
+  const { measured, devices } = judged;
+  const device = devices.get(gpu.device)!;
+  const pairs = gpu.implementations.flatMap(({ name, column, implementation }): Pair[] => {
+    const times = measured.times.get(column);
+    const values = unseenParameters(judged, gpu, implementation);
+    if (!times || !values) return [];
+    const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
+    const predicted = Float64Array.from(measured.matrices, (matrix) => model.microseconds(device, matrix, values));
+    return [{ name, measured: times, predicted, fourNumbers: predicted }];
+  });
+  const chosen = pairs.filter(({ name }) => gpu.choices.includes(name));
+  const large = (i: number): boolean => measured.matrices[i].nonzeros >= LARGE_NONZEROS;
+  const errorOf = (counts: (i: number) => boolean): Float64Array =>
+    Float64Array.from(
+      pairs.flatMap((pair) =>
+        [...pair.measured.keys()]
+          .filter((i) => pair.measured[i] > 0 && counts(i))
+          .map((i) => Math.abs(pair.predicted[i] / pair.measured[i] - 1)),
+      ),
+    ).sort();
+  const all = errorOf(() => true);
+  const big = errorOf(large);
+  return {
+    device: gpu.device,
+    count: all.length,
+    medianError: sortedQuantile(all, 0.5),
+    regret: choiceOf(chosen, () => true)?.regret ?? NaN,
+    medianErrorLarge: big.length > 0 ? sortedQuantile(big, 0.5) : null,
+    regretLarge: choiceOf(chosen, large)?.regret ?? null,
+  };
+}

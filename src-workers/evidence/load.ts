@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { GpuDevice } from '../domain/device.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { parseEvidence } from '../parse/evidence.ts';
+import { unpacked } from '../parse/unpack.ts';
+import { SPMV_DATASETS, type KeptParameters, type SpmvDataset } from './datasets.ts';
+import type { Judged } from './judge.ts';
+
+/** A file of the columns of a data set. */
+export interface EvidenceFile {
+  readonly fileName: string;
+  readonly bytes: Uint8Array;
+}
+
+export const PARAMETERS_FILE = 'parameters.json';
+
+/** Columns of times of a data set. */
+export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
+  return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
+}
+
+/** Reads the measured times of a data set, from its own file or another of the same columns. */
+export async function readMeasured(folder: string, dataset: SpmvDataset, data?: EvidenceFile) {
+  const { fileName, bytes } = data ?? {
+    fileName: dataset.file,
+    bytes: await readFile(join(folder, dataset.file)),
+  };
+  const content = await unpacked(bytes, fileName);
+  return content.ok ? parseEvidence(one(content.value), fileName, timeColumns(dataset)) : content;
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/**
+ * What is to be judged: the data sets asked for, or the one whose columns a file has.
+ * @param folder `db/evidence`
+ * @param devices those of `evidenceDevices`
+ */
+export async function loadEvidence(
+  folder: string,
+  devices: readonly GpuDevice[],
+  asked: { readonly dataset?: string | undefined; readonly data?: EvidenceFile | undefined },
+): Promise<Result<readonly Judged[]>> {
+  const { dataset: id, data } = asked;
+  const datasets = SPMV_DATASETS.filter((dataset) => id === undefined || dataset.id === id);
+  if (datasets.length === 0)
+    return fail(
+      'not-found',
+      `There is no data set "${id}". Specify one of ${SPMV_DATASETS.map((one) => one.id).join(', ')}.`,
+    );
+  const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
+  const byId = new Map(devices.map((device) => [device.id, device]));
+  const judged: Judged[] = [];
+  let refused: Result<never> | null = null;
+  for (const dataset of datasets) {
+    const measured = await readMeasured(folder, dataset, data);
+    if (measured.ok)
+      judged.push({ dataset, measured: measured.value, devices: byId, kept, parameters: data ? 'all' : 'held-out' });
+    else refused ??= measured;
+  }
+  // A file has the columns of one data set: the others refuse it.
+  if (refused && (!data || judged.length === 0)) return refused;
+  return ok(judged);
+}

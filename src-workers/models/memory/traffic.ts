@@ -1,0 +1,70 @@
+import type { GpuDevice } from '../../domain/device.ts';
+
+/**
+ * Bytes that a kernel moves, by the pattern of its accesses. All counts are of a whole launch.
+ *
+ * A load moves whole sectors. What a thread group asks for in one instruction is merged, so the pattern decides how many bytes
+ * of a sector are used before it leaves the first-level cache.
+ */
+
+/** What a level-2 cache moves at once, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA guides, L2 requests). */
+export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
+  return vendor === 'amd' ? 64 : 32;
+}
+
+/**
+ * How sharply hits fall where a footprint outgrows the cache. A cyclic pass over an LRU cache is a step; hashed sets and other
+ * replacement soften it. Assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
+ */
+const CAPACITY_SHARPNESS = 3;
+
+/**
+ * Share of accesses that find their data in a cache which the same launch filled before, 0…1.
+ * @param footprintBytes what is touched between two uses, ≥ 0
+ * @param cacheBytes 0 where there is no such cache
+ */
+export function hitFraction(footprintBytes: number, cacheBytes: number): number {
+  if (!(cacheBytes > 0)) return 0;
+  const ratio = footprintBytes / cacheBytes;
+  return 1 / (1 + ratio ** CAPACITY_SHARPNESS);
+}
+
+/**
+ * Bytes that one element costs where each lane walks along its own run (a thread per CSR row): lanes share sectors only as far as
+ * runs are shorter than a sector, and a sector serves the next iterations only where it stays in the first-level cache.
+ * @param elementBytes size of an element
+ * @param runElements mean elements of a run
+ * @param reuseFraction share of sectors that stay until they are used up, 0…1
+ * @param sector bytes of a sector
+ * @returns between `elementBytes` and `sector`
+ */
+export function bytesAlongRun(
+  elementBytes: number,
+  runElements: number,
+  reuseFraction: number,
+  sector: number,
+): number {
+  const alone = Math.max(elementBytes, Math.min(sector, elementBytes * Math.max(1, runElements)));
+  return reuseFraction * elementBytes + (1 - reuseFraction) * alone;
+}
+
+/** Share of the cache that gathered data keep while a stream passes through. Assumed: half. */
+const GATHER_SHARE_OF_CACHE = 0.5;
+
+/**
+ * Bytes of scattered reads of a vector: each element once, and a whole sector for every gather that finds it gone.
+ * @param gathers number of reads
+ * @param elements length of the vector
+ * @param missFraction share of the gathers that need a sector of their own where the vector does not fit the cache, 0…1 or more
+ *   where neighbours evict one another. The columns of a row decide it; a summary of row lengths does not know them.
+ */
+export function gatheredBytes(
+  gathers: number,
+  elements: number,
+  elementBytes: number,
+  missFraction: number,
+  device: Pick<GpuDevice, 'vendor' | 'l2Bytes'>,
+): number {
+  const beyond = 1 - hitFraction(elements * elementBytes, device.l2Bytes * GATHER_SHARE_OF_CACHE);
+  return elementBytes * Math.min(elements, gathers) + missFraction * gathers * sectorBytes(device) * beyond;
+}

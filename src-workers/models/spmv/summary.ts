@@ -1,0 +1,73 @@
+/** What is often all that is known of a sparse matrix: its size, and figures of its row lengths. */
+export interface MatrixSummary {
+  readonly name: string;
+  readonly rows: number;
+  readonly columns: number;
+  readonly nonzeros: number;
+  /** Row lengths: least, quartiles, largest, mean, variance (of the population), skewness. */
+  readonly min: number;
+  readonly q1: number;
+  readonly median: number;
+  readonly q3: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly variance: number;
+  readonly skewness: number;
+  /** 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` where it is not known. */
+  readonly slicedCells: number | null;
+}
+
+/** Rows of a slice, as `slicedCells` counts them. */
+export const SLICE_ROWS = 64;
+
+/**
+ * Cells of the rows with `together` consecutive rows padded to the longest of them, nonzeros … rows × max. At 64 it is exact in
+ * order where `slicedCells` is known. In between cells grow as a power of the rows together, which joins what is known: 1, 64, all.
+ * @param together ≥ 1, not necessarily an integer
+ */
+export function paddedCells(matrix: MatrixSummary, together: number): number {
+  const { rows, nonzeros, max } = matrix;
+  const all = Math.max(nonzeros, rows * max);
+  const sliced = Math.min(
+    Math.max(matrix.slicedCells ?? independentCells(matrix, SLICE_ROWS), nonzeros),
+    Math.max(all, nonzeros),
+  );
+  const n = Math.min(together, rows);
+  if (n <= SLICE_ROWS) return nonzeros * (sliced / nonzeros) ** (Math.log(n) / Math.log(SLICE_ROWS));
+  const exponent = Math.log(all / sliced) / Math.log(Math.max(rows / SLICE_ROWS, 1.0001));
+  return Math.min(all, sliced * (n / SLICE_ROWS) ** exponent);
+}
+
+/** Cells with `together` independent rows padded to the longest, by the quantiles of the summary. */
+function independentCells(matrix: MatrixSummary, together: number): number {
+  let depth = 0;
+  for (let i = 0; i < STEPS; i += 1) {
+    const weight = ((i + 1) / STEPS) ** together - (i / STEPS) ** together;
+    depth += weight * rowQuantile(matrix, (i + 0.5) / STEPS);
+  }
+  return matrix.rows * Math.max(matrix.mean, depth);
+}
+
+const STEPS = 64;
+
+/**
+ * A quantile of the row lengths: linear between the quartiles; the last quarter rises as a power that gives the mean.
+ * @param fraction 0…1
+ */
+export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {
+  const at = fraction * 4;
+  if (at < 1) return min + (q1 - min) * at;
+  if (at < 2) return q1 + (median - q1) * (at - 1);
+  if (at < 3) return median + (q3 - median) * (at - 2);
+  // The mean of q3 + (max − q3)·tᵏ over the last quarter is q3 + (max − q3)/(k + 1).
+  const rest = 4 * mean - (min + q1) / 2 - (q1 + median) / 2 - (median + q3) / 2 - q3;
+  const power = Math.min(64, Math.max(1, (max - q3) / Math.max(rest, 1e-9) - 1));
+  return q3 + (max - q3) * (at - 3) ** power;
+}
+
+/** Nonzeros within the first `width` cells of the rows. */
+export function nonzerosWithin(matrix: MatrixSummary, width: number): number {
+  let sum = 0;
+  for (let i = 0; i < STEPS; i += 1) sum += Math.min(width, rowQuantile(matrix, (i + 0.5) / STEPS));
+  return Math.min(matrix.nonzeros, (matrix.rows * sum) / STEPS);
+}

@@ -1,0 +1,94 @@
+/**
+ * Predictions beside the public measurements of `db/evidence`, against the figures to reach.
+ * `node test/bench/evidence.ts [--fit] [--record FILE]`: with `--fit` the parameters are fitted anew and written to
+ * `db/evidence/parameters.json` (two minutes on one core); with `--record` the figures are written to a file.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { GpuEvidence } from '../../src-workers/domain/evidence.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { SPMV_DATASETS, type FittedImplementation } from '../../src-workers/evidence/datasets.ts';
+import { fitFolds } from '../../src-workers/evidence/fit.ts';
+import { measuredTimes } from '../../src-workers/evidence/folds.ts';
+import { judgeDataset } from '../../src-workers/evidence/judge.ts';
+import { loadEvidence, PARAMETERS_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
+
+const { values: options } = parseArgs({
+  options: { fit: { type: 'boolean', default: false }, record: { type: 'string' } },
+});
+
+const root = join(import.meta.dirname, '..', '..');
+const folder = join(root, 'db', 'evidence');
+const devices = ['nvidia', 'amd'].flatMap(
+  (file) => JSON.parse(readFileSync(join(root, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
+);
+
+/** Digits that parameters are kept with: their standard errors are of a percent and more. */
+const DIGITS = 4;
+const rounded = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;
+
+if (options.fit) {
+  const kept: Record<string, Record<string, FittedImplementation>> = {};
+  for (const dataset of SPMV_DATASETS) {
+    const measured = unwrap(await readMeasured(folder, dataset));
+    kept[dataset.id] = {};
+    for (const gpu of dataset.gpus)
+      for (const implementation of gpu.implementations) {
+        const device = devices.find(({ id }) => id === gpu.device)!;
+        const times = measuredTimes(measured.matrices, measured.times.get(implementation.column)!);
+        kept[dataset.id][implementation.column] = unwrap(fitFolds(implementation, device, times));
+      }
+  }
+  // One line for each column of times, so that a change can be read.
+  const sets = Object.entries(kept).map(([id, columns]) => {
+    const lines = Object.entries(columns).map(
+      ([column, fitted]) => `    ${JSON.stringify(column)}: ${JSON.stringify(fitted, rounded)}`,
+    );
+    return `  ${JSON.stringify(id)}: {\n${lines.join(',\n')}\n  }`;
+  });
+  writeFileSync(join(folder, PARAMETERS_FILE), `{\n${sets.join(',\n')}\n}\n`);
+}
+
+const start = performance.now();
+const found = unwrap(await loadEvidence(folder, devices, {})).map(judgeDataset);
+const seconds = (performance.now() - start) / 1000;
+
+/** What is to be reached, by data set. */
+const TARGETS: Readonly<Record<string, { regret: number; large: number; median: number; spearman: number }>> = {
+  ginkgo: { regret: 1.05, large: 1.1, median: 0.12, spearman: 0.97 },
+  loops: { regret: 1.08, large: Infinity, median: 0.15, spearman: 0.97 },
+};
+const UNSEEN = { regret: 1.12, median: 0.3 };
+
+const mark = (value: number, limit: number, digits: number, more = false): string =>
+  `${value.toFixed(digits)}${(more ? value >= limit : value <= limit) ? ' ' : '!'}`;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function sayGpu({ device, column, implementations, choice: all, choiceLarge }: GpuEvidence, id: string): void {
+  const choice = all!;
+  const target = TARGETS[id];
+  const large = choiceLarge
+    ? `; at least 10^6 non-zeros ${mark(choiceLarge.regret, target.large, 3)} (p95 ${choiceLarge.regretP95.toFixed(2)}, best fixed ${choiceLarge.bestFixed?.regret.toFixed(3) ?? '–'}, four numbers ${choiceLarge.fourNumbersRegret.toFixed(3)})`
+    : '';
+  say(
+    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${(choice.hitRate * 100).toFixed(0)} %, best fixed ${choice.bestFixed ? `${choice.bestFixed.name} ${choice.bestFixed.regret.toFixed(3)}` : '–'}, four numbers ${choice.fourNumbersRegret.toFixed(3)})${large}`,
+  );
+  for (const one of implementations)
+    say(
+      `  ${one.name.padEnd(14)} ${String(one.count).padStart(5)}  median ${mark(one.medianError * 100, target.median * 100, 1)} %  p90 ${(one.p90Error * 100).toFixed(0).padStart(3)} %  Spearman ${mark(one.spearman, target.spearman, 3, true)}  four numbers ${(one.fourNumbers.medianError * 100).toFixed(1)} %, ${one.fourNumbers.spearman.toFixed(3)}`,
+    );
+}
+
+for (const { id, gpus, unseen } of found) {
+  say(`\n${id}: matrices held out, ! where a figure misses its target`);
+  for (const gpu of gpus) sayGpu(gpu, id);
+  for (const one of unseen)
+    say(
+      `unseen ${one.device.padEnd(24)} median ${mark(one.medianError * 100, UNSEEN.median * 100, 0)} %, choice ${mark(one.regret, UNSEEN.regret, 3)}; at least 10^6 non-zeros ${one.medianErrorLarge === null ? '–' : `${(one.medianErrorLarge * 100).toFixed(0)} %`}, ${one.regretLarge?.toFixed(3) ?? '–'}`,
+    );
+}
+say(`\njudged in ${seconds.toFixed(2)} s`);
+if (options.record !== undefined) writeFileSync(options.record, `${JSON.stringify({ datasets: found }, rounded, 2)}\n`);

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import {
+  inFlightMicroseconds,
+  iterationMicroseconds,
+  launchMicroseconds,
+  overlapped,
+  transferMicroseconds,
+} from '../../src-workers/models/memory/time.ts';
+import { bytesAlongRun, gatheredBytes, hitFraction } from '../../src-workers/models/memory/traffic.ts';
+import { SPMV_IMPLEMENTATIONS } from '../../src-workers/models/spmv/implementations.ts';
+import { SPMV_PARAMETERS } from '../../src-workers/models/spmv/parameters.ts';
+import { nonzerosWithin, paddedCells, rowQuantile, type MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
+
+const db = join(import.meta.dirname, '..', '..', 'db', 'devices');
+const gpus = ['nvidia', 'amd'].flatMap(
+  (file) => JSON.parse(readFileSync(join(db, `${file}.json`), 'utf8')) as GpuDevice[],
+);
+const device = fc.constantFrom(...gpus);
+const fraction = fc.double({ min: 0, max: 1, noNaN: true });
+const size = fc.double({ min: 1, max: 1e11, noNaN: true });
+const more = fc.double({ min: 1, max: 100, noNaN: true });
+/** Rounding of a few operations. */
+const LESS = 1 - 1e-12;
+
+/** Summaries that lengths really have: of lists of lengths. */
+const summary: fc.Arbitrary<MatrixSummary> = fc
+  .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 300 })
+  .filter((lengths) => lengths.some((length) => length > 0))
+  .map((lengths) => {
+    const sorted = [...lengths].sort((a, b) => a - b);
+    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+    const nonzeros = lengths.reduce((sum, length) => sum + length, 0);
+    const mean = nonzeros / lengths.length;
+    let cells = 0;
+    for (let start = 0; start < lengths.length; start += 64)
+      cells += 64 * Math.max(...lengths.slice(start, start + 64));
+    return {
+      name: 'drawn',
+      rows: lengths.length,
+      columns: lengths.length,
+      nonzeros,
+      min: sorted[0],
+      q1: at(0.25),
+      median: at(0.5),
+      q3: at(0.75),
+      max: sorted.at(-1)!,
+      mean,
+      variance: lengths.reduce((sum, length) => sum + (length - mean) ** 2, 0) / lengths.length,
+      skewness: 0,
+      slicedCells: cells,
+    };
+  });
+
+describe('traffic', () => {
+  it('never hits more as a footprint grows, never less as the cache does', () => {
+    fc.assert(
+      fc.property(size, more, size, (footprint, factor, cache) => {
+        const hits = hitFraction(footprint, cache);
+        expect(hits).toBeGreaterThanOrEqual(0);
+        expect(hits).toBeLessThanOrEqual(1);
+        expect(hitFraction(footprint * factor, cache)).toBeLessThanOrEqual(hits);
+        expect(hitFraction(footprint, cache * factor)).toBeGreaterThanOrEqual(hits);
+        expect(hitFraction(footprint, 0)).toBe(0);
+      }),
+    );
+  });
+
+  it('moves between an element and a sector along runs, less with reuse', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(4, 8),
+        size,
+        fraction,
+        fraction,
+        fc.constantFrom(32, 64),
+        (bytes, run, a, b, sector) => {
+          const [little, much] = [Math.min(a, b), Math.max(a, b)];
+          const moved = bytesAlongRun(bytes, run, little, sector);
+          expect(moved).toBeGreaterThanOrEqual(bytes * LESS);
+          expect(moved).toBeLessThanOrEqual(sector);
+          expect(bytesAlongRun(bytes, run, much, sector)).toBeLessThanOrEqual(moved / LESS);
+          expect(bytesAlongRun(bytes, run, 1, sector)).toBe(bytes);
+        },
+      ),
+    );
+  });
+
+  it('gathers at least each element once, and more with more misses', () => {
+    fc.assert(
+      fc.property(device, size, size, fraction, fraction, (gpu, gathers, elements, a, b) => {
+        const few = gatheredBytes(gathers, elements, 8, Math.min(a, b), gpu);
+        expect(few).toBeGreaterThanOrEqual(8 * Math.min(gathers, elements) * LESS);
+        expect(gatheredBytes(gathers, elements, 8, Math.max(a, b), gpu)).toBeGreaterThanOrEqual(few);
+      }),
+    );
+  });
+});
+
+describe('time of traffic', () => {
+  it('grows with bytes, latency and iterations, and falls with bandwidth, hits and concurrency', () => {
+    fc.assert(
+      fc.property(
+        device,
+        size,
+        more,
+        fc.double({ min: 0.1, max: 1, noNaN: true }),
+        fraction,
+        fraction,
+        (gpu, bytes, factor, share, a, b) => {
+          const [cold, warm] = [Math.min(a, b), Math.max(a, b)];
+          const time = transferMicroseconds(bytes, gpu, share, cold);
+          expect(transferMicroseconds(bytes * factor, gpu, share, cold)).toBeGreaterThanOrEqual(time);
+          expect(transferMicroseconds(bytes, gpu, share, warm)).toBeLessThanOrEqual(time);
+          expect(transferMicroseconds(bytes, gpu, share / factor, cold)).toBeGreaterThanOrEqual(time);
+          // Never faster than the peak of device memory where nothing is cached.
+          expect(transferMicroseconds(bytes, gpu, 1, 0)).toBeCloseTo(bytes / gpu.memoryBandwidthGbS / 1e3, 6);
+
+          const iteration = iterationMicroseconds(400, 1 + factor, cold);
+          expect(iteration).toBeGreaterThanOrEqual(0.4 * LESS);
+          expect(iterationMicroseconds(400, 1 + factor, warm)).toBeLessThanOrEqual(iteration / LESS);
+          expect(iterationMicroseconds(400 * factor, 1 + factor, cold)).toBeGreaterThanOrEqual(iteration);
+          const waiting = inFlightMicroseconds(bytes, iteration, gpu, share);
+          expect(inFlightMicroseconds(bytes * factor, iteration, gpu, share)).toBeGreaterThanOrEqual(waiting);
+          expect(inFlightMicroseconds(bytes, iteration, gpu, share / factor)).toBeGreaterThanOrEqual(waiting);
+        },
+      ),
+    );
+  });
+
+  it('overlaps: at least the longest, at most the sum, in any order', () => {
+    const terms = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(terms, (times) => {
+        const together = overlapped(...times);
+        expect(together).toBeGreaterThanOrEqual(Math.max(...times) * LESS);
+        expect(together).toBeLessThanOrEqual(times.reduce((sum, time) => sum + time, 0) / LESS);
+        expect(overlapped(...[...times].reverse())).toBeCloseTo(together, 6);
+      }),
+    );
+  });
+
+  it('starts more multiprocessors with more blocks, until all run', () => {
+    fc.assert(
+      fc.property(device, fc.integer({ min: 0, max: 100_000 }), (gpu, blocks) => {
+        const time = launchMicroseconds(blocks, gpu, 5, 20);
+        expect(time).toBeCloseTo(5 + 0.02 * Math.min(blocks, gpu.multiprocessors), 9);
+      }),
+    );
+  });
+});
+
+describe('a matrix by its summary', () => {
+  it('pads from its non-zeros to all rows as long as the longest, and knows the slices exactly', () => {
+    fc.assert(
+      fc.property(summary, fc.integer({ min: 1, max: 512 }), fc.integer({ min: 1, max: 512 }), (matrix, a, b) => {
+        const few = paddedCells(matrix, Math.min(a, b));
+        const many = paddedCells(matrix, Math.max(a, b));
+        expect(few).toBeGreaterThanOrEqual(matrix.nonzeros * LESS);
+        expect(many).toBeGreaterThanOrEqual(few * LESS);
+        expect(many).toBeLessThanOrEqual((matrix.rows * matrix.max) / LESS);
+        expect(paddedCells(matrix, 1)).toBeCloseTo(matrix.nonzeros, 6);
+        if (matrix.rows >= 64)
+          expect(paddedCells(matrix, 64)).toBeCloseTo(Math.min(matrix.slicedCells!, matrix.rows * matrix.max), 4);
+      }),
+    );
+  });
+
+  it('has quantiles in order, and counts what is within a width', () => {
+    fc.assert(
+      fc.property(summary, fraction, fraction, fc.integer({ min: 0, max: 500 }), (matrix, a, b, width) => {
+        expect(rowQuantile(matrix, Math.max(a, b))).toBeGreaterThanOrEqual(rowQuantile(matrix, Math.min(a, b)) * LESS);
+        expect(rowQuantile(matrix, 0)).toBe(matrix.min);
+        expect(rowQuantile(matrix, 1)).toBe(matrix.max);
+        expect(nonzerosWithin(matrix, width)).toBeLessThanOrEqual(Math.min(matrix.nonzeros, matrix.rows * width));
+      }),
+    );
+  });
+});
+
+describe('implementations', () => {
+  const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
+
+  it('are never faster with a higher latency, a lower bandwidth, or padding of every row', () => {
+    fc.assert(
+      fc.property(device, summary, more, (gpu, matrix, factor) => {
+        for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
+          const time = microseconds(gpu, matrix, values);
+          expect(time, id).toBeGreaterThan(0);
+          for (const worse of [
+            { latencyNs: values.latencyNs * factor },
+            { bandwidthFraction: values.bandwidthFraction / factor },
+            { startMicroseconds: values.startMicroseconds * factor },
+          ])
+            expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * LESS);
+        }
+        const { microseconds: slices } = SPMV_IMPLEMENTATIONS.get('sellp')!;
+        const full = { ...matrix, slicedCells: Math.ceil(matrix.rows / 64) * 64 * matrix.max };
+        expect(slices(gpu, full, values)).toBeGreaterThanOrEqual(slices(gpu, matrix, values) * LESS);
+      }),
+    );
+  });
+});

@@ -1,0 +1,226 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { SPMV_DATASETS } from '../../src-workers/evidence/datasets.ts';
+import { fitImplementation } from '../../src-workers/evidence/fit.ts';
+import { foldOf, FOLDS, outside } from '../../src-workers/evidence/folds.ts';
+import { fourNumbersTime } from '../../src-workers/evidence/four-numbers.ts';
+import { evidencePoints, judgeDataset, unseenParameters } from '../../src-workers/evidence/judge.ts';
+import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import { SPMV_IMPLEMENTATIONS } from '../../src-workers/models/spmv/implementations.ts';
+import { SPMV_PARAMETERS } from '../../src-workers/models/spmv/parameters.ts';
+import { parseEvidence } from '../../src-workers/parse/evidence.ts';
+
+const db = join(import.meta.dirname, '..', '..', 'db');
+const folder = join(db, 'evidence');
+const devices = ['nvidia', 'amd'].flatMap(
+  (file) => JSON.parse(readFileSync(join(db, 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
+);
+const [ginkgo, loops] = unwrap(await loadEvidence(folder, devices, {}));
+
+const HEADER =
+  'matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,sellp_cells,V100-SXM2:coo,V100-SXM2:csr';
+const read = (text: string) =>
+  parseEvidence(one(text), 'times.csv', ['V100-SXM2:coo', 'V100-SXM2:csr', 'V100-SXM2:ell']);
+async function* one(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+describe('the reader', () => {
+  it('keeps times as they are, and leaves out what was not measured', async () => {
+    const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
+    const { matrices, times } = unwrap(await read(text));
+    expect(
+      matrices.map(({ name, rows, columns, skewness, slicedCells }) => [name, rows, columns, skewness, slicedCells]),
+    ).toEqual([
+      ['A/a', 10, 12, -0.5, 64],
+      ['B/b', 1, 1, 0, null],
+    ]);
+    expect([...times.keys()]).toEqual(['V100-SXM2:coo', 'V100-SXM2:csr']);
+    expect([...times.get('V100-SXM2:coo')!]).toEqual([5.25, NaN]);
+    expect([...times.get('V100-SXM2:csr')!]).toEqual([NaN, 7]);
+  });
+
+  it('makes cells of what the slices column of the ginkgo data holds', async () => {
+    const size = '100,100,600,6,6,6,6';
+    // Two slices, the longest rows 12 and 9: 1,344 cells; a twelfth is 112. As cells with arrays: 5 entries of 8 bytes more.
+    const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
+    const cellsOf = async (...rows: string[]) =>
+      unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
+    expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
+    // Cells throughout stay what they are.
+    expect(await cellsOf(row('a', 1344), row('b', 1536))).toEqual([1344, 1536]);
+    const matrices = ginkgo.measured.matrices.filter(({ slicedCells }) => slicedCells !== null);
+    expect(matrices).toHaveLength(1382);
+    for (const { slicedCells, rows, max, name } of matrices) {
+      expect(slicedCells! % 64, name).toBe(0);
+      expect(slicedCells, name).toBeLessThanOrEqual(64 * Math.ceil(rows / 64) * max);
+    }
+    // Two of them store fewer elements than the summary counts.
+    expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
+  });
+
+  it('says which line, column and field are wrong', async () => {
+    expect(await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`)).toMatchObject({
+      error: { message: /times.csv, line 2, column 4: "many" is not a number/ },
+    });
+    expect(await read('matrix,rows\n')).toMatchObject({ error: { message: /no column columns/ } });
+    expect(await read(`${HEADER.split(',V100')[0]}\n`)).toMatchObject({
+      error: { message: /no column of times.*V100-SXM2:coo/ },
+    });
+  });
+});
+
+describe('fitting', () => {
+  it('recovers the parameters that times were made with, of every implementation', () => {
+    const device = devices.find(({ id }) => id === 'nvidia-v100-sxm2-16gb')!;
+    const { matrices } = ginkgo.measured;
+    for (const model of SPMV_IMPLEMENTATIONS.values()) {
+      // Away from the bounds and from where the fit starts.
+      const truth = Object.fromEntries(
+        model.parameters.map((name) => [name, name === 'missLatencyRatio' ? 1.7 : SPMV_PARAMETERS[name].initial * 0.6]),
+      );
+      const microseconds = Float64Array.from(matrices, (matrix) => model.microseconds(device, matrix, truth));
+      const { values } = unwrap(fitImplementation(model, device, { matrices, microseconds }));
+      for (const name of model.parameters)
+        expect(Math.abs(values[name]! / truth[name] - 1), `${model.id} ${name}`).toBeLessThan(0.01);
+    }
+  });
+
+  it('has at most six parameters per implementation, each with a range', () => {
+    for (const { id, parameters } of SPMV_IMPLEMENTATIONS.values()) {
+      expect(parameters.length, id).toBeLessThanOrEqual(6);
+      expect(new Set(parameters).size).toBe(parameters.length);
+    }
+  });
+
+  it('deals matrices into fifths by their names alone', () => {
+    const counts = new Array<number>(FOLDS).fill(0);
+    for (const { name } of ginkgo.measured.matrices) counts[foldOf(name)] += 1;
+    // 1,389 at random: a fifth is 278 with a deviation of 15.
+    for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
+    const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
+    expect(matrices.some(({ name }) => foldOf(name) === 2)).toBe(false);
+    expect(matrices.length).toBe(ginkgo.measured.matrices.length - counts[2]);
+  });
+});
+
+describe('kept parameters', () => {
+  it('are there for every column of times, in range, for all matrices and without each fifth', () => {
+    for (const { id, gpus } of SPMV_DATASETS)
+      for (const { implementations } of gpus)
+        for (const { column, implementation } of implementations) {
+          const { values, folds, errors } = ginkgo.kept[id][column];
+          const names = [...SPMV_IMPLEMENTATIONS.get(implementation)!.parameters].sort();
+          expect(folds).toHaveLength(FOLDS);
+          expect(Object.keys(errors).sort()).toEqual(names);
+          for (const set of [values, ...folds]) {
+            expect(Object.keys(set).sort()).toEqual(names);
+            for (const name of names) {
+              expect(set[name]).toBeGreaterThanOrEqual(SPMV_PARAMETERS[name].lower);
+              expect(set[name]).toBeLessThanOrEqual(SPMV_PARAMETERS[name].upper);
+            }
+          }
+        }
+  });
+});
+
+describe('judging', () => {
+  it('holds each matrix against parameters fitted without it', () => {
+    const points = evidencePoints(loops, 'merge_path')!;
+    const { matrices, times } = loops.measured;
+    const device = devices.find(({ id }) => id === loops.dataset.gpus[0].device)!;
+    const model = SPMV_IMPLEMENTATIONS.get('merge-path')!;
+    for (const i of [0, 7, 400]) {
+      const at = matrices.findIndex(({ name }) => name === points.names[i]);
+      const { folds } = loops.kept.loops.merge_path;
+      expect(points.predicted[i]).toBe(model.microseconds(device, matrices[at], folds[foldOf(matrices[at].name)]));
+      expect(points.measured[i]).toBe(times.get('merge_path')![at]);
+    }
+    expect(evidencePoints(loops, 'nothing')).toBeNull();
+  });
+
+  it('counts regret, hits and errors as defined', async () => {
+    // Two matrices; coo is predicted faster for the first, whatever the parameters: its time is set to what they give.
+    const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
+    const [judged] = unwrap(
+      await loadEvidence(folder, devices, {
+        dataset: 'ginkgo',
+        data: { fileName: 'x.csv', bytes: new TextEncoder().encode(text) },
+      }),
+    );
+    const { gpus } = judgeDataset(judged);
+    expect(gpus.map(({ column }) => column)).toEqual(['V100-SXM2']);
+    const { implementations, choice, choiceLarge } = gpus[0];
+    expect(implementations.map(({ name, count }) => [name, count])).toEqual([
+      ['coo', 2],
+      ['csr', 2],
+    ]);
+    expect(choiceLarge).toBeNull();
+    // Both matrices are the same to the model: it is right for one of them, and loses 2 or 1.5 for the other.
+    expect(choice).toMatchObject({ count: 2, hitRate: 0.5 });
+    const device = judged.devices.get('nvidia-v100-sxm2-16gb')!;
+    const time = (id: string, column: string): number =>
+      SPMV_IMPLEMENTATIONS.get(id)!.microseconds(
+        device,
+        judged.measured.matrices[0],
+        judged.kept.ginkgo[column].values,
+      );
+    const coo = time('coo', 'V100-SXM2:coo');
+    const chosen = coo < time('csr-library', 'V100-SXM2:csr') ? 1.5 : 2;
+    expect(choice!.regret).toBeCloseTo(Math.sqrt(chosen), 12);
+    expect(choice!.bestFixed).toEqual({ name: 'coo', regret: expect.closeTo(Math.sqrt(1.5), 12) as number });
+    expect(implementations[0].medianError).toBeCloseTo((Math.abs(coo / 10 - 1) + Math.abs(coo / 30 - 1)) / 2, 12);
+  });
+
+  it('evaluates another file, packed or not, with the parameters of all shipped matrices', async () => {
+    const bytes = gzipSync(
+      `${HEADER}\nNew/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21\n`,
+    );
+    const found = unwrap(await loadEvidence(folder, devices, { data: { fileName: 'new.csv.gz', bytes } }));
+    expect(found.map(({ dataset, parameters }) => [dataset.id, parameters])).toEqual([['ginkgo', 'all']]);
+    const points = evidencePoints(found[0], 'V100-SXM2:coo')!;
+    const model = SPMV_IMPLEMENTATIONS.get('coo')!;
+    const device = found[0].devices.get('nvidia-v100-sxm2-16gb')!;
+    expect(points.predicted[1]).toBe(
+      model.microseconds(device, found[0].measured.matrices[1], found[0].kept.ginkgo['V100-SXM2:coo'].values),
+    );
+  });
+
+  it('refuses a data set that does not exist, and a file of other columns', async () => {
+    expect(await loadEvidence(folder, devices, { dataset: 'nothing' })).toMatchObject({
+      error: { code: 'not-found', message: /"nothing"\. Specify one of ginkgo, loops/ },
+    });
+    const bytes = readFileSync(join(folder, 'loops.csv.gz'));
+    expect(
+      await loadEvidence(folder, devices, { dataset: 'ginkgo', data: { fileName: 'l.csv.gz', bytes } }),
+    ).toMatchObject({
+      error: { code: 'bad-input', message: /no column of times/ },
+    });
+  });
+
+  it('takes nothing of an unseen GPU but its data sheet', () => {
+    const gpu = ginkgo.dataset.gpus.find(({ column }) => column === 'MI100')!;
+    const { kept } = ginkgo;
+    const others = Object.fromEntries(Object.entries(kept.ginkgo).filter(([column]) => !column.startsWith('MI100:')));
+    const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, gpu, 'coo');
+    expect(found).toEqual(unseenParameters(ginkgo, gpu, 'coo'));
+    // Two other AMD GPUs have it: geometric means of theirs.
+    const of = (column: string) => others[column].values.bandwidthFraction!;
+    expect(found!.bandwidthFraction).toBeCloseTo(Math.sqrt(of('RadeonVII:coo') * of('MI250X:coo')), 12);
+    expect(unseenParameters(ginkgo, gpu, 'merge-path')).toBeNull();
+  });
+
+  it('compares with four numbers: start, bytes, longest row and rows', () => {
+    const [matrix] = ginkgo.measured.matrices;
+    const { rows, nonzeros, max } = matrix;
+    expect(fourNumbersTime('coo', matrix, [1, 2, 3, 4])).toBeCloseTo(
+      1 + 1e-3 * (32 * nonzeros + 3 * max + 4 * rows),
+      6,
+    );
+    expect(fourNumbersTime('ell', matrix, [0, 1, 0, 0])).toBeCloseTo(12e-3 * rows * max, 6);
+  });
+});
