@@ -52,7 +52,7 @@ function predictorOf(plan: SweepPlan): Predictor {
 }
 
 /** What is under a key, or is made; what was asked for longest ago leaves where there are too many. */
-function kept<T>(cache: Map<string, T>, max: number, key: string, make: () => T): T {
+function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: () => T): T {
   const known = cache.get(key);
   if (known !== undefined) cache.delete(key);
   else if (cache.size >= max) cache.delete(cache.keys().next().value!);
@@ -157,7 +157,8 @@ export function vary({
 
 /** Used once and then forgotten: only what it shares with the plan as it is stays. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
-  return createPredictor(changedPlan(plan, change), changesTables(change) ? undefined : advisorOf(plan, key).caches);
+  const caches = changesTables(change) ? createCaches(ADVICE_LIMITS) : advisorOf(plan, key).caches;
+  return createPredictor(changedPlan(plan, change), caches);
 }
 
 /** Sensitivity of the advice to one input. */
@@ -170,7 +171,11 @@ export function tryInputs({
   readonly key: string;
   readonly trial: TrialOptions;
 }): InputTrial {
-  return tryInput((value) => changedPredictor(plan, key, { input: trial.input, value }), trial);
+  // The ends of a bisection are looked at again.
+  const made = new Map<number, Predictor>();
+  const predictorAt = (value: number): Predictor =>
+    kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
+  return tryInput(predictorAt, trial);
 }
 
 export function explain({

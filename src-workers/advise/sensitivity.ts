@@ -1,10 +1,11 @@
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+import { predictPromising } from './bound.ts';
 import type { InputChange } from './change.ts';
 import { coarseDesigns } from './coarse.ts';
 import { pickDesign } from './pick.ts';
-import { predictDesigns, timesOf } from './survey.ts';
+import { timesOf } from './survey.ts';
 
 /** What one input changes: times over a range of it, and how far the recommended design stays within the tie band of the best. */
 export interface InputTrial {
@@ -49,8 +50,8 @@ export const SCALING: ReadonlySet<InputChange['input']> = new Set([
   'kernel.flattenedCost',
 ]);
 
-/** Families whose coarse best is within this factor of the best are looked at in full, and at most so many. */
-const FAMILY_MARGIN = 1.06;
+/** Families whose coarse best is within this fraction of the best are looked at in full, and at most so many. */
+const FAMILY_MARGIN = 0.06;
 const MAX_FAMILIES = 3;
 const MAX_FAMILY_DESIGNS = 2048;
 /** Designs kept of each value as candidates for the values between. */
@@ -138,7 +139,7 @@ function competitors(predictor: Predictor, { input, near, recommended }: TrialOp
   if (SCALING.has(input)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
   const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
-  const families = familiesOf(axes, looked, timesOf(predictor, looked));
+  const families = familiesOf(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);
   return Uint32Array.from(new Set([...looked, ...membersOf(axes, families)]));
 }
 
@@ -146,7 +147,7 @@ function bestAt(predictor: Predictor, options: TrialOptions): Best {
   const { recommended, fraction } = options;
   const { axes } = predictor.plan;
   const designs = competitors(predictor, options);
-  const { timeMs, gridBlocks } = predictDesigns(predictor, designs);
+  const { timeMs, gridBlocks } = predictPromising(predictor, designs, fraction);
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const bestMs = timeMs.reduce(smaller, Infinity);
   const tied = Array.from(designs.keys())
@@ -160,7 +161,7 @@ function bestAt(predictor: Predictor, options: TrialOptions): Best {
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {
     bestMs,
-    recommendedMs: timeMs[at.get(recommended)!],
+    recommendedMs: timesOf(predictor, Uint32Array.of(recommended))[0],
     picked,
     candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],
   };
@@ -183,7 +184,7 @@ function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array):
     best.set(family, Math.min(best.get(family) ?? Infinity, times[at]));
   });
   const ranked = [...best].sort((a, b) => a[1] - b[1]);
-  const near = ranked.filter(([, time]) => time <= ranked[0][1] * FAMILY_MARGIN).slice(0, MAX_FAMILIES);
+  const near = ranked.filter(([, time]) => time <= ranked[0][1] * (1 + FAMILY_MARGIN)).slice(0, MAX_FAMILIES);
   return near.map(([family]) => family).sort((a, b) => a - b);
 }
 

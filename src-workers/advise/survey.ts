@@ -30,7 +30,7 @@ export interface Survey {
 const FASTEST_KEPT = 4;
 
 /** Predicts a list of designs, one entry per design. As fast as in a sweep where neighbours stand together. */
-export function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
+function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
   const positions = new Int32Array(predictor.counts.length);
   const candidate = {} as Candidate;

@@ -81,16 +81,14 @@ for (const name of asked.length > 0 ? asked : NAMES) {
       await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
     );
     const recommend = (edit: StudyFile, coarse = false): Promise<Taken> =>
-      timeOf(async () =>
-        unwrap(await engine.call('advice.recommend', { study: edit, folder: EXAMPLES, coarse } as never)),
-      );
+      timeOf(async () => unwrap(await engine.call('advice.recommend', { study: edit, folder: EXAMPLES, coarse })));
     try {
       first.push(await recommend(study, true));
       exact.push(await recommend(study));
       again.push(await recommend(study));
       for (const [edit, times] of edited) times.push(await recommend(EDITS[edit](study, round)));
       sensitive.push(
-        await timeOf(async () => unwrap(await engine.call('advice.sensitivity', { study, folder: EXAMPLES } as never))),
+        await timeOf(async () => unwrap(await engine.call('advice.sensitivity', { study, folder: EXAMPLES }))),
       );
     } finally {
       await engine.close();

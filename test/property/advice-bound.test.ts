@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { predictPromising, shortestTimes } from '../../src-workers/advise/bound.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+
+const BAND = 0.015;
+const examples = join(import.meta.dirname, '../../db/examples');
+
+/** One device, with fewer block sizes and launches. */
+function small(study: StudyFile): StudyFile {
+  const { axes } = study;
+  return {
+    ...study,
+    devices: study.devices.slice(0, 1),
+    axes: {
+      ...axes,
+      blockThreads: [32, 96, 256, 1024],
+      ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 2, 4, 16] }),
+      ...(axes.gridBlocks && { gridBlocks: [132, 1056] }),
+    },
+  };
+}
+
+describe('the shortest time of a design', () => {
+  it.each(['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-skewed', 'spmv-uniform'])(
+    'of %s is below every predicted time, so that what can be best is predicted, and not all',
+    { timeout: 60_000 },
+    async (name) => {
+      const study = JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as StudyFile;
+      const plan = await planOf(small(study));
+      const size = spaceSize(plan.axes);
+      const all = Uint32Array.from({ length: size }, (_, design) => design);
+      const { timeMs } = predictChunk(createPredictor(plan), 0, size);
+      const shortest = shortestTimes(createPredictor(plan), all);
+      const promising = predictPromising(createPredictor(plan), all, BAND).timeMs;
+      const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+      for (const design of all) {
+        expect(Number.isNaN(shortest[design])).toBe(Number.isNaN(timeMs[design]));
+        if (Number.isNaN(timeMs[design])) continue;
+        expect(shortest[design], `design ${design}`).toBeLessThanOrEqual(timeMs[design]);
+        if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
+      }
+      const predicted = promising.filter((time) => !Number.isNaN(time)).length;
+      if (name === 'geometric' || name.startsWith('spmv')) expect(predicted).toBeLessThan(size / 2);
+    },
+  );
+});
