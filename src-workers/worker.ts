@@ -34,6 +34,7 @@ import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
 import type { Caches, Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
+import { firstEquals, type ComparedDesigns } from './sweep/equal.ts';
 import {
   simulateDesign,
   simulateTimeline,
@@ -176,6 +177,17 @@ export function tryInputs({
   const predictorAt = (value: number): Predictor =>
     kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
   return tryInput(predictorAt, trial);
+}
+
+/** Which designs are equal, see `firstEquals`. */
+export function equals({
+  designs,
+  registersPerThread,
+}: {
+  readonly designs: ComparedDesigns;
+  readonly registersPerThread: number;
+}): Uint32Array {
+  return firstEquals(designs, registersPerThread);
 }
 
 export function explain({
@@ -362,6 +374,7 @@ export interface WorkerTasks {
   readonly survey: typeof survey;
   readonly vary: typeof vary;
   readonly tryInputs: typeof tryInputs;
+  readonly equals: typeof equals;
   readonly explain: typeof explain;
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;

@@ -1,5 +1,11 @@
+import type { PredictionColumns } from '../domain/columns.ts';
 import { AXIS } from '../domain/space.ts';
 import type { Ranking } from './ranking.ts';
+
+/** What of a ranking says which designs are equal: plain data, for a worker. */
+export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'counts' | 'waves'> {
+  readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
+}
 
 /** Times of one launch agree to rounding: the same work is added up in another order. */
 const SAME_TIME = 1e-9;
@@ -11,7 +17,7 @@ const SAME_TIME = 1e-9;
  * @param registersPerThread what the compiler uses without a cap
  * @returns of each design the first of its equals, which stands for them; an invalid design stands for itself
  */
-export function firstEquals(ranking: Ranking, registersPerThread: number): Uint32Array {
+export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
   const { axes, strides, counts, columns, waves } = ranking;
   const { timeMs, gridBlocks } = columns;
   const first = Uint32Array.from(timeMs, (_, design) => design);

@@ -48,7 +48,7 @@ export interface Ranking {
   readonly lists: Map<string, Uint32Array>;
   /** Which designs pass a filter's positions and ranges (1), by the filter's identity. */
   readonly masks: Map<string, Uint8Array>;
-  /** Of each design the first of those that differ from it in nothing that matters, once it has been asked for. */
+  /** Of each design the first of those that differ from it in nothing that matters, once they have been found. */
   firstEquals: Uint32Array | null;
 }
 

@@ -4,15 +4,22 @@ import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { bestDesigns } from './best.ts';
 import { compareDevices } from './compare.ts';
 import { landscapeAxes, landscapeFacets, landscapeGrid, parallelSample } from './landscape.ts';
-import { designSlices, plainOf, rankedDesign, rankHistogram, rankPage } from './pages.ts';
+import { designSlices, findEquals, plainOf, rankedDesign, rankHistogram, rankPage } from './pages.ts';
 import { checkDesign } from './rows.ts';
 
 export function rankingHandlers({
+  pool,
   views: { read },
 }: Context): Handlers<ProceduresOf<'ranking' | 'landscape' | 'compare' | 'design'>> {
+  /** Reads a run of which equal designs are known where they are to be one row. */
+  const readGroups: typeof read = (runId, body) =>
+    read(runId, async (view) => {
+      await findEquals(pool, view);
+      return body(view);
+    });
   return {
-    'ranking.page': (input) => read(input.runId, (view) => rankPage(view, input)),
-    'ranking.best': (input) => read(input.runId, (view) => bestDesigns(view, input)),
+    'ranking.page': (input) => (input.groups ? readGroups : read)(input.runId, (view) => rankPage(view, input)),
+    'ranking.best': (input) => (input.groups ? readGroups : read)(input.runId, (view) => bestDesigns(view, input)),
     'ranking.histogram': (input) => read(input.runId, (view) => rankHistogram(view, input)),
     'ranking.design': (input) => read(input.runId, (view) => rankedDesign(view, input)),
     'ranking.plain': (input) => read(input.runId, (view) => plainOf(view, input.deviceId)),

@@ -3,7 +3,7 @@ import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { firstEquals, groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
+import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
 import { axisPosition, rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -19,6 +19,7 @@ import {
   rankingFilter,
   TIE_FRACTION,
 } from './rows.ts';
+import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
 /** Reading a run's ranking. All synchronous over columns in memory. */
@@ -32,9 +33,19 @@ function detailed(view: RunView, row: RankRow): RankRow {
   };
 }
 
-/** Of each design the first of its equals (`sweep/equal.ts`), found once for a run. */
-export function equalsOf({ ranking, study }: RunView): Uint32Array {
-  return (ranking.firstEquals ??= firstEquals(ranking, study.study.kernel.registersPerThread));
+/** Finds equal designs (`sweep/equal.ts`) once for a run, in a worker: half a second for a million designs. */
+export async function findEquals(pool: Pool, { ranking, study }: RunView): Promise<void> {
+  if (ranking.firstEquals) return;
+  const { axes, strides, counts, waves, columns } = ranking;
+  const { timeMs, gridBlocks } = columns;
+  const { registersPerThread } = study.study.kernel;
+  const designs = { axes, strides, counts, waves, columns: { timeMs, gridBlocks } };
+  ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
+}
+
+/** Of each design the first of its equals, after `findEquals`. */
+export function equalsOf({ ranking }: RunView): Uint32Array {
+  return ranking.firstEquals!;
 }
 
 /** Grouped lists, as long as the lists themselves are kept: pages of one list are read one after another. */
@@ -77,9 +88,10 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const list = groups?.list ?? designs;
   // Of equal designs one that was measured or simulated stands for them, unless all are listed.
   const known = new Map<number, number>();
-  if (groups)
+  if (groups) {
     for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalsOf(view)[design], design);
-  for (const design of input.opened) known.delete(equalsOf(view)[design]);
+    for (const design of input.opened) known.delete(equalsOf(view)[design]);
+  }
   const fastest = fastestFound(view, isRanked);
   const tiesBy = column === 'simulatedMs' ? 'simulated' : 'best';
   const rows: RankRow[] = [];
