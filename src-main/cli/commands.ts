@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { isCpuDesign } from '../../src-workers/domain/design.ts';
 import { assumedPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
@@ -6,7 +7,6 @@ import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract
 import { deviceRows } from '../services/devices/compare.ts';
 import { MAX_DESIGNS } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
-import { isCpuDesign } from '../services/ranking/design-text.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { writeFor } from '../services/app/files.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';

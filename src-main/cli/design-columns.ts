@@ -1,9 +1,8 @@
-import type { Design } from '../../src-workers/domain/design.ts';
+import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
-import { isCpuDesign } from '../services/ranking/design-text.ts';
 import { say, type Terminal } from './output.ts';
 
 /** Columns that every table of designs has, and a design's cells in them. */

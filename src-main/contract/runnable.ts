@@ -2,7 +2,7 @@ import { coresText } from '../../src-workers/domain/terms.ts';
 
 /** Something that designs of a sweep need and a target has not. */
 export interface TargetLimit {
-  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap' | 'bestBuckets';
+  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap' | 'bestBuckets' | 'wholeUnits';
   /** Null: none at all. */
   readonly atMost: number | null;
 }
@@ -33,6 +33,8 @@ export function limitText(
       return 'no register cap';
     case 'bestBuckets':
       return 'no best buckets';
+    case 'wholeUnits':
+      return 'no padding and no even shares';
   }
 }
 
@@ -48,6 +50,8 @@ function needText({ quantity, atMost }: TargetLimit): string {
       return 'a register cap';
     case 'bestBuckets':
       return 'best buckets, whose thread-group width it does not report';
+    case 'wholeUnits':
+      return 'padding or even shares, which the stand-in loop does not have';
   }
 }
 

@@ -120,6 +120,33 @@ export const kernelSchema = v.strictObject(
       ),
       KERNEL_DEFAULTS.flattenedCost,
     ),
+    blockReductionIterations: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description(
+          'Combining a unit whose threads span several thread groups, once a unit, in iterations of one thread. The default is assumed',
+        ),
+      ),
+      KERNEL_DEFAULTS.blockReductionIterations,
+    ),
+    searchStepIterations: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description(
+          'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU), in iterations of one thread. The default is assumed',
+        ),
+      ),
+      KERNEL_DEFAULTS.searchStepIterations,
+    ),
+    carryIterations: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description(
+          'Handing on the unit that the end of an even share cuts, in iterations of one thread. The default is assumed',
+        ),
+      ),
+      KERNEL_DEFAULTS.carryIterations,
+    ),
     setupIterationsPerUnit: v.optional(
       v.pipe(nonNegative, v.description('Work before the first iteration of each unit, in iterations')),
       KERNEL_DEFAULTS.setupIterationsPerUnit,
@@ -182,7 +209,7 @@ export const pipelineSchema = v.strictObject({
 export const axesSchema = v.strictObject(
   {
     threadsPerUnit: v.optional(
-      v.pipe(countAxis, v.description('Threads that share one unit: powers of two up to the thread-group width')),
+      v.pipe(countAxis, v.description('Threads that share one unit: powers of two up to the whole block')),
       [1],
     ),
     loop: v.optional(
@@ -196,7 +223,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(text(64), 64, 'strategies'),
         v.description(
-          'How units are ordered before launch: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch; or cut over the cores of a CPU: row-split, nonzero-split, merge-path',
+          'How slots take the units: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
         ),
       ),
       ['none'],

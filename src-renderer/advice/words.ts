@@ -1,6 +1,6 @@
 import type { InputSensitivity, Recommendation, Takeover } from '../../src-main/contract/advice.ts';
 import { parseBalancing } from '../../src-workers/domain/balancing.ts';
-import { isPartition, type Design } from '../../src-workers/domain/design.ts';
+import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, milliseconds, percent, plain, signed } from '../format/numbers.ts';
@@ -24,6 +24,10 @@ export function balancingWords(text: string): string {
       return 'all units sorted';
     case 'dynamic-fetch':
       return 'dynamic fetch';
+    case 'padded':
+      return 'padded';
+    case 'padded-slice':
+      return `padded in slices of ${count(value.units)}`;
     case 'row-split':
       return 'row split';
     case 'nonzero-split':
@@ -36,8 +40,7 @@ export function balancingWords(text: string): string {
 /** A design in words: what decides most first, then the rest of it. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
-  const parsed = parseBalancing(balancing);
-  if (parsed.ok && isPartition(parsed.value))
+  if (isCpuDesign(design))
     return { main: counted(gridBlocks, 'core'), rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const order = balancingWords(balancing);

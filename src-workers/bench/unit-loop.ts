@@ -1,5 +1,5 @@
 import type { BenchBackend, UnitLoopProfile, UnitLoopWorkload } from '../domain/benchmark.ts';
-import type { Design, LockstepBalancing } from '../domain/design.ts';
+import type { Design, WholeUnitBalancing } from '../domain/design.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
@@ -35,6 +35,11 @@ export function slotLayout(
   units: number,
 ): Result<SlotLayout> {
   const { threadsPerUnit: u, blockThreads, gridBlocks } = design;
+  if (u > threadGroupWidth && u % threadGroupWidth === 0)
+    return fail(
+      'unsupported',
+      `${u} threads per unit cannot be measured by the loop that stands in for a kernel: it has at most the ${threadGroupWidth} threads of a thread group. Choose a design with fewer`,
+    );
   if (!(Number.isInteger(Math.log2(u)) && u >= 1 && u <= threadGroupWidth))
     return fail('bad-input', `threads per unit must be a power of two from 1 to ${threadGroupWidth}, not ${u}`);
   if (!(Number.isSafeInteger(blockThreads) && blockThreads >= u && blockThreads % u === 0))
@@ -52,6 +57,12 @@ export function slotLayout(
   });
 }
 
+/** Why a balancing that is no `WholeUnitBalancing` is not measured. */
+export function noStandIn(balancing: string): string {
+  if (balancing === 'row-split') return `balancing ${balancing} is for the cores of a CPU. Use one for a GPU`;
+  return `balancing ${balancing} cannot be measured by the loop that stands in for a kernel: it runs whole units, without padding. Choose a design with another balancing`;
+}
+
 /**
  * The order in which units are dealt out: position → unit. Shortest first where lengths decide, equal lengths and the
  * inside of a bucket in the order of the units, so that the same lengths always give the same order. Dynamic fetch hands
@@ -65,7 +76,7 @@ export function slotLayout(
  */
 export function unitOrder(
   lengths: Uint32Array,
-  balancing: LockstepBalancing,
+  balancing: WholeUnitBalancing,
   unitsPerGroup: number,
 ): Result<Uint32Array> {
   const units = lengths.length;
@@ -129,7 +140,7 @@ function byLength(lengths: Uint32Array): Uint32Array {
  * Which block of the layout the device's block 0, 1, 2, … works on: at random where the order is sorted throughout, since
  * the predictions take the blocks of sorted units to start in random order; as they stand otherwise.
  */
-export function blockOrder(balancing: LockstepBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
+export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
   switch (balancing.kind) {
     case 'none':

@@ -14,6 +14,8 @@ export interface Ability {
   readonly registerCaps: boolean;
   /** Whether the width of its thread groups is known, which the best buckets depend on. */
   readonly bestBuckets: boolean;
+  /** Whether its stand-in loop runs whole units alone, each as long as it is: no padding and no even shares. */
+  readonly wholeUnits: boolean;
 }
 
 /** @param device as it answered; null where it was not queried or did not answer */
@@ -28,6 +30,7 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     blockThreads: null,
     registerCaps: true,
     bestBuckets: true,
+    wholeUnits: backend !== 'cpu',
   };
   switch (backend) {
     case 'cpu':

@@ -2,8 +2,8 @@ import type { Balancing } from './design.ts';
 import { fail, ok, type Result } from './result.ts';
 
 const FORMS =
-  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort or dynamic-fetch, with K 1 to 64; on a CPU ' +
-  'row-split, nonzero-split or merge-path';
+  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, padded or padded-slice(UNITS), ' +
+  'with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
 /** More buckets than this pay more passes than they can ever save. */
 const MAX_BUCKETS = 64;
@@ -24,6 +24,7 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'none':
     case 'full-sort':
     case 'dynamic-fetch':
+    case 'padded':
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
@@ -40,12 +41,13 @@ export function parseBalancing(text: string): Result<Balancing> {
       }
       return ok({ kind, k });
     }
-    case 'window-sort': {
+    case 'window-sort':
+    case 'padded-slice': {
       const units = wholeNumber(argument, 1, MAX_WINDOW_UNITS);
       if (units === null) {
         return fail(
           'bad-input',
-          `balancing "${text}" is not valid. Use window-sort(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
+          `balancing "${text}" is not valid. Use ${kind}(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
         );
       }
       return ok({ kind, units });
@@ -61,6 +63,7 @@ export function formatBalancing(balancing: Balancing): string {
     case 'none':
     case 'full-sort':
     case 'dynamic-fetch':
+    case 'padded':
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
@@ -69,6 +72,7 @@ export function formatBalancing(balancing: Balancing): string {
     case 'best-buckets':
       return `${balancing.kind}(${balancing.k})`;
     case 'window-sort':
+    case 'padded-slice':
       return `${balancing.kind}(${balancing.units})`;
   }
 }

@@ -1,13 +1,31 @@
+import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
-/** How units are ordered or handed out on a device whose lanes run in lockstep. `k`: number of buckets; `units`: window size M. */
-export type LockstepBalancing =
+/**
+ * How units are ordered or handed out where a slot takes whole units, each as long as it is. `k`: number of buckets; `units`:
+ * window size M.
+ */
+export type WholeUnitBalancing =
   | { readonly kind: 'none' }
   | { readonly kind: 'quantile-buckets'; readonly k: number }
   | { readonly kind: 'best-buckets'; readonly k: number }
   | { readonly kind: 'window-sort'; readonly units: number }
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch' };
+
+/** Lanes run idle iterations to the longest unit of all (ELL), or of their slice of `units` units in a row (SELL). */
+export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
+
+/**
+ * Every slot takes equally many iterations (non-zeros), or iterations and ends of units together (merge path), and cuts units in
+ * two for that: a search finds where its share starts, and the part of a unit at its end is carried to the next.
+ */
+export interface EvenShareBalancing {
+  readonly kind: 'nonzero-split' | 'merge-path';
+}
+
+/** How the slots of a device whose lanes run in lockstep take the units. */
+export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
  * How units, in their order, are cut into one contiguous share per core: even numbers of units (rows), even numbers of
@@ -19,21 +37,53 @@ export interface PartitionBalancing {
 }
 
 /**
- * How units are ordered or partitioned before launch. Text form (command line, tables): `none`, `quantile-buckets(4)`,
- * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch` on a GPU; `row-split`, `nonzero-split`, `merge-path`
- * on a CPU.
+ * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `quantile-buckets(4)`,
+ * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `padded`, `padded-slice(32)` on a GPU; `row-split` on a
+ * CPU; `nonzero-split` and `merge-path` on both.
  */
 export type Balancing = LockstepBalancing | PartitionBalancing;
 
-/** Whether a balancing cuts units into shares of cores, and so belongs to a CPU. */
+export function isLockstep(balancing: Balancing): balancing is LockstepBalancing {
+  return balancing.kind !== 'row-split';
+}
+
+/** Whether a balancing means something on a kind of device. */
+export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
+  return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing);
+}
+
+/** Whether it can only be done where lengths are known before launch. */
+export function needsLengths({ kind }: Balancing): boolean {
+  return kind !== 'none' && kind !== 'dynamic-fetch' && kind !== 'row-split';
+}
+
+/** Whether slots of a GPU take whole units, each as long as it is. */
+export function isWholeUnit(balancing: Balancing): balancing is WholeUnitBalancing {
+  return isLockstep(balancing) && !isEvenShare(balancing) && !isPadded(balancing);
+}
+
+export function isEvenShare(balancing: Balancing): balancing is EvenShareBalancing {
+  return balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
+}
+
+export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
+  return balancing.kind === 'padded' || balancing.kind === 'padded-slice';
+}
+
+/** Whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
   // Asked of every design of a sweep: comparisons cost less than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
+/** Whether a design is a partition over the cores of a CPU: its shares of a block are one thread each. */
+export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing' | 'blockThreads'>): boolean {
+  return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
+}
+
 /** One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
 export interface Design {
-  /** u: threads that share one unit; a power of two up to the thread-group width. */
+  /** u: threads that share one unit; a power of two up to the whole block. */
   readonly threadsPerUnit: number;
   /** m: units each slot of u threads processes, one after another. */
   readonly unitsPerThread: number;

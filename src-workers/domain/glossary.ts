@@ -9,7 +9,7 @@ export interface GlossaryEntry {
 
 const IDS = [
   'unit', 'length', 'distribution', 'lane', 'threadGroup', 'depth', 'loss', 'design', 'designSpace', 'threadsPerUnit', 'unitsPerThread',
-  'block', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'sorting', 'buckets', 'registerCap', 'serialFraction',
+  'block', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'evenShare', 'padding', 'blockReduction', 'sorting', 'buckets', 'registerCap', 'serialFraction',
   'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'tie', 'regime', 'assumed', 'calibration',
   'simulation', 'spearman', 'cores',
 ] as const; // prettier-ignore
@@ -35,7 +35,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     loss: ['loss', `Depth divided by the mean length, at least 1: what running in lockstep costs. 2 means that half of the ${lanes}' time is waiting.`],
     design: ['design', 'One choice of every setting: how work is laid out and launched.'],
     designSpace: ['design space', 'All designs of a study: the product of its axes and devices.'],
-    threadsPerUnit: [`${threads} per unit`, `How many ${threads} share one unit. More of them shorten a unit and make the group less uneven; each step of sharing costs.`],
+    threadsPerUnit: [`${threads} per unit`, `How many ${threads} share one unit, up to the whole ${block}. More of them shorten a unit and make the group less uneven; each step of sharing costs.`],
     unitsPerThread: [`units per ${thread}`, `How many units each ${thread} (or the ${threads} that share one) processes, one after another.`],
     block: [block, `${sentenceCase(threads)} that are launched together on one ${multiprocessor}.`],
     launch: ['launch', `How many ${blocks} run: given as units per ${thread}, as a grid, or per ${multiprocessor}.`],
@@ -44,6 +44,9 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     loop: ['loop', `Nested: one loop over units and one over iterations; ${lanes} meet after each unit. Flattened: one loop over all iterations; ${lanes} meet at the end.`],
     balancing: ['balancing', 'How units are ordered or handed out so that those of similar length run together.'],
     dynamicFetch: ['dynamic fetch', `${sentenceCase(threads)} that are done take the next unit from a common counter.`],
+    evenShare: ['even share', `Every slot runs equally many iterations (non-zero split), or iterations and ends of units together (merge path). Units are cut for that: a search finds the start of a share, and a carry hands on what its end cuts.`],
+    padding: ['padding', 'Every lane runs as long as the longest unit of all, or of a slice of units in a row. It keeps memory accesses regular; the iterations added do nothing.'],
+    blockReduction: ['block reduction', `What combines a unit whose ${threads} span several ${say('threadGroup', 'many')}: exchanges through ${say('sharedMemory')} and barriers, once a unit.`],
     sorting: ['sorting', 'Units are ordered by length before the launch, within windows or all of them. Its time counts.'],
     buckets: ['buckets', 'Units are put into a few classes of length before the launch; cheaper than sorting.'],
     registerCap: [`${register} cap`, `A limit on ${say('register', 'many')} per ${thread} that the compiler must hold. More ${blocks} fit, some values are spilled to memory.`],

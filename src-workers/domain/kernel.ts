@@ -28,6 +28,15 @@ export interface KernelProfile {
   readonly flattenedCost?: number;
   /** Work before the first iteration of each unit, in iterations. */
   readonly setupIterationsPerUnit: number;
+  /**
+   * ≥ 0: combining the results of a unit whose threads span several thread groups, once a unit: exchanges through shared
+   * memory and the barriers around them, in iterations of one thread. Assumed where left out, like the two below.
+   */
+  readonly blockReductionIterations?: number;
+  /** ≥ 0: one step of the binary search for the start of an even share, in iterations of one thread. */
+  readonly searchStepIterations?: number;
+  /** ≥ 0: what a slot does at the end of an even share to hand on the unit that is cut, in iterations of one thread. */
+  readonly carryIterations?: number;
   /** p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see `models/README.md`. */
   readonly kneeSoftness: number;
   /** Input and state bytes of a unit that a reordering has to move. A study's default, 64, is assumed. */

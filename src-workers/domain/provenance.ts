@@ -1,4 +1,4 @@
-import { isPartition } from './design.ts';
+import { isEvenShare, needsLengths, runsOn } from './design.ts';
 import { isEstimate, type Device } from './device.ts';
 import type { KernelProfile } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
@@ -22,6 +22,9 @@ export const KERNEL_FIELDS = [
   'setupIterationsPerUnit',
   'cooperationCost',
   'flattenedCost',
+  'blockReductionIterations',
+  'searchStepIterations',
+  'carryIterations',
   'sharedMemoryBytesPerBlock',
   'bytesPerUnit',
   'kneeSoftness',
@@ -39,6 +42,9 @@ export const KERNEL_DEFAULTS = {
   setupIterationsPerUnit: 0,
   cooperationCost: 0,
   flattenedCost: 0,
+  blockReductionIterations: 0.5,
+  searchStepIterations: 0.5,
+  carryIterations: 1,
   sharedMemoryBytesPerBlock: 0,
   bytesPerUnit: 64,
   kneeSoftness: 6.5,
@@ -125,6 +131,31 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     assumed: 0.1,
     usual: [0, 0.5],
     source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
+  },
+  blockReductionIterations: {
+    label: 'Block reduction',
+    unit: 'iterations per unit',
+    level: 'advanced',
+    assumed: 0.5,
+    usual: [0.1, 3],
+    source: 'chosen: two barriers, a store, a load and five shuffles with additions, about 15 instructions of 30',
+  },
+  searchStepIterations: {
+    label: 'Search step',
+    unit: 'iterations',
+    level: 'advanced',
+    assumed: 0.5,
+    usual: [0.1, 2],
+    source: 'chosen: a dependent load, mostly from a cache, and six instructions, against an iteration of 30',
+  },
+  carryIterations: {
+    label: 'Carry of a cut unit',
+    unit: 'iterations per share',
+    level: 'advanced',
+    assumed: 1,
+    usual: [0.2, 4],
+    source:
+      'chosen: a store and an atomic addition, or its part of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
   },
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',
@@ -228,14 +259,16 @@ export interface PredictionInputs {
 export function decidingFields({ kernel, axes, pipeline }: PredictionInputs, device: Device): readonly KernelField[] {
   const kinds = axes.balancing.flatMap((text) => {
     const parsed = parseBalancing(text);
-    return parsed.ok && isPartition(parsed.value) === (device.kind === 'cpu') ? [parsed.value.kind] : [];
+    return parsed.ok && runsOn(parsed.value, device.kind) ? [parsed.value] : [];
   });
-  const ordered = kinds.some((kind) => !['none', 'dynamic-fetch', 'row-split'].includes(kind));
+  const ordered = kinds.some(needsLengths);
   if (device.kind === 'cpu')
     return ['bytesPerIteration', 'bytesPerUnit', ...(ordered ? (['lengthsKnownBeforeLaunch'] as const) : [])];
   const measured = pipeline[device.id] !== undefined;
   const shared = axes.threadsPerUnit.some((threads) => threads > 1);
-  const single = axes.loop.includes('flattened') || kinds.includes('dynamic-fetch');
+  const even = kinds.some(isEvenShare);
+  const single = axes.loop.includes('flattened') || even || kinds.some(({ kind }) => kind === 'dynamic-fetch');
+  const wide = axes.threadsPerUnit.some((threads) => threads > device.threadGroupWidth);
   const spills = axes.registerCap.some((cap) => cap !== null && cap < kernel.registersPerThread);
   const matters: Readonly<Record<KernelField, boolean>> = {
     registersPerThread: true,
@@ -246,6 +279,9 @@ export function decidingFields({ kernel, axes, pipeline }: PredictionInputs, dev
     setupIterationsPerUnit: true,
     cooperationCost: shared,
     flattenedCost: single,
+    blockReductionIterations: wide,
+    searchStepIterations: even,
+    carryIterations: even,
     sharedMemoryBytesPerBlock: true,
     bytesPerUnit: ordered && kernel.lengthsKnownBeforeLaunch,
     kneeSoftness: !measured,
@@ -253,6 +289,11 @@ export function decidingFields({ kernel, axes, pipeline }: PredictionInputs, dev
     lengthsKnownBeforeLaunch: ordered,
   };
   return KERNEL_FIELDS.filter((field) => matters[field]);
+}
+
+/** A number of a kernel, and the default where it says nothing of it. */
+export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
+  return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
 function kernelFact(kernel: KernelWithOrigins, field: KernelField): InputFact {
@@ -269,7 +310,7 @@ function kernelFact(kernel: KernelWithOrigins, field: KernelField): InputFact {
       usual: null,
     };
   const { label, unit, usual } = KERNEL_INPUTS[field];
-  return { field: `kernel.${field}`, label, value: kernel[field] ?? 0, unit, origin, note, usual };
+  return { field: `kernel.${field}`, label, value: kernelValue(kernel, field), unit, origin, note, usual };
 }
 
 const DEVICE_FACTS = {

@@ -9,7 +9,7 @@ import { clearArena, createArena } from './time/arena.ts';
 import { blockLawOf } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
-import type { Caches, DepthLaws } from './tables.ts';
+import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
 /*
  * What a worker keeps of the laws that it has computed. Nothing here computes anything: a value depends on its key and on
@@ -31,7 +31,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
 }
 
 /** The depth law under a key. */
-export function cachedDepth(caches: Caches, key: number, make: () => GroupDepth): DepthLaws {
+export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
   const known = caches.depths.get(key);
   if (known) return known;
   let laws = caches.olderDepths.get(key);
@@ -80,7 +80,7 @@ export function cachedResidency(
 /** The launch of sorted units under a key. */
 export function cachedLaunch(
   caches: Caches,
-  key: number,
+  key: LawKey,
   law: LengthLaw,
   balancing: SortedBalancing,
   dealing: Dealing,

@@ -181,6 +181,11 @@ export const SETUP_BINS = 12;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 
+// -- Design: chosen ----------------------------------------------------------------------------------------------------
+
+/** Shared memory of a thread group for its part of a unit that several share, bytes: one value in double precision. */
+export const REDUCTION_BYTES = 8;
+
 // -- Limits ------------------------------------------------------------------------------------------------------------
 
 /** Numbers of a piece of memory for block laws. */

@@ -3,7 +3,8 @@ import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
-import { balancingMs, iterationCost, orderingMs, stackFactor } from './pipeline.ts';
+import { balancingMs, iterationCost, orderingMs, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
+import { cyclesOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
@@ -47,7 +48,8 @@ export function describeDesign(
   return {
     device: candidate.device,
     invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid].code,
-    residentThreadGroups: candidate.shape.residentBlocks * candidate.shape.groupsPerBlock,
+    residentThreadGroups:
+      candidate.shape.residentBlocks * candidate.shape.groupsPerBlock * candidate.shape.threadGroupsPerGroup,
     design: {
       threadsPerUnit: axes.threadsPerUnit[positions[1]],
       unitsPerThread: candidate.unitsPerThread,
@@ -72,7 +74,11 @@ export interface PlayableDesign {
   readonly groupsPerBlock: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /** t(w), index w = 0 … the most thread groups of a multiprocessor. */
+  /** Iterations before the first of each unit, with those that combine a unit of several thread groups. */
+  readonly setupIterations: number;
+  /** Iterations of every group besides its share of the items, where slots take even shares. */
+  readonly overheadIterations: number;
+  /** t(w), index w = 0 … the most work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
   /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
   readonly msPerCycle: number;
@@ -100,7 +106,9 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    cyclesPerIteration: predictor.cycleTables[candidate.deviceAt][candidate.capAt],
+    setupIterations: setupIterations(predictor.plan, candidate),
+    overheadIterations: shareOverhead(predictor.plan, candidate),
+    cyclesPerIteration: cyclesOf(predictor, candidate),
     msPerCycle:
       (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),

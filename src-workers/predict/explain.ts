@@ -1,13 +1,22 @@
 import type { Breakdown } from '../domain/breakdown.ts';
+import { isEvenShare } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateRate } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
 import { LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
-import { examine, partitionOf, type Candidate } from './design/candidate.ts';
-import { balancingMs, cpuLoadsOf, iterationCost, stackFactor, timeOnGpu, type TimedOnGpu } from './pipeline.ts';
+import { examine, lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
+import {
+  balancingMs,
+  cpuLoadsOf,
+  iterationCost,
+  setupIterations,
+  stackFactor,
+  timeOnGpu,
+  type TimedOnGpu,
+} from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
-import { pipelineOf } from './predictor.ts';
+import { cyclesOf, pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
 /**
@@ -34,15 +43,18 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
+  // What combines a unit of several thread groups is part of its setup, but no ideal machine would do it.
+  const reduction = setupIterations(plan, candidate) - plan.kernel.setupIterationsPerUnit;
+  const needed = iterations - groupsPerMultiprocessor * reduction * candidate.meanUnitsPerThread;
   // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
-  const issue = pipelineOf(plan, device, cap).issueCycles;
-  const issueUncapped = pipelineOf(plan, device, null).issueCycles;
-  const ideal = (iterations / threadsPerUnit) * issueUncapped * toMs;
+  const issue = pipelineOf(plan, device, cap).issueCycles * shape.threadGroupsPerGroup;
+  const issueUncapped = pipelineOf(plan, device, null).issueCycles * shape.threadGroupsPerGroup;
+  const ideal = (needed / threadsPerUnit) * issueUncapped * toMs;
   const cooperating = iterations * phi * issueUncapped * toMs;
   const lockstep = cooperating * timed.depth.aggregateLoss;
   const spilledMs = (lockstep * issue) / issueUncapped;
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const cyclesPerIteration = predictor.cycleTables[candidate.deviceAt][candidate.capAt];
+  const cyclesPerIteration = cyclesOf(predictor, candidate);
   const msWith = (active: number): number =>
     spilledMs * Math.max(1, interpolateRate(cyclesPerIteration, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
@@ -54,7 +66,8 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
   const balancing = balancingMs(predictor, candidate, device);
   const withStackMs = timed.timeMs - balancing;
-  const kernelMs = withStackMs / stackFactor(predictor, candidate, device);
+  const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
+  const kernelMs = wholeMs * (1 - timed.searchShare);
   // Whole waves in step wait for less than that: no more than there is.
   const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const parts = {
@@ -65,13 +78,14 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
     latency: latencyMs - spilledMs,
     blockTail,
     lastWave: kernelMs - latencyMs - blockTail,
-    divergence: withStackMs - kernelMs,
-    balancing,
+    divergence: withStackMs - wholeMs,
+    balancing: balancing + wholeMs - kernelMs,
   };
   const perIteration = cyclesPerIteration[1] * phi * stackFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
-  const longestMs = (length + plan.kernel.setupIterationsPerUnit) * perIteration;
-  const longestUnit = longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
+  const longestMs = (length + setupIterations(plan, candidate)) * perIteration;
+  const isCut = isEvenShare(lockstepBalancing(predictor, candidate));
+  const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   return { timeMs: timed.timeMs, parts, regime: regimeInfo(timed.regime), ...(longestUnit && { longestUnit }) };
 }
 

@@ -1,5 +1,9 @@
+import type { GroupDepth } from '../domain/depth.ts';
+import { isEvenShare, isPadded, type EvenShareBalancing, type LockstepBalancing } from '../domain/design.ts';
+import { kernelValue } from '../domain/provenance.ts';
 import type { RegimeId } from '../domain/regime.ts';
 import type { GpuDevice } from '../domain/device.ts';
+import type { LengthLaw } from '../domain/workload.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
@@ -12,12 +16,15 @@ import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { keepsLanes } from './dealing/order.ts';
 import { isSorted, sortedBlockLaw, windowUnits, type SortedBalancing } from './dealing/sorted-launch.ts';
+import { searchSteps } from './dealing/even-share.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
+import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
+import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
 import { lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
 import type { SweepPlan } from './plan.ts';
-import { pipelineOf } from './predictor.ts';
+import { cyclesOf, pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { BlockLaw } from './time/law.ts';
 import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
@@ -40,6 +47,8 @@ export interface TimedOnGpu extends TimedDesign {
   depth: DepthMeans;
   /** Mean units per slot over those of the depth law. */
   scale: number;
+  /** Part of the cycles in which slots search the start of their share and hand on what its end cuts. */
+  searchShare: number;
   launch: TimedLaunch;
 }
 
@@ -64,14 +73,14 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const launch = launchOf(predictor, candidate, device, depths);
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
-  // However the units are dealt out, one lane takes the longest, at best with its multiprocessor to itself.
-  const alone = predictor.longestUnit * launch.residency.cyclesPerIteration[1];
+  const alone = shared.aloneIterations * launch.residency.cyclesPerIteration[1];
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
   out.timeMs = (Math.max(cycles, alone) * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
   out.depth = depths.means;
   out.scale = depths.scale;
+  out.searchShare = depths.searchShare ?? 0;
   out.launch = launch;
 }
 
@@ -102,9 +111,19 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     gridBlocks,
     meanUnitsPerThread,
     depths: depthsOf(predictor, candidate),
+    aloneIterations: aloneIterations(predictor, candidate),
     iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
+}
+
+/**
+ * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: iterations of that.
+ * Even shares cut it.
+ */
+function aloneIterations(predictor: Predictor, candidate: Candidate): number {
+  if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
+  return predictor.longestLength + setupIterations(predictor.plan, candidate);
 }
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
@@ -126,7 +145,12 @@ function depthsOf(predictor: Predictor, candidate: Candidate): DepthOfDesign {
     case 'full-sort':
       // Their losses are those of one round; their time follows the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
-    case 'none': {
+    case 'nonzero-split':
+    case 'merge-path':
+      return evenShareDepths(predictor, candidate, balancing);
+    case 'none':
+    case 'padded':
+    case 'padded-slice': {
       const { fullerBlocks, timeScale, ...dealt } = tabulatedUnits(meanUnits, gridBlocks);
       const laws = depthLawsOf(predictor, candidate, dealt);
       if (fullerBlocks === 0)
@@ -142,19 +166,90 @@ function depthsOf(predictor: Predictor, candidate: Candidate): DepthOfDesign {
 /** The depth law of one work group. */
 function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
   const { plan, caches } = predictor;
+  const { unitsPerGroup } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
+  if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[candidate.loopAt];
   // Fully sorted units are alike in any group. The loop matters where independent lanes take more than one unit.
-  const group = balancing.kind === 'full-sort' ? 0 : candidate.unitsPerGroup;
+  const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =
     ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
-  return cachedDepth(caches, key, () =>
-    groupDepthLaw(plan.law, candidate.unitsPerGroup, balancing, loop, units, {
-      setupIterations: plan.kernel.setupIterationsPerUnit,
+  const setup = setupIterations(plan, candidate);
+  return cachedDepth(caches, isWide(candidate) ? `${key} ${setup}` : key, () => {
+    if (isPadded(balancing)) {
+      const slice = sliceUnits(balancing, plan.units);
+      return paddedDepth(plan.law, paddedLawOf(predictor, slice), slice, unitsPerGroup, loop, units, setup);
+    }
+    return groupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
+      setupIterations: setup,
       poolGroups: FETCHING_GROUPS,
-    }),
+    });
+  });
+}
+
+/** Whether the threads of a unit span several thread groups. */
+function isWide({ shape }: Candidate): boolean {
+  return shape.threadGroupsPerGroup > 1;
+}
+
+function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
+  let law = paddedLaws.get(slice);
+  if (!law) paddedLaws.set(slice, (law = paddedLaw(plan.law, slice, plan.units, longestLength)));
+  return law;
+}
+
+/** Iterations before the first of each unit, and those that combine it where several thread groups share it. */
+export function setupIterations(plan: SweepPlan, candidate: Candidate): number {
+  const { kernel } = plan;
+  if (!isWide(candidate)) return kernel.setupIterationsPerUnit;
+  // A reduction is not shared by the threads, as iterations are.
+  const reduction = kernelValue(kernel, 'blockReductionIterations') / iterationCost(plan, candidate);
+  return kernel.setupIterationsPerUnit + reduction;
+}
+
+/** Search and carry of an even share, iterations of the launch: every lane does its own. */
+export function shareOverhead(plan: SweepPlan, candidate: Candidate): number {
+  const { kernel, units } = plan;
+  const search = searchSteps(units) * kernelValue(kernel, 'searchStepIterations');
+  return (search + kernelValue(kernel, 'carryIterations')) / iterationCost(plan, candidate);
+}
+
+/** All slots run equally many items; only the setups of their units make groups differ. */
+function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: EvenShareBalancing): DepthOfDesign {
+  const { plan, caches } = predictor;
+  const { itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
+  const setup = setupIterations(plan, candidate);
+  const overhead = shareOverhead(plan, candidate);
+  const law = (): GroupDepth =>
+    evenShareDepth(
+      plan.law,
+      shareStartsOf(predictor, balancing),
+      { items, unitsPerGroup, unitsPerSlot },
+      setup,
+      overhead,
+    );
+  if (setup === 0) {
+    // As deep as a group of one iteration, as often as that.
+    const means = law();
+    const { meanDepth: timeScale } = means;
+    const laws = cachedDepth(caches, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
+    return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale, searchShare: overhead / timeScale };
+  }
+  const laws = cachedDepth(
+    caches,
+    `${balancing.kind} ${items} ${unitsPerSlot} ${unitsPerGroup} ${setup} ${overhead}`,
+    law,
   );
+  const { means } = laws;
+  const searchShare = overhead / means.meanDepth;
+  return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
+}
+
+function shareStartsOf({ plan, shareStarts }: Predictor, balancing: EvenShareBalancing): ShareStarts {
+  let starts = shareStarts.get(balancing.kind);
+  if (!starts) shareStarts.set(balancing.kind, (starts = startsOfShares(plan.law, balancing)));
+  return starts;
 }
 
 // -- Dealing -----------------------------------------------------------------------------------------------------------
@@ -178,13 +273,13 @@ function launchOf(
 function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
-  const cycleTables = predictor.cycleTables[deviceAt];
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
-  // Lanes that fetch have units as long as there are any.
-  const isFetching = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
-  const lastFilled = isFetching ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
-  const at = deviceAt * cycleTables.length + capAt;
-  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, cycleTables[capAt]);
+  // Lanes that fetch have units as long as there are any, and lanes with even shares are equally long.
+  const balancing = lockstepBalancing(predictor, candidate);
+  const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
+  const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
+  const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
+  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, cyclesOf(predictor, candidate));
 }
 
 /** Blocks of sorted units: every one where they are few and fit the device at once, else a sample. */
@@ -194,7 +289,7 @@ function sortedLaunchOf(
   device: GpuDevice,
   balancing: SortedBalancing,
 ): TimedLaunch {
-  const { plan, caches, cycleTables } = predictor;
+  const { plan, caches } = predictor;
   const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
   const { axes } = plan;
   const dealing: Dealing = {
@@ -204,7 +299,7 @@ function sortedLaunchOf(
     slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
     gridBlocks,
     loop: axes.loop[loopAt],
-    setupIterations: plan.kernel.setupIterationsPerUnit,
+    setupIterations: setupIterations(plan, candidate),
   };
   const everyBlock = gridBlocks <= shape.residentBlocks * device.multiprocessors;
   // A flattened loop without setup is as deep as a nested one where lanes keep their places.
@@ -215,8 +310,15 @@ function sortedLaunchOf(
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  const launch = cachedLaunch(caches, key, plan.law, balancing, dealing, everyBlock);
-  const cyclesPerIteration = cycleTables[candidate.deviceAt][candidate.capAt];
+  const launch = cachedLaunch(
+    caches,
+    isWide(candidate) ? `${key} ${dealing.setupIterations}` : key,
+    plan.law,
+    balancing,
+    dealing,
+    everyBlock,
+  );
+  const cyclesPerIteration = cyclesOf(predictor, candidate);
   const { placed } = launch;
   const lawOf = (): BlockLaw => sortedBlockLaw(launch, caches.arena);
   const residency =
@@ -228,10 +330,17 @@ function sortedLaunchOf(
 
 // -- Costs of an iteration and of a launch ---------------------------------------------------------------------------------
 
+/** Balancings whose kernel is one loop over the iterations of all its units, whatever the loop of the design. */
+const ONE_LOOP: ReadonlySet<string> = new Set<LockstepBalancing['kind']>([
+  'dynamic-fetch',
+  'nonzero-split',
+  'merge-path',
+]);
+
 /** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and the cost of one loop over all units. */
 export function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loopAt, balancingAt }: Candidate): number {
   const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
-  const single = axes.loop[loopAt] === 'flattened' || axes.balancing[balancingAt] === 'dynamic-fetch';
+  const single = axes.loop[loopAt] === 'flattened' || ONE_LOOP.has(axes.balancing[balancingAt]);
   return single ? phi + (kernel.flattenedCost ?? 0) : phi;
 }
 
@@ -242,6 +351,10 @@ export function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loo
  */
 export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { stackFactors } = predictor;
+  // Lanes that run equally long leave the loop together.
+  const balancing = lockstepBalancing(predictor, candidate);
+  if (isEvenShare(balancing)) return 1;
+  if (isPadded(balancing) && sliceUnits(balancing, predictor.plan.units) >= candidate.unitsPerGroup) return 1;
   const key = candidate.deviceAt * 128 + candidate.unitsPerGroup;
   const known = stackFactors.get(key);
   if (known !== undefined) return known;

@@ -5,13 +5,16 @@ import { unwrap } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
+import type { Candidate } from './design/candidate.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Caches, Predictor } from './tables.ts';
+import type { CycleTable } from './time/cycles.ts';
 
 /**
  * The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design.
@@ -28,23 +31,42 @@ export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()
     shapes: axes.devices.map((device) =>
       device.kind === 'cpu'
         ? axes.launch.map((launch) => coresShape(device, launch))
-        : axes.registerCap.flatMap((cap) =>
-            axes.blockThreads.map((blockThreads) => shapeOf(plan, device, registers(cap), blockThreads)),
+        : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
+            axes.registerCap.flatMap((cap) =>
+              axes.blockThreads.map((blockThreads) =>
+                shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit),
+              ),
+            ),
           ),
     ),
     cycleTables: axes.devices.map((device) =>
       device.kind === 'cpu'
         ? []
-        : axes.registerCap.map((cap) =>
-            rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor),
-          ),
+        : axes.registerCap.map((cap) => {
+            const each = rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor);
+            const widest = Math.max(...axes.threadsPerUnit) / device.threadGroupWidth;
+            return Array.from({ length: 1 + Math.max(0, Math.log2(widest)) }, (_, level) => everyNth(each, 2 ** level));
+          }),
     ),
-    longestUnit: longestOf(plan.law, plan.units) + kernel.setupIterationsPerUnit,
+    meanLength: moments(plan.law).mean,
+    longestLength: longestOf(plan.law, plan.units),
     openStep: openStepOf(plan.law, plan.units),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
+    paddedLaws: new Map(),
+    shareStarts: new Map(),
     stackFactors: new Map(),
     caches,
   };
+}
+
+/** Cycles of an iteration of groups that are `n` thread groups each, all in step. */
+function everyNth(each: CycleTable, n: number): CycleTable {
+  return n === 1 ? each : Float64Array.from({ length: Math.floor((each.length - 1) / n) + 1 }, (_, w) => each[w * n]);
+}
+
+/** Cycles of an iteration, by active work groups, of a candidate of a GPU. */
+export function cyclesOf({ cycleTables }: Predictor, { deviceAt, capAt, shape }: Candidate): CycleTable {
+  return cycleTables[deviceAt][capAt][Math.log2(shape.threadGroupsPerGroup)];
 }
 
 function spilled(plan: SweepPlan, cap: number | null): number {

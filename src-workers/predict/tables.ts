@@ -1,9 +1,11 @@
-import type { Balancing } from '../domain/design.ts';
+import type { Balancing, EvenShareBalancing } from '../domain/design.ts';
+import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SortedOrder } from './dealing/order.ts';
 import type { SortedLaunch } from './dealing/sorted-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
+import type { ShareStarts } from './depth/even-share.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -20,30 +22,38 @@ export interface Predictor {
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
-  /** By device: of a GPU by register cap, then block size; of a CPU by launch. */
+  /** By device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** By device, then register cap; empty for a CPU. */
-  readonly cycleTables: readonly (readonly CycleTable[])[];
-  /** E[longest of all units] with its setup, iterations: no launch is over before. */
-  readonly longestUnit: number;
+  /** By device, register cap, then log₂ of the thread groups of a work group; empty for a CPU. See `cyclesOf`. */
+  readonly cycleTables: readonly (readonly (readonly CycleTable[])[])[];
+  /** Of the units, iterations. */
+  readonly meanLength: number;
+  /** E[longest of all units], iterations: no launch of whole units is over before. */
+  readonly longestLength: number;
   /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
   readonly openStep: number;
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
+  /** Laws of padded units, by the units of a slice; see `depth/padded.ts`. */
+  readonly paddedLaws: Map<number, LengthLaw>;
+  readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
   readonly caches: Caches;
 }
 
+/** Text where a law depends on more than fits a number: on setups that cooperation makes longer, or on the items of a share. */
+export type LawKey = number | string;
+
 export interface Caches {
   readonly limits: CacheLimits;
   /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
-  depths: Map<number, DepthLaws>;
-  olderDepths: Map<number, DepthLaws>;
+  depths: Map<LawKey, DepthLaws>;
+  olderDepths: Map<LawKey, DepthLaws>;
   /** Launches of sorted units, in the same way; and the numbers kept by those in use. */
-  launches: Map<number, SortedLaunch>;
-  olderLaunches: Map<number, SortedLaunch>;
+  launches: Map<LawKey, SortedLaunch>;
+  olderLaunches: Map<LawKey, SortedLaunch>;
   launchNumbers: number;
   /** Sorted orders by window. */
   readonly orders: Map<number, SortedOrder>;
@@ -80,6 +90,8 @@ export interface SharedByCaps {
   /** Depends on the cap only where lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
+  /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
+  readonly aloneIterations: number;
   /** Time of an iteration of the launch over t(w): the cost of cooperation and of the reconvergence stack. */
   readonly iterationFactor: number;
   readonly balancingMs: number;
@@ -96,4 +108,6 @@ export interface DepthOfDesign {
   readonly fullerBlocks: number;
   /** Mean units per slot over those that the time is computed for. */
   readonly timeScale: number;
+  /** Part of the depth that is search and carry, where slots take even shares. */
+  readonly searchShare?: number;
 }

@@ -67,7 +67,7 @@ function prepare(
     cyclesPerIteration: design.cyclesPerIteration,
     launchOverheadCycles: 0,
   };
-  const setupIterations = plan.kernel.setupIterationsPerUnit;
+  const { setupIterations, overheadIterations } = design;
   if (balancing.kind === 'dynamic-fetch') {
     const run = prepareFetchingDevice(launch, {
       law: plan.law,
@@ -88,6 +88,7 @@ function prepare(
     slotsPerBlock: design.slotsPerBlock,
     gridBlocks,
     setupIterations,
+    overheadIterations,
   });
   if (!source.ok) return source;
   const run = prepareDevice(launch, source.value);

@@ -1,8 +1,10 @@
-import type { LockstepBalancing } from '../domain/design.ts';
+import { isEvenShare, isPadded, type EvenShareBalancing, type LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import { shareDepths } from '../predict/dealing/even-share.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
+import { sliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';
 
@@ -11,6 +13,8 @@ export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
   /** Any but `dynamic-fetch`, whose units are not dealt out: see `prepareFetchingDevice`. */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
+  /** Of every group besides its items, where slots take even shares of them. */
+  readonly overheadIterations?: number;
 }
 
 /** Most units that are put in order at once: 160 MB. */
@@ -33,13 +37,24 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
     );
   }
   const draw = indexSampler(law.probability);
+  if (isEvenShare(balancing))
+    return ok((random) => {
+      const lengths = Float64Array.from({ length: units }, () => law.support[draw(random)]);
+      const iterations = lengths.reduce((sum, length) => sum + length, 0);
+      const next = shareDepths(balancing, launch, (unit) => lengths[unit], iterations, launch.overheadIterations ?? 0);
+      return (out) => {
+        for (let g = 0; g < W; g++) out[g] = next();
+      };
+    });
   const scratch = dealingScratch(launch);
   return ok((random) => {
     // Independent draws need not be kept: a launch asks for every unit once.
     const ordered = balancing.kind === 'none' ? null : orderedUnits(launch, balancing, () => draw(random), random);
     const order = plainOrder(ordered ? (position) => ordered[position] : () => law.support[draw(random)], units);
     const blockOrder =
-      balancing.kind === 'none' || balancing.kind === 'window-sort' ? null : shuffledBlocks(gridBlocks, random);
+      balancing.kind === 'none' || balancing.kind === 'window-sort' || isPadded(balancing)
+        ? null
+        : shuffledBlocks(gridBlocks, random);
     let block = 0;
     return (out) => {
       const at = blockOrder ? blockOrder[block] : block;
@@ -68,7 +83,7 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
 
 function orderedUnits(
   launch: WorkloadLaunch,
-  balancing: Exclude<WorkloadLaunch['balancing'], { kind: 'none' }>,
+  balancing: Exclude<WorkloadLaunch['balancing'], { kind: 'none' } | EvenShareBalancing>,
   draw: () => number,
   random: Random,
 ): Float64Array {
@@ -77,6 +92,15 @@ function orderedUnits(
   if (balancing.kind === 'window-sort') {
     for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
     for (let from = 0; from < units; from += balancing.units) lengths.subarray(from, from + balancing.units).sort();
+    return lengths;
+  }
+  if (isPadded(balancing)) {
+    for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
+    const slice = sliceUnits(balancing, units);
+    for (let from = 0; from < units; from += slice) {
+      const inside = lengths.subarray(from, from + slice);
+      inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+    }
     return lengths;
   }
   // Counting sort: the support is sorted already.

@@ -1,7 +1,7 @@
 /**
  * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out.
- * `node test/bench/balancing.ts [--designs 400] [--seed 1] [--worst 10] [--simulated FILE]`; one core, some minutes. With a
- * file, simulated times are kept there and read again by the next run with the same designs and seed.
+ * `node test/bench/balancing.ts [--designs 400] [--seed 1] [--worst 10] [--simulated FILE] [--balancing A B …] [--threads-per-unit 64 …]`;
+ * one core, some minutes. With a file, simulated times are kept there and read again by the next run with the same designs and seed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -23,6 +23,8 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     worst: { type: 'string', default: '10' },
     simulated: { type: 'string' },
+    balancing: { type: 'string', multiple: true },
+    'threads-per-unit': { type: 'string', multiple: true },
   },
 });
 
@@ -65,8 +67,11 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
   () => 'none',
 ];
 
+const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
+const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
+
 async function randomPlan(random: Random): Promise<SweepPlan> {
-  const threadsPerUnit = pick(random, [1, 1, 1, 1, 2, 4, 8, 32]);
+  const threadsPerUnit = pick(random, chosenThreads);
   const blockThreads = pick(random, [32, 64, 128, 256, 256, 512, 1024, 96, 640]);
   const units = pick(random, [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000]);
   const study: StudyFile = {
@@ -84,7 +89,7 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
     axes: {
       threadsPerUnit: [threadsPerUnit],
       loop: [random() < 0.5 ? 'nested' : 'flattened'],
-      balancing: [pick(random, BALANCINGS)(random)],
+      balancing: [pick(random, chosenBalancings)(random)],
       blockThreads: [blockThreads],
       ...(random() < 0.7
         ? { unitsPerThread: [Math.floor(33 ** random())] }
@@ -155,7 +160,7 @@ if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.strin
 
 const sorted = rows.filter(({ balancing }) => balancing !== 'none' && balancing !== 'dynamic-fetch');
 summarise('all sorted', sorted);
-for (const name of ['window-sort', 'full-sort', 'quantile-buckets', 'best-buckets', 'none', 'dynamic-fetch']) {
+for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, '')))) {
   summarise(
     `  ${name}`,
     rows.filter(({ balancing }) => balancing.startsWith(name)),

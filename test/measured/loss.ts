@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
-import type { Design, LockstepBalancing } from '../../src-workers/domain/design.ts';
+import type { Design, WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
@@ -17,7 +17,7 @@ import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
  */
 const ROOT = join(import.meta.dirname, '../..');
 export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
-const BALANCINGS: readonly LockstepBalancing[] = [
+const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'none' },
   { kind: 'window-sort', units: 64 },
   { kind: 'full-sort' },
@@ -42,7 +42,7 @@ export interface LossRow {
   readonly modelLoss: number;
 }
 
-function modelLoss(law: LengthLaw, n: number, balancing: LockstepBalancing): number {
+function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): number {
   return balancing.kind === 'none'
     ? lossMoments(law, [n])[0].aggregateLoss
     : groupDepthLaw(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
@@ -56,7 +56,7 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
   const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));
   const { mean } = moments(law);
   const groups = Math.max(64, 64 * Math.round(ITERATIONS / mean / 64));
-  const design = (n: number, balancing: LockstepBalancing): Design => ({
+  const design = (n: number, balancing: WholeUnitBalancing): Design => ({
     threadsPerUnit: LANES / n,
     unitsPerThread: (groups * LANES) / BLOCK_THREADS,
     loop: 'nested',

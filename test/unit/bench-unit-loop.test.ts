@@ -9,7 +9,7 @@ import {
   unitLoopProfile,
   unitOrder,
 } from '../../src-workers/bench/unit-loop.ts';
-import type { LockstepBalancing } from '../../src-workers/domain/design.ts';
+import type { WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { bucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
@@ -79,7 +79,7 @@ describe('order of the units', () => {
 
   it('starts blocks at random exactly where the order is sorted throughout', () => {
     const identity = Array.from({ length: 64 }, (_, i) => i);
-    const random: LockstepBalancing[] = [
+    const random: WholeUnitBalancing[] = [
       { kind: 'full-sort' },
       { kind: 'best-buckets', k: 4 },
       { kind: 'quantile-buckets', k: 4 },
@@ -89,7 +89,7 @@ describe('order of the units', () => {
       expect(order).not.toEqual(identity);
       expect(order.sort((a, b) => a - b)).toEqual(identity);
     }
-    const kept: LockstepBalancing[] = [{ kind: 'none' }, { kind: 'window-sort', units: 8 }, { kind: 'dynamic-fetch' }];
+    const kept: WholeUnitBalancing[] = [{ kind: 'none' }, { kind: 'window-sort', units: 8 }, { kind: 'dynamic-fetch' }];
     for (const balancing of kept) expect([...blockOrder(balancing, 64, seededRandom(1))]).toEqual(identity);
   });
 });
@@ -108,13 +108,20 @@ describe('slots of a launch', () => {
 
   it.each([
     [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be a power of two .*, not 3$/],
-    [{ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, /^threads per unit must be .*, not 64$/],
+    [{ threadsPerUnit: 48, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be .*, not 48$/],
     [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^a block of 36 threads is not a multiple of the 8/],
     [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^a grid of 0 blocks/],
   ])('refuses %j', (design, message) => {
     expect(slotLayout(design, 32, 100)).toMatchObject({
       ok: false,
       error: { code: 'bad-input', message: expect.stringMatching(message) },
+    });
+  });
+
+  it('has no thread groups that share a unit', () => {
+    expect(slotLayout({ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, 32, 100)).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported', message: expect.stringMatching(/stands in for a kernel/) },
     });
   });
 });

@@ -189,7 +189,7 @@ describe('what is valid where', () => {
       const plain = d.threadsPerUnit === 1 && d.loop === 'nested' && d.registerCap === null && design % 2 === 0;
       const expected =
         device.kind === 'gpu'
-          ? partition || launch.kind === 'cores'
+          ? d.balancing === 'row-split' || launch.kind === 'cores'
             ? 'not-on-device'
             : 'valid'
           : !partition || !plain || launch.kind !== 'cores'

@@ -1,5 +1,6 @@
 import type { Ability } from '../../../src-workers/domain/ability.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { isWholeUnit } from '../../../src-workers/domain/design.ts';
+import { ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, type AxisName } from '../../../src-workers/domain/space.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
@@ -15,8 +16,11 @@ interface Bound {
 }
 
 function isBestBuckets(text: string): boolean {
-  const balancing = parseBalancing(text);
-  return balancing.ok && balancing.value.kind === 'best-buckets';
+  return unwrap(parseBalancing(text)).kind === 'best-buckets';
+}
+
+function takesWholeUnits(text: string): boolean {
+  return isWholeUnit(unwrap(parseBalancing(text)));
 }
 
 /** Of what a target can do, that which leaves out values of the space's axes. */
@@ -40,8 +44,13 @@ function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bo
   atMost('blockThreads', ability.blockThreads);
   if (!ability.registerCaps)
     keep({ quantity: 'registerCap', atMost: null }, 'registerCap', axes.registerCap, (cap) => cap === null);
-  if (!ability.bestBuckets)
-    keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, (text) => !isBestBuckets(text));
+  const { wholeUnits } = ability;
+  if (wholeUnits) keep({ quantity: 'wholeUnits', atMost: null }, 'balancing', axes.balancing, takesWholeUnits);
+  // Bounds of one axis replace one another: the last has both.
+  if (!ability.bestBuckets && axes.balancing.some(isBestBuckets)) {
+    const can = (text: string): boolean => !isBestBuckets(text) && (!wholeUnits || takesWholeUnits(text));
+    keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, can);
+  }
   return bounds;
 }
 

@@ -1,14 +1,9 @@
-import { isPartition, type Design } from '../../../src-workers/domain/design.ts';
+import { isCpuDesign, isLockstep, type Design } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
-
-/** Whether a design is a partition over the cores of a CPU. */
-export function isCpuDesign({ balancing }: Design): boolean {
-  return isPartition(unwrap(parseBalancing(balancing)));
-}
 
 /** A design in one line, as exports and lists write it. */
 export function designText(design: Design): string {
@@ -50,9 +45,10 @@ export function differenceText(from: Design, to: Design): string {
 }
 
 /** How the units of a design on a GPU are to be laid out for its prediction to hold, in sentences. */
-export function layoutSentences({ balancing, loop }: Design): readonly string[] {
+export function layoutSentences(design: Design): readonly string[] {
+  const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));
-  if (isPartition(order)) return [];
+  if (isCpuDesign(design) || !isLockstep(order)) return [];
   const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
   const shuffled = 'blocks take their places in that order at random';
@@ -66,6 +62,24 @@ export function layoutSentences({ balancing, loop }: Design): readonly string[] 
     case 'quantile-buckets':
     case 'best-buckets':
       return [`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`, dealt, ...flattened];
+    case 'padded':
+      return ['Units in the order they come, all padded to the longest of all.', dealt, ...flattened];
+    case 'padded-slice':
+      return [
+        `Units in the order they come, every ${order.units} in a row padded to the longest of them.`,
+        dealt,
+        ...flattened,
+      ];
+    case 'nonzero-split':
+      return [
+        'Units in the order they come, one behind the other; slot s takes the iterations from s * share on, where share is all iterations divided by the slots, rounded up.',
+        'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
+      ];
+    case 'merge-path':
+      return [
+        'Units in the order they come, each with one item for its end; slot s takes the items from s * share on, where share is all items divided by the slots, rounded up.',
+        'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
+      ];
     case 'dynamic-fetch':
       return ['Units in the order they come; a slot that is done with one takes the next from a common counter.'];
   }

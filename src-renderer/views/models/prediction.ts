@@ -1,5 +1,5 @@
 /** All that the pages use of the prediction's ordering and launch models. */
-import type { LockstepBalancing } from '../../../src-workers/domain/design.ts';
+import type { WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
@@ -13,13 +13,13 @@ import { plain } from '../../format/numbers.ts';
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
 /** Sorted units lose the same in every round, so one round stands for all. */
-const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number) =>
+const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   groupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,
   });
 
 /** Aggregate loss (≥ 1) of groups whose units were ordered. */
-export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: LockstepBalancing, unitsPerThread: number): number {
+export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number): number {
   return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
 } // prettier-ignore
 

@@ -1,8 +1,7 @@
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
-import { isPartition } from '../../../src-workers/domain/design.ts';
+import { isCpuDesign } from '../../../src-workers/domain/design.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
-import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { shortDeviceName } from '../../format/devices.ts';
 import { change, count, counted, fixed, signed, widthPx } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
@@ -70,12 +69,7 @@ const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'wave
 /** Values that a difference can stand for. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
-/** Whether a design cuts the units over the cores of a CPU. */
-function isPartitioned({ design }: RankRow): boolean {
-  const balancing = parseBalancing(design.balancing);
-  return balancing.ok && isPartition(balancing.value);
-}
-const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isPartitioned(row) ? '–' : write(row));
+const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
 
 const EMPTY = '';
 export const NOT_RUN = 'not run';
@@ -106,7 +100,7 @@ export function availableColumns({
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
     { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: cores ? 92 : 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
     { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.blockThreads)) },
-    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: Math.max(cores ? 76 : 56, roomFor(units)), sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isPartitioned(row) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
+    { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: Math.max(cores ? 76 : 56, roomFor(units)), sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isCpuDesign(row.design) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
     { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: onGpu((row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–')) },
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },

@@ -1,13 +1,13 @@
 import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
 import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
-import { isPartition, type LockstepBalancing } from '../../domain/design.ts';
+import { isWholeUnit, type WholeUnitBalancing } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
-import { blockOrder, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
+import { blockOrder, noStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
 /** A file by its path below some folder, `/` between parts. */
@@ -166,8 +166,7 @@ class PlanWriter {
       return fail('bad-input', `the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
     const balancing = parseBalancing(design.balancing);
     if (!balancing.ok) return balancing;
-    if (isPartition(balancing.value))
-      return fail('unsupported', `balancing ${design.balancing} is for the cores of a CPU. Use one for a GPU`);
+    if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     this.unitLoopObject(registerCap);
@@ -201,7 +200,7 @@ class PlanWriter {
     });
   }
 
-  private orderFile(balancing: LockstepBalancing, unitsPerGroup: number): Result<string> {
+  private orderFile(balancing: WholeUnitBalancing, unitsPerGroup: number): Result<string> {
     // Dynamic fetch takes units as they stand, and only the best buckets depend on the group.
     const kind = balancing.kind === 'dynamic-fetch' ? { kind: 'none' } : balancing;
     const key = JSON.stringify([kind, balancing.kind === 'best-buckets' ? unitsPerGroup : 0]);
@@ -211,7 +210,7 @@ class PlanWriter {
     return order.ok ? ok(this.wordsFile('order', key, order.value)) : order;
   }
 
-  private blocksFile(balancing: LockstepBalancing, gridBlocks: number): string {
+  private blocksFile(balancing: WholeUnitBalancing, gridBlocks: number): string {
     const order = blockOrder(balancing, gridBlocks, mersenneTwister(this.plan.seed));
     const random = order.some((block, position) => block !== position);
     const key = `${gridBlocks} blocks, ${random ? 'at random' : 'as they stand'}`;

@@ -1,9 +1,9 @@
 import type { BenchPlan, BenchRecord, CaseOf, UnitLoopWorkload } from '../../domain/benchmark.ts';
-import { isPartition } from '../../domain/design.ts';
+import { isWholeUnit } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
-import { blockOrder, referenceResultsInto, slotLayout, tableWord, unitOrder } from '../unit-loop.ts';
+import { blockOrder, noStandIn, referenceResultsInto, slotLayout, tableWord, unitOrder } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
@@ -58,11 +58,7 @@ export async function prepareUnitLoop(
     return fail('unsupported', `a cap of ${design.registerCap} registers per thread; WebGPU cannot cap registers`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
-  if (isPartition(balancing.value))
-    return fail(
-      'unsupported',
-      `balancing ${design.balancing} is for the cores of a CPU. Use one of a device whose lanes run in lockstep`,
-    );
+  if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
     return fail('unsupported', `${u} threads per unit; this device has no subgroup operations for their exchange`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)

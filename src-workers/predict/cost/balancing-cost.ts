@@ -42,7 +42,9 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0, atomics: 0 };
  * - buckets: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
+ * - padding: one reading of the lengths for the longest of each slice;
  * - all of these then move the units' own data into the new order, read at random and written in a row;
+ * - even shares: nothing before the launch, which searches the offsets that it has;
  * - dynamic fetch: one atomic addition per unit, on a counter of its thread group.
  */
 export function balancingCost(
@@ -61,12 +63,17 @@ export function balancingCost(
   const radix = cost(KEY_BYTES + RADIX_PASSES * 2 * (KEY_BYTES + INDEX_BYTES), 1 + RADIX_PASSES);
   switch (balancing.kind) {
     case 'none':
+    case 'nonzero-split':
+    case 'merge-path':
       return NO_COST;
     case 'quantile-buckets':
     case 'best-buckets':
       return balancing.k === 1 ? NO_COST : cost(2 * KEY_BYTES + INDEX_BYTES, 2);
     case 'window-sort':
       return balancing.units <= SHARED_WINDOW_UNITS ? cost(KEY_BYTES + INDEX_BYTES, 1) : radix;
+    case 'padded':
+    case 'padded-slice':
+      return cost(KEY_BYTES, 1);
     case 'full-sort':
       return radix;
     case 'dynamic-fetch':

@@ -60,7 +60,14 @@ export interface DealingScratch {
 
 export function dealingScratch(dealing: Dealing): DealingScratch {
   const { units, unitsPerGroup, slotsPerBlock, gridBlocks } = dealing;
-  const most = hasDivergentSetup(dealing) ? unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks)) : 0;
+  return startsScratch(
+    unitsPerGroup,
+    hasDivergentSetup(dealing) ? unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks)) : 0,
+  );
+}
+
+/** @param most starts of a group that are counted at the most */
+export function startsScratch(unitsPerGroup: number, most: number): DealingScratch {
   const size = 2 ** Math.ceil(Math.log2(2 * most + 1));
   return {
     lanes: new Float64Array(unitsPerGroup),
@@ -71,7 +78,7 @@ export function dealingScratch(dealing: Dealing): DealingScratch {
 }
 
 /** Adds an iteration to the set of the present group; 1 if it is new there, else 0. */
-function addStart({ starts, startsOf, group }: DealingScratch, iteration: number): number {
+export function addStart({ starts, startsOf, group }: DealingScratch, iteration: number): number {
   const mask = starts.length - 1;
   // Fibonacci hashing; lengths that are not whole may share a bucket.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;

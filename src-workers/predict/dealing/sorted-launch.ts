@@ -1,4 +1,4 @@
-import type { LockstepBalancing } from '../../domain/design.ts';
+import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { BLOCK_ORDERS } from '../constants.ts';
 import type { Arena } from '../time/arena.ts';
@@ -9,7 +9,7 @@ import type { Dealing } from './deal.ts';
 import { readSorted, type SortedOrder } from './order.ts';
 import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
-export type SortedBalancing = Extract<LockstepBalancing, { kind: 'window-sort' | 'full-sort' }>;
+export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
 
 export function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';

@@ -1,5 +1,5 @@
 import type { GroupDepth } from '../../domain/depth.ts';
-import type { LockstepBalancing } from '../../domain/design.ts';
+import type { WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments, quickMeanLosses } from '../../models/imbalance/closed-form.ts';
@@ -66,7 +66,7 @@ import {
 export function groupDepthLaw(
   law: LengthLaw,
   n: number,
-  balancing: LockstepBalancing,
+  balancing: WholeUnitBalancing,
   loop: LoopForm,
   unitsPerThread: number,
   options: { readonly setupIterations: number; readonly poolGroups?: number },
@@ -119,7 +119,7 @@ export function groupDepthLaw(
  * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
  * where they do not. Sorted lanes end together, so they stay in step.
  */
-function unitStarts(law: LengthLaw, n: number, balancing: LockstepBalancing, loop: LoopForm, rounds: number): number {
+function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, loop: LoopForm, rounds: number): number {
   const prepared = preparedLaw(law);
   switch (balancing.kind) {
     case 'dynamic-fetch': {
@@ -217,7 +217,7 @@ function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
 function depthModel(
   prepared: PreparedLaw,
   n: number,
-  balancing: LockstepBalancing,
+  balancing: WholeUnitBalancing,
   loop: LoopForm,
   rounds: number,
   poolGroups: number,
@@ -247,7 +247,7 @@ function depthModel(
   }
 }
 
-type BucketBalancing = Extract<LockstepBalancing, { k: number }>;
+type BucketBalancing = Extract<WholeUnitBalancing, { k: number }>;
 
 function bucketKey(balancing: BucketBalancing, n: number): string {
   return balancing.kind === 'quantile-buckets' ? `quantile ${balancing.k}` : `best ${balancing.k} ${n}`;
@@ -412,7 +412,7 @@ function constantLaw(value: number): DiscreteLaw {
 function meanLossOf(
   prepared: PreparedLaw,
   n: number,
-  balancing: LockstepBalancing,
+  balancing: WholeUnitBalancing,
   rounds: number,
   aggregateLoss: number,
   laneSums: LaneLaws | undefined,

@@ -1,6 +1,15 @@
-import { isPartition, type Balancing, type LockstepBalancing, type PartitionBalancing } from '../../domain/design.ts';
+import {
+  isEvenShare,
+  isLockstep,
+  isPartition,
+  needsLengths,
+  runsOn,
+  type LockstepBalancing,
+  type PartitionBalancing,
+} from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
 import type { SpaceConstraint } from '../../domain/space.ts';
+import { evenShares } from '../dealing/even-share.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
@@ -24,10 +33,8 @@ export interface Candidate {
   /** Blocks that get any work, and mean units of each of their slots. */
   workingBlocks: number;
   meanUnitsPerThread: number;
-}
-
-function needsLengths(balancing: Balancing): boolean {
-  return balancing.kind !== 'none' && balancing.kind !== 'dynamic-fetch' && balancing.kind !== 'row-split';
+  /** Of slots that take even shares. */
+  itemsPerSlot: number;
 }
 
 function violates(
@@ -75,17 +82,16 @@ function violates(
   return false;
 }
 
-function isFetching(predictor: Predictor, candidate: Candidate): boolean {
-  return predictor.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
-}
-
 /** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
 export function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
   const device = axes.devices[positions[0]];
   const blockThreads = axes.blockThreads[positions[6]];
-  const shapeAt = device.kind === 'cpu' ? positions[4] : positions[5] * axes.blockThreads.length + positions[6];
+  const shapeAt =
+    device.kind === 'cpu'
+      ? positions[4]
+      : (positions[1] * axes.registerCap.length + positions[5]) * axes.blockThreads.length + positions[6];
   const shape = predictor.shapes[positions[0]][shapeAt];
   const threadsPerUnit = axes.threadsPerUnit[positions[1]];
   candidate.device = device;
@@ -101,12 +107,14 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
   candidate.workingBlocks = 0;
   candidate.meanUnitsPerThread = 0;
   candidate.unitsPerGroup = 0;
+  candidate.itemsPerSlot = 0;
   if (device.kind === 'cpu') {
     examineOnCpu(predictor, positions, candidate);
     return;
   }
   const launchValue = axes.launch[positions[4]];
-  if (launchValue.kind === 'cores' || isPartition(predictor.balancing[positions[3]])) {
+  const balancing = predictor.balancing[positions[3]];
+  if (launchValue.kind === 'cores' || !runsOn(balancing, 'gpu')) {
     candidate.invalid = REASON['not-on-device'];
     return;
   }
@@ -114,27 +122,30 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
     candidate.invalid = shape.invalid;
     return;
   }
-  if (threadsPerUnit > device.threadGroupWidth || device.threadGroupWidth % threadsPerUnit !== 0) {
-    candidate.invalid = REASON['group-width'];
-    return;
-  }
   if (blockThreads % threadsPerUnit !== 0) {
     candidate.invalid = REASON['block-not-multiple'];
     return;
   }
-  if (needsLengths(predictor.balancing[positions[3]]) && !kernel.lengthsKnownBeforeLaunch) {
+  if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) {
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
   const launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Slots that fetch from one counter do so until nothing is left: blocks that start later end at once.
-  candidate.workingBlocks = isFetching(predictor, candidate)
-    ? Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks)
-    : launch.gridBlocks;
+  // Slots that fetch from one counter do so until nothing is left, and whole items do not divide: other blocks end at once.
+  candidate.workingBlocks = launch.gridBlocks;
+  if (balancing.kind === 'dynamic-fetch')
+    candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
+  else if (isEvenShare(balancing)) {
+    const slotsPerBlock = blockThreads / threadsPerUnit;
+    const iterations = plan.units * predictor.meanLength;
+    const shares = evenShares(balancing, plan.units, iterations, launch.gridBlocks * slotsPerBlock);
+    candidate.itemsPerSlot = shares.itemsPerSlot;
+    candidate.workingBlocks = Math.ceil(shares.workingSlots / slotsPerBlock);
+  }
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
-  candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit;
+  candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
   else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
   else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
@@ -170,8 +181,7 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 /** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
 export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
-  if (isPartition(balancing))
-    throw new TypeError(`The partition ${balancing.kind} is for a CPU. A GPU needs an order.`);
+  if (!isLockstep(balancing)) throw new TypeError(`${balancing.kind} is for a CPU. A GPU needs another balancing.`);
   return balancing;
 }
 

@@ -2,6 +2,7 @@ import { INVALID_REASONS, type InvalidReason } from '../../domain/design.ts';
 import type { CpuDevice, GpuDevice } from '../../domain/device.ts';
 import type { Launch } from '../../domain/space.ts';
 import { residentBlocks } from '../../models/occupancy/resident.ts';
+import { REDUCTION_BYTES } from '../constants.ts';
 import type { SweepPlan } from '../plan.ts';
 
 /** Codes of the reasons, as columns hold them; 0 is valid. */
@@ -13,29 +14,43 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
+  /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
+  /** Thread groups of a work group: 1 but where the threads of a unit span several, which then go through it together. */
+  readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
   readonly limitedBy: number;
 }
 
-/** A block size with so many registers per thread, on a GPU. */
-export function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, blockThreads: number): Shape {
-  const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
-  if (blockThreads > device.limits.maxThreadsPerBlock) return { ...none, invalid: REASON['block-threads'] };
+const NO_SHAPE = { residentBlocks: 0, groupsPerBlock: 0, threadGroupsPerGroup: 1, occupancyFraction: 0, limitedBy: 0 };
+
+/** A block size with so many registers per thread and threads per unit, on a GPU. */
+export function shapeOf(
+  plan: SweepPlan,
+  device: GpuDevice,
+  registers: number,
+  blockThreads: number,
+  threadsPerUnit: number,
+): Shape {
+  const threadGroups = Math.ceil(blockThreads / device.threadGroupWidth);
+  const threadGroupsPerGroup = Math.max(1, threadsPerUnit / device.threadGroupWidth);
+  const exchanged = threadGroupsPerGroup > 1 ? threadGroups * REDUCTION_BYTES : 0;
+  if (blockThreads > device.limits.maxThreadsPerBlock) return { ...NO_SHAPE, invalid: REASON['block-threads'] };
   const residency = residentBlocks(device, {
     blockThreads,
     registersPerThread: registers,
-    sharedMemoryBytesPerBlock: plan.kernel.sharedMemoryBytesPerBlock,
+    sharedMemoryBytesPerBlock: plan.kernel.sharedMemoryBytesPerBlock + exchanged,
   });
   const { limitedBy } = residency;
   if (residency.blocksPerMultiprocessor === 0) {
     const invalid = limitedBy & 2 ? REASON.registers : limitedBy & 4 ? REASON['shared-memory'] : REASON['no-residency'];
-    return { ...none, limitedBy, invalid };
+    return { ...NO_SHAPE, limitedBy, invalid };
   }
   return {
     invalid: 0,
     residentBlocks: residency.blocksPerMultiprocessor,
-    groupsPerBlock: Math.ceil(blockThreads / device.threadGroupWidth),
+    groupsPerBlock: threadGroups / threadGroupsPerGroup,
+    threadGroupsPerGroup,
     occupancyFraction: residency.occupancyFraction,
     limitedBy,
   };
@@ -43,13 +58,13 @@ export function shapeOf(plan: SweepPlan, device: GpuDevice, registers: number, b
 
 /** A launch as a CPU sees it: one thread on each core. */
 export function coresShape(device: CpuDevice, launch: Launch): Shape {
-  const none = { residentBlocks: 0, groupsPerBlock: 0, occupancyFraction: 0, limitedBy: 0 };
-  if (launch.kind !== 'cores') return { ...none, invalid: REASON['not-on-device'] };
-  if (launch.value > device.cores) return { ...none, invalid: REASON.cores };
+  if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
+  if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };
   return {
     invalid: 0,
     residentBlocks: 1,
     groupsPerBlock: 1,
+    threadGroupsPerGroup: 1,
     occupancyFraction: launch.value / device.cores,
     limitedBy: 0,
   };

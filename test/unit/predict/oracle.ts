@@ -1,4 +1,4 @@
-import { isPartition, type LockstepBalancing } from '../../../src-workers/domain/design.ts';
+import { isWholeUnit, type WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -7,10 +7,10 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
 
-/** The balancing of a GPU that a text names. */
-export function lockstep(text: string): LockstepBalancing {
+/** The balancing of whole units that a text names. */
+export function lockstep(text: string): WholeUnitBalancing {
   const balancing = unwrap(parseBalancing(text));
-  if (isPartition(balancing)) throw new Error(`${text} is a partition`);
+  if (!isWholeUnit(balancing)) throw new Error(`${text} cuts or pads units`);
   return balancing;
 }
 
@@ -26,7 +26,7 @@ export interface Played {
 export function playLaunch(
   law: LengthLaw,
   n: number,
-  balancing: LockstepBalancing,
+  balancing: WholeUnitBalancing,
   loop: LoopForm,
   m: number,
   options: { readonly groupsPerBlock: number; readonly blocks: number; readonly seed: number },
@@ -88,7 +88,7 @@ export function playLaunch(
 function orderedUnits(
   law: LengthLaw,
   n: number,
-  balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>,
+  balancing: Exclude<WholeUnitBalancing, { kind: 'dynamic-fetch' }>,
   m: number,
   slots: number,
   k: number,

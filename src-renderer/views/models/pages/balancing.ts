@@ -1,4 +1,4 @@
-import type { LockstepBalancing } from '../../../../src-workers/domain/design.ts';
+import type { WholeUnitBalancing } from '../../../../src-workers/domain/design.ts';
 import { count, fixed } from '../../../format/numbers.ts';
 import { controls, hint, lawChoice, slider, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
@@ -17,7 +17,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   controls: CONTROLS,
   figures: [
     ({ law: id, buckets, window }) => {
-      const strategies: readonly (readonly [label: string, balancing: LockstepBalancing])[] = [
+      const strategies: readonly (readonly [label: string, balancing: WholeUnitBalancing])[] = [
         ['None', { kind: 'none' }],
         ['Dynamic fetch', { kind: 'dynamic-fetch' }],
         [`${buckets} buckets at quantiles`, { kind: 'quantile-buckets', k: buckets }],

@@ -1,0 +1,103 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import type { EvenShareBalancing } from '../../domain/design.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { moments } from '../../models/workload/laws.ts';
+import { fromMasses, maximumInto, shifted, smoothLaw } from './discrete-law.ts';
+import { prepareRenewals } from './dynamic-fetch.ts';
+
+/**
+ * Starts of units on the lanes of a group whose slots take even shares: each sets up its units, and the others wait.
+ *
+ * A share starts anywhere in a unit, so a lane is a stationary renewal process: an item is the first of a unit with probability ρ,
+ * and the one k items later then with probability u(k). Of n independent lanes none starts at an item with probability
+ * (1 − ρ)ⁿ, and none at either of two with (1 − 2ρ + ρ·u(k))ⁿ: mean and variance of the number of items with a start are exact,
+ * its law is taken as normal.
+ */
+export interface ShareStarts {
+  /** ρ */
+  readonly rate: number;
+  /** u(k) at multiples of `step` items, k ≥ 1; beyond them it is ρ. */
+  readonly step: number;
+  readonly again: Float64Array;
+  /** By n: see `covarianceSums`. */
+  readonly sums: Map<number, CovarianceSums>;
+}
+
+/** Sums of the covariances of two items up to k items apart, and of k times these; entry i is k = i steps. */
+interface CovarianceSums {
+  readonly plain: Float64Array;
+  readonly weighted: Float64Array;
+}
+
+/** In a split of the non-zeros empty units are passed over; on the merge path the end of a unit is an item of its own. */
+export function shareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
+  const whole = fromMasses(law.support, law.probability);
+  const renewals = prepareRenewals(kind === 'merge-path' ? shifted(whole, 1) : whole);
+  if (!renewals) return { rate: 0, step: 1, again: new Float64Array(0), sums: new Map() };
+  const { step, mean, starts } = renewals;
+  return { rate: 1 / (mean * step), step, again: starts.slice(1).map((rate) => rate / step), sums: new Map() };
+}
+
+function covarianceSums({ rate, step, again }: ShareStarts, n: number): CovarianceSums {
+  const plain = new Float64Array(again.length + 1);
+  const weighted = new Float64Array(again.length + 1);
+  const apart = (1 - rate) ** (2 * n);
+  again.forEach((next, i) => {
+    const covariance = step * ((1 - 2 * rate + rate * next) ** n - apart);
+    plain[i + 1] = plain[i] + covariance;
+    weighted[i + 1] = weighted[i] + covariance * (i + 1) * step;
+  });
+  return { plain, weighted };
+}
+
+/** Mean and standard deviation of the items of a share at which some of n lanes starts a unit, the first item left out. */
+function startMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
+  const { rate, step, again, sums } = starts;
+  const later = items - 1;
+  const none = (1 - rate) ** n;
+  let known = sums.get(n);
+  if (!known) sums.set(n, (known = covarianceSums(starts, n)));
+  const reach = Math.min(again.length, Math.floor(later / step));
+  const pairs = later * known.plain[reach] - known.weighted[reach];
+  const variance = later * none * (1 - none) + 2 * pairs;
+  return { mean: later * (1 - none), deviation: Math.sqrt(Math.max(0, variance)) };
+}
+
+/**
+ * Law of the depth of a group whose slots take even shares.
+ * @param overhead iterations besides items and setups: search and carry
+ */
+export function evenShareDepth(
+  law: LengthLaw,
+  starts: ShareStarts,
+  shares: { readonly items: number; readonly unitsPerGroup: number; readonly unitsPerSlot: number },
+  setupIterations: number,
+  overhead: number,
+): GroupDepth {
+  const { items, unitsPerGroup, unitsPerSlot } = shares;
+  const base = items + overhead + setupIterations;
+  const work = moments(law).mean * unitsPerSlot;
+  const loss = work > 0 ? items / work : 1;
+  const means = { meanWork: work + setupIterations * unitsPerSlot, aggregateLoss: loss, meanLoss: loss };
+  const { mean, deviation } = startMoments(starts, items, unitsPerGroup);
+  const depthOf = (count: number): number => base + setupIterations * count;
+  if (setupIterations === 0 || deviation < 1e-6)
+    return {
+      ...means,
+      values: Float64Array.of(depthOf(mean)),
+      meanDepth: depthOf(mean),
+      survivalInto: (out) => out.fill(0),
+    };
+  const { values, survival } = smoothLaw(mean, deviation, 0);
+  // No fewer starts than none, no more than items.
+  const kept = values.findIndex((value) => value > 0);
+  const counts = values.subarray(kept).filter((value) => value < items - 1);
+  const above = survival.slice(kept, kept + counts.length);
+  above[above.length - 1] = 0;
+  return {
+    ...means,
+    values: counts.map(depthOf),
+    meanDepth: depthOf(mean),
+    survivalInto: (out, groups) => maximumInto(out, above, groups),
+  };
+}

@@ -1,0 +1,56 @@
+import type { GroupDepth } from '../../domain/depth.ts';
+import type { PaddedBalancing } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { moments } from '../../models/workload/laws.ts';
+import { atomsOf, fromMasses, maximumOf } from './discrete-law.ts';
+import { groupDepthLaw } from './group-depth.ts';
+
+/** Units of a slice: all that there are, or S units in a row. */
+export function sliceUnits(balancing: PaddedBalancing, units: number): number {
+  return balancing.kind === 'padded' ? units : Math.min(balancing.units, units);
+}
+
+/**
+ * Law of a padded unit: the longest of its slice of `slice` units. Where all units are one slice, all blocks share that one
+ * draw, so its mean stands for it.
+ * @param longest E[longest of all units], iterations
+ */
+export function paddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {
+  const label = `${law.label} in slices of ${slice}`;
+  if (slice >= units) return { ...law, label, support: Float64Array.of(longest), probability: Float64Array.of(1) };
+  return { ...law, label, ...atomsOf(maximumOf(fromMasses(law.support, law.probability), slice)) };
+}
+
+/**
+ * Law of the depth of work groups of `n` units that are padded to their slices. The lanes of a slice are equally long, so a
+ * group takes as long as that many draws from the law of slices, and a slice that is longer than a group spans its neighbours.
+ * Exact where slices, groups and blocks are multiples of one another.
+ *
+ * @param padded `paddedLaw` of `law` and `slice`
+ * @param unitsPerThread m, integer ≥ 1
+ */
+export function paddedDepth(
+  law: LengthLaw,
+  padded: LengthLaw,
+  slice: number,
+  n: number,
+  loop: LoopForm,
+  unitsPerThread: number,
+  setupIterations: number,
+): GroupDepth {
+  const slices = Math.max(1, Math.ceil(n / slice));
+  const depth = groupDepthLaw(padded, slices, { kind: 'none' }, loop, unitsPerThread, { setupIterations });
+  const work = moments(law).mean * unitsPerThread;
+  const paddedWork = moments(padded).mean * unitsPerThread;
+  // Iterations of padding are no work.
+  const loss = work > 0 ? paddedWork / work : 1;
+  return {
+    values: depth.values,
+    meanDepth: depth.meanDepth,
+    meanWork: work + setupIterations * unitsPerThread,
+    aggregateLoss: depth.aggregateLoss * loss,
+    meanLoss: depth.aggregateLoss * loss,
+    survivalInto: (out, groups) => depth.survivalInto(out, Math.max(1, (groups * n) / Math.max(n, slice))),
+  };
+}

@@ -1,0 +1,312 @@
+/* Ways of taking the work beside whole units: even shares, padding, and units that several thread groups share. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../../src-main/contract/study.ts';
+import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { evenShares, searchSteps, shareDepths } from '../../../src-workers/predict/dealing/even-share.ts';
+import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { playableDesign } from '../../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import { prepareDevice } from '../../../src-workers/simulate/device.ts';
+import { seededRandom } from '../../../src-workers/simulate/random.ts';
+import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+
+const KNOWN = { ...KERNEL, lengthsKnownBeforeLaunch: true };
+
+async function predictorOf(
+  axes: StudyFile['axes'],
+  kernel: Partial<StudyFile['kernel']> = {},
+  workload: StudyFile['workload'] = { lengths: 'geometric(0.05)', units: 200_000 },
+) {
+  return createPredictor(await planOf(oneDesign({ axes, workload, kernel: { ...KNOWN, ...kernel } })));
+}
+type Predictor = Awaited<ReturnType<typeof predictorOf>>;
+
+const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predictor, index, 1).timeMs[0];
+
+function simulatedMs(predictor: Predictor, index = 0): number {
+  return unwrap(simulateDesign(predictor, index, { seed: 3, halfWidth: 0.008, maxReplications: 60 })).meanMs;
+}
+
+describe('text of a balancing', () => {
+  it.each(['padded', 'padded-slice(32)', 'nonzero-split', 'merge-path'])('%s reads and writes', (text) => {
+    expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
+  });
+  it.each(['padded(3)', 'padded-slice', 'padded-slice(0)'])('%s is refused', (text) => {
+    expect(parseBalancing(text)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+  });
+});
+
+describe('even shares', () => {
+  /** The items of a launch written out one by one: `true` where a unit starts. */
+  function itemsOf(kind: EvenShareBalancing['kind'], lengths: readonly number[]): boolean[] {
+    return lengths.flatMap((length) =>
+      Array.from({ length: length + (kind === 'merge-path' ? 1 : 0) }, (_, i) => i === 0),
+    );
+  }
+
+  it('are dealt as a kernel that walks over the items would, for any lengths and launch', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('nonzero-split' as const, 'merge-path' as const),
+        fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 60 }),
+        fc.constantFrom(1, 2, 4, 8),
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.constantFrom(0, 2),
+        (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations) => {
+          const dealing: Dealing = {
+            units: lengths.length,
+            unitsPerGroup: n,
+            groupsPerBlock,
+            slotsPerBlock: n * groupsPerBlock,
+            gridBlocks,
+            loop: 'nested',
+            setupIterations,
+          };
+          const iterations = lengths.reduce((sum, length) => sum + length, 0);
+          const next = shareDepths({ kind }, dealing, (unit) => lengths[unit], iterations, 5);
+          const items = itemsOf(kind, lengths);
+          const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
+          for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
+            const own = Array.from({ length: n }, (_, lane) => {
+              const from = (group * n + lane) * share;
+              return items.slice(from, from + share);
+            });
+            const depth = Math.max(...own.map((items) => items.length));
+            const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
+            expect(next()).toBe(depth === 0 ? 0 : depth + setupIterations * starts.size + 5);
+          }
+        },
+      ),
+    );
+  });
+
+  it.each(['nonzero-split', 'merge-path'] as const)('%s: whole waves of equal blocks, exactly', async (kind) => {
+    const search = { searchStepIterations: 0.25, carryIterations: 2 };
+    const predictor = await predictorOf({ balancing: [kind], blockThreads: [256], unitsPerThread: [4] }, search, {
+      lengths: 'constant(20)',
+      units: 200_000,
+    });
+    const design = playableDesign(predictor, 0)!;
+    const { multiprocessors } = design.device;
+    const items = 200_000 * (kind === 'merge-path' ? 21 : 20);
+    const share = Math.ceil(items / (design.gridBlocks * 256));
+    const blocks = Math.ceil(Math.ceil(items / share) / 256);
+    const depth = share + 18 * 0.25 + 2;
+    const perMultiprocessor = Math.ceil(blocks / multiprocessors);
+    const waves = Math.floor(perMultiprocessor / design.residentBlocks);
+    const rest = perMultiprocessor - waves * design.residentBlocks;
+    const cycles = design.cyclesPerIteration;
+    const expected =
+      depth *
+      design.msPerCycle *
+      (waves * cycles[design.residentBlocks * design.groupsPerBlock] +
+        (rest > 0 ? cycles[rest * design.groupsPerBlock] : 0));
+    expect(searchSteps(200_000)).toBe(18);
+    expect(Math.abs(timeOf(predictor) / expected - 1)).toBeLessThan(1e-9);
+    expect(Math.abs(simulatedMs(predictor) / expected - 1)).toBeLessThan(1e-9);
+    expect(explainDesign(predictor, 0)!.regime.id).toBe('equal-blocks');
+  });
+
+  it.each([
+    { kind: 'nonzero-split', lengths: 'geometric(0.05)', setup: 0, u: 1 },
+    { kind: 'nonzero-split', lengths: 'zipf(1.6, 2000)', setup: 0, u: 1 },
+    { kind: 'merge-path', lengths: 'poisson(1)', setup: 3, u: 1 },
+    { kind: 'merge-path', lengths: 'zipf(1.6, 2000)', setup: 0, u: 8 },
+    { kind: 'nonzero-split', lengths: 'uniform(1, 100)', setup: 3, u: 4 },
+    { kind: 'merge-path', lengths: 'geometric(0.05)', setup: 3, u: 128 },
+  ])('$kind of $lengths, set-up $setup, $u threads per unit: as simulated', async ({ kind, lengths, setup, u }) => {
+    const predictor = await predictorOf(
+      { balancing: [kind], blockThreads: [256], unitsPerThread: [7], threadsPerUnit: [u] },
+      { setupIterationsPerUnit: setup, serialFraction: 0.05, cooperationCost: 0.05 },
+      { lengths, units: 100_000 },
+    );
+    expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
+  });
+
+  it('do not depend on the spread of the lengths where units need no set-up, and no unit is too long for them', async () => {
+    const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [10] };
+    const times = await Promise.all(
+      ['constant(50)', 'categorical(1: 0.99, 4901: 0.01)'].map(async (lengths) =>
+        timeOf(await predictorOf(axes, {}, { lengths, units: 100_000 })),
+      ),
+    );
+    expect(Math.abs(times[0] / times[1] - 1)).toBeLessThan(1e-9);
+  });
+
+  it('put search and carry into the balancing of the breakdown', async () => {
+    const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [2] };
+    const priced = await predictorOf(axes, { searchStepIterations: 1, carryIterations: 3 });
+    const free = await predictorOf(axes, { searchStepIterations: 0, carryIterations: 0 });
+    const [with_, without] = [explainDesign(priced, 0)!, explainDesign(free, 0)!];
+    expect(without.parts.balancing).toBe(0);
+    expect(Math.abs((with_.timeMs - without.timeMs) / with_.parts.balancing - 1)).toBeLessThan(1e-9);
+    expect(with_.longestUnit).toBeUndefined();
+    const sum = Object.values(with_.parts).reduce((a, b) => a + b, 0);
+    expect(Math.abs(sum / with_.timeMs - 1)).toBeLessThan(1e-12);
+  });
+
+  it('leave no item over, and no slot but the last with fewer', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
+        const { itemsPerSlot, workingSlots } = evenShares({ kind: 'nonzero-split' }, 10, iterations, slots);
+        expect(workingSlots).toBeLessThanOrEqual(slots);
+        expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
+        expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);
+      }),
+    );
+  });
+
+  it('need lengths that are known', async () => {
+    const predictor = await predictorOf(
+      { balancing: ['merge-path', 'padded'], blockThreads: [128] },
+      { lengthsKnownBeforeLaunch: false },
+    );
+    const { invalidReason } = predictChunk(predictor, 0, 2);
+    for (const reason of invalidReason) expect(INVALID_REASONS[reason].code).toBe('lengths-unknown');
+  });
+});
+
+describe('padding', () => {
+  it('makes every unit as long as the longest of all: exact for a list of lengths', async () => {
+    const axes = { balancing: ['padded'], blockThreads: [256], unitsPerThread: [3] };
+    const lengths = 'categorical(3: 0.5, 17: 0.5)';
+    const padded = await predictorOf(axes, {}, { lengths, units: 300_000 });
+    const even = await predictorOf({ ...axes, balancing: ['none'] }, {}, { lengths: 'constant(17)', units: 300_000 });
+    const { balancingMs } = playableDesign(padded, 0)!;
+    expect(balancingMs).toBeGreaterThan(0);
+    expect(Math.abs((timeOf(padded) - balancingMs) / timeOf(even) - 1)).toBeLessThan(1e-9);
+    const { meanLoss, aggregateLoss } = predictChunk(padded, 0, 1);
+    expect([meanLoss[0], aggregateLoss[0]]).toEqual([Math.fround(1.7), Math.fround(1.7)]);
+  });
+
+  it.each([
+    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'nested', setup: 0 },
+    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', setup: 3 },
+    { balancing: 'padded-slice(32)', lengths: 'geometric(0.05)', u: 1, loop: 'nested', setup: 2 },
+    { balancing: 'padded-slice(256)', lengths: 'geometric(0.05)', u: 1, loop: 'flattened', setup: 0 },
+    { balancing: 'padded-slice(4)', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', setup: 2 },
+    { balancing: 'padded-slice(64)', lengths: 'poisson(1)', u: 4, loop: 'nested', setup: 1 },
+  ])('$balancing of $lengths, $loop: as simulated', async ({ balancing, lengths, u, loop, setup }) => {
+    const predictor = await predictorOf(
+      {
+        balancing: [balancing],
+        blockThreads: [256],
+        unitsPerThread: [3],
+        threadsPerUnit: [u],
+        loop: [loop as 'nested' | 'flattened'],
+      },
+      { setupIterationsPerUnit: setup },
+      { lengths, units: 49_152 },
+    );
+    expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.03);
+  });
+
+  it('in slices of a group takes as long as no padding, and longer slices longer', async () => {
+    const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
+    const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
+    const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
+    // Equal laws, on other steps.
+    expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
+    for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
+  });
+});
+
+describe('threads per unit beyond a thread group', () => {
+  it('plays thread groups that share a unit as one: the same time as all of them in step', () => {
+    const cycles = Float64Array.from({ length: 65 }, (_, w) => 400 + 12 * w + (w > 20 ? 3 * (w - 20) : 0));
+    for (const spans of [2, 4, 8]) {
+      const launch = { multiprocessors: 5, residentBlocks: 3, gridBlocks: 47, launchOverheadCycles: 0 };
+      const depths = (random: () => number) => Math.floor(1 + 50 * random());
+      const wide = unwrap(
+        prepareDevice(
+          { ...launch, groupsPerBlock: 16 / spans, cyclesPerIteration: cycles.filter((_, w) => w % spans === 0) },
+          (random) => (out) => out.forEach((_, g) => (out[g] = depths(random))),
+        ),
+      );
+      const single = unwrap(
+        prepareDevice({ ...launch, groupsPerBlock: 16, cyclesPerIteration: cycles }, (random) => (out) => {
+          for (let g = 0; g < 16; g += spans) out.fill(depths(random), g, g + spans);
+        }),
+      );
+      const [together, apart] = [wide.run(seededRandom(5)), single.run(seededRandom(5))];
+      expect(Math.abs(together / apart - 1)).toBeLessThan(1e-12);
+    }
+  });
+
+  it.each([
+    { u: 64, balancing: 'none', lengths: 'geometric(0.05)', m: 3 },
+    { u: 256, balancing: 'none', lengths: 'zipf(1.6, 2000)', m: 20 },
+    { u: 128, balancing: 'dynamic-fetch', lengths: 'geometric(0.05)', m: 20 },
+    { u: 128, balancing: 'best-buckets(4)', lengths: 'uniform(1, 100)', m: 6 },
+    { u: 64, balancing: 'window-sort(4096)', lengths: 'uniform(1, 100)', m: 5 },
+  ])('$u threads, $balancing, $lengths: as simulated', async ({ u, balancing, lengths, m }) => {
+    const predictor = await predictorOf(
+      { threadsPerUnit: [u], blockThreads: [256], balancing: [balancing], unitsPerThread: [m] },
+      { serialFraction: 0.02, cooperationCost: 0.02, setupIterationsPerUnit: 1 },
+      { lengths, units: 50_000 },
+    );
+    const design = playableDesign(predictor, 0)!;
+    expect(design).toMatchObject({ unitsPerGroup: 1, groupsPerBlock: 256 / u, slotsPerBlock: 256 / u });
+    expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
+  });
+
+  it('pays one reduction for each unit, whatever the number of threads', async () => {
+    const time = async (u: number, blockReductionIterations: number): Promise<number> =>
+      timeOf(
+        await predictorOf(
+          { threadsPerUnit: [u], blockThreads: [256], unitsPerThread: [1] },
+          { blockReductionIterations, serialFraction: 0.1 },
+          { lengths: 'constant(30)', units: 108 * 8 * 40 },
+        ),
+      );
+    expect(await time(32, 5)).toBe(await time(32, 0));
+    for (const u of [64, 256]) {
+      const design = playableDesign(
+        await predictorOf(
+          { threadsPerUnit: [u], blockThreads: [256], unitsPerThread: [1] },
+          { blockReductionIterations: 5, serialFraction: 0.1 },
+        ),
+        0,
+      )!;
+      // φ(u) of an iteration against the whole of the reduction.
+      const phi = 0.9 / u + 0.1;
+      expect(Math.abs(design.setupIterations - 5 / phi)).toBeLessThan(1e-9);
+      const [none, some] = [await time(u, 0), await time(u, 5)];
+      expect(Math.abs(some / none - (30 * phi + 5) / (30 * phi))).toBeLessThan(1e-9);
+    }
+  });
+
+  it('goes up to the block, and no further', async () => {
+    const predictor = await predictorOf({ threadsPerUnit: [128, 256], blockThreads: [128] });
+    const { invalidReason, occupancyFraction } = predictChunk(predictor, 0, 2);
+    expect(Array.from(invalidReason, (reason) => INVALID_REASONS[reason].code)).toEqual([
+      'valid',
+      'block-not-multiple',
+    ]);
+    expect(occupancyFraction[0]).toBe(
+      predictChunk(await predictorOf({ blockThreads: [128] }), 0, 1).occupancyFraction[0],
+    );
+  });
+
+  it('beats one thread group per unit for few very long units, and loses for many short ones', async () => {
+    const best = async (lengths: string, units: number): Promise<number> => {
+      const threads = [1, 32, 256];
+      const predictor = await predictorOf(
+        { threadsPerUnit: threads, blockThreads: [256], unitsPerThread: [1] },
+        { serialFraction: 0.001, cooperationCost: 0.001 },
+        { lengths, units },
+      );
+      const times = threads.map((_, i) => timeOf(predictor, i));
+      return threads[times.indexOf(Math.min(...times))];
+    };
+    expect(await best('constant(20000)', 108)).toBe(256);
+    expect(await best('constant(4)', 4_000_000)).toBe(1);
+  });
+});
