@@ -40,8 +40,7 @@ export function balancingWords(text: string): string {
 /** A design in words: what decides most first, then the rest of it. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
-  if (isCpuDesign(design))
-    return { main: counted(gridBlocks, 'core'), rest: balancingWords(balancing) };
+  if (isCpuDesign(design)) return { main: counted(gridBlocks, 'core'), rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const order = balancingWords(balancing);
   return {
