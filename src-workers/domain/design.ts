@@ -105,7 +105,7 @@ export const INVALID_REASONS = [
   { code: 'grid-blocks', text: 'more blocks than the device can launch' },
   { code: 'block-not-multiple', text: 'block is not a multiple of the threads per unit' },
   { code: 'lengths-unknown', text: 'balancing needs lengths that are not known before launch' },
-  { code: 'group-width', text: 'threads per unit exceed the thread-group width' },
+  { code: 'group-width', text: 'threads per unit do not divide the thread-group width' },
   { code: 'constraint', text: 'removed by a constraint of the study' },
   { code: 'no-residency', text: 'no block fits on a multiprocessor' },
   { code: 'idle-blocks', text: 'more blocks than units of work: some would have nothing to do' },

@@ -107,6 +107,11 @@ describe('invalid designs carry their reason and no time', () => {
     ['grid-blocks', oneDesign(), [{ ...small, limits: { ...small.limits, maxGridBlocks: 1000 } }]],
     ['block-not-multiple', oneDesign({ axes: { threadsPerUnit: [32], blockThreads: [48] } }), [small]],
     ['lengths-unknown', oneDesign({ axes: { balancing: ['full-sort'], blockThreads: [256] } }), [small]],
+    [
+      'group-width',
+      oneDesign({ axes: { threadsPerUnit: [32], blockThreads: [192] } }),
+      [{ ...small, occupancy: { family: 'generic' }, threadGroupWidth: 48 }],
+    ],
     ['constraint', oneDesign({ constraints: [{ quantity: 'blockThreads', atMost: 128 }] }), [small]],
     [
       'no-residency',

@@ -40,7 +40,7 @@ export function reasonLabel(reason: InvalidReason, say: Term): string {
     case 'lengths-unknown':
       return 'Lengths unknown before launch';
     case 'group-width':
-      return `Unit wider than a ${say('threadGroup')}`;
+      return `Units do not divide a ${say('threadGroup')}`;
     case 'constraint':
       return 'Removed by constraints';
     case 'no-residency':

@@ -122,6 +122,10 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
     candidate.invalid = shape.invalid;
     return;
   }
+  if (device.threadGroupWidth % threadsPerUnit !== 0 && threadsPerUnit % device.threadGroupWidth !== 0) {
+    candidate.invalid = REASON['group-width'];
+    return;
+  }
   if (blockThreads % threadsPerUnit !== 0) {
     candidate.invalid = REASON['block-not-multiple'];
     return;
