@@ -1,7 +1,8 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import { moments } from '../models/workload/laws.ts';
 import { examine, type Candidate } from '../predict/design/candidate.ts';
-import { balancingMs, iterationCost, stackFactor, type TimedDesign } from '../predict/pipeline.ts';
+import { aloneIterations, balancingMs, iterationCost, stackFactor, type TimedDesign } from '../predict/pipeline.ts';
+import { cyclesOf } from '../predict/predictor.ts';
 import { predictInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { decodeInto } from '../space/axes.ts';
@@ -17,22 +18,23 @@ const SLACK = 0.05;
  * as many work groups as it can; or the longest unit alone. Takes no law of depths. NaN where a design is invalid, 0 on a CPU.
  */
 export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { plan, counts, cycleTables, longestUnit } = predictor;
+  const { plan, counts } = predictor;
   const unitIterations = moments(plan.law).mean + plan.kernel.setupIterationsPerUnit;
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   return Float64Array.from(designs, (design) => {
     decodeInto(positions, counts, design);
     examine(predictor, positions, candidate);
-    const { invalid, device, deviceAt, capAt, shape, workingBlocks, unitsPerGroup } = candidate;
+    const { invalid, device, shape, workingBlocks, unitsPerGroup } = candidate;
     if (invalid !== 0) return NaN;
     if (device.kind === 'cpu') return 0;
-    const cycles = cycleTables[deviceAt][capAt];
+    const cycles = cyclesOf(predictor, candidate);
     const { multiprocessors } = device;
     const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / multiprocessors));
     const groups = blocks * shape.groupsPerBlock;
     const groupIterations = ((plan.units / unitsPerGroup) * unitIterations) / multiprocessors;
-    const least = Math.max((groupIterations * cycles[groups]) / groups, longestUnit * cycles[1]);
+    const alone = aloneIterations(predictor, candidate) * cycles[1];
+    const least = Math.max((groupIterations * cycles[groups]) / groups, alone);
     const factor = iterationCost(plan, candidate) * stackFactor(predictor, candidate, device);
     return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(predictor, candidate, device);
   });

@@ -121,7 +121,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
  * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: iterations of that.
  * Even shares cut it.
  */
-function aloneIterations(predictor: Predictor, candidate: Candidate): number {
+export function aloneIterations(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
   return predictor.longestLength + setupIterations(predictor.plan, candidate);
 }

@@ -11,14 +11,19 @@ import { planOf } from '../unit/sweep-plans.ts';
 const BAND = 0.015;
 const examples = join(import.meta.dirname, '../../db/examples');
 
-/** One device, with fewer block sizes and launches. */
+/** One device, with fewer block sizes and launches, and every way of taking the work. */
 function small(study: StudyFile): StudyFile {
-  const { axes } = study;
+  const { axes, kernel } = study;
   return {
     ...study,
+    kernel: { ...kernel, lengthsKnownBeforeLaunch: true },
     devices: study.devices.slice(0, 1),
     axes: {
       ...axes,
+      threadsPerUnit: [1, 4, 32, 128],
+      balancing: [
+        ...new Set([...(axes.balancing ?? []), 'none', 'padded', 'padded-slice(64)', 'nonzero-split', 'merge-path']),
+      ],
       blockThreads: [32, 96, 256, 1024],
       ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 2, 4, 16] }),
       ...(axes.gridBlocks && { gridBlocks: [132, 1056] }),
