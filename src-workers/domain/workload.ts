@@ -11,6 +11,8 @@ export interface LengthLaw {
   readonly probability: Float64Array;
   /** Probability cut from an infinite (or too long) support before renormalisation; 0 where nothing was cut. */
   readonly truncatedMass: number;
+  /** Made to have given figures, and otherwise assumed: `summary(…)`. */
+  readonly fitted?: true;
 }
 
 export interface LawMoments {

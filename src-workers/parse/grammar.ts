@@ -21,6 +21,7 @@ import {
   type CategoricalPoint,
   type MixturePart,
 } from '../models/workload/laws.ts';
+import { SUMMARY_FIGURES, summaryLaw, type SummaryFigures } from '../models/workload/summary-law.ts';
 import { DELIMITERS, parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { shown, type ByteSource } from './source.ts';
@@ -38,6 +39,7 @@ export type WorkloadDescriptor =
       readonly parts: readonly { readonly weight: number; readonly lengths: WorkloadDescriptor }[];
     }
   | { readonly kind: 'file'; readonly path: string; readonly columns?: CsvColumns }
+  | { readonly kind: 'summary'; readonly figures: SummaryFigures }
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
@@ -76,7 +78,7 @@ const FORMS =
   Object.entries(DISTRIBUTIONS)
     .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
     .join(', ') +
-  ', categorical(length:probability,…), mixture(weight*workload,…), file:PATH.csv, file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
+  ', categorical(length:probability,…), summary(mean=…,sd=…,max=…), mixture(weight*workload,…), file:PATH.csv, file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
   'example:mandelbrot';
 
 /**
@@ -85,6 +87,7 @@ const FORMS =
  *     workload     = NAME "(" number {"," number} ")"              NAME: binomial, geometric, …
  *                  | "categorical(" length ":" probability {"," …} ")"
  *                  | "mixture(" weight "*" workload {"," …} ")"
+ *                  | "summary(" FIGURE "=" number {"," …} ")"       FIGURE: min, q1, median, q3, max, mean, sd, skewness
  *                  | "file:" path ["#" column {"&" option}]
  *                  | "mtx:" path
  *                  | "example:collatz" ["(" count ")"]
@@ -121,6 +124,8 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
       return `${descriptor.name}(${descriptor.args.join(',')})`;
     case 'categorical':
       return `categorical(${descriptor.points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
+    case 'summary':
+      return formatSummary(descriptor.figures);
     case 'mixture':
       return `mixture(${descriptor.parts.map((part) => `${part.weight}*${formatWorkload(part.lengths)}`).join(',')})`;
     case 'file': {
@@ -147,6 +152,7 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
       return descriptor.parts.flatMap((part) => workloadFiles(part.lengths));
     case 'distribution':
     case 'categorical':
+    case 'summary':
     case 'example':
       return [];
   }
@@ -192,6 +198,8 @@ export async function resolveDescriptor(
       return DISTRIBUTIONS[descriptor.name].law(descriptor.args, context.truncation);
     case 'categorical':
       return categoricalLaw(descriptor.points);
+    case 'summary':
+      return summaryLaw(descriptor.figures, formatWorkload(descriptor));
     case 'mixture': {
       const parts: MixturePart[] = [];
       for (const { weight, lengths } of descriptor.parts) {
@@ -250,6 +258,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
     });
     return { kind: 'categorical', points };
   }
+  if (name === 'summary') return { kind: 'summary', figures: readFigures(cursor) };
   if (name === 'mixture') {
     if (depth >= MAX_MIXTURE_DEPTH) {
       cursor.position = start;
@@ -271,6 +280,29 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
 
 function isDistribution(name: string): name is DistributionName {
   return Object.hasOwn(DISTRIBUTIONS, name);
+}
+
+/** Figures by name, each at most once, in any order. */
+function readFigures(cursor: Cursor): SummaryFigures {
+  const figures: Partial<Record<keyof SummaryFigures, number>> = {};
+  readList(cursor, () => {
+    skipBlanks(cursor);
+    const start = cursor.position;
+    const text = readMatch(cursor, /[a-z]+[1-3]?/y);
+    const name = SUMMARY_FIGURES.find((figure) => figure === text);
+    if (name === undefined || name in figures) {
+      cursor.position = start;
+      refuseAt(cursor, `Use each of ${SUMMARY_FIGURES.join(', ')} at most once, as in mean=20`);
+    }
+    readToken(cursor, '=');
+    figures[name] = readNumber(cursor, name);
+  });
+  return figures;
+}
+
+function formatSummary(figures: SummaryFigures): string {
+  const given = SUMMARY_FIGURES.filter((name) => figures[name] !== undefined);
+  return `summary(${given.map((name) => `${name}=${figures[name]}`).join(',')})`;
 }
 
 function readExample(cursor: Cursor): GeneratedExample {

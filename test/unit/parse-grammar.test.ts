@@ -51,6 +51,7 @@ describe('parseWorkload', () => {
     ['example:collatz', 'example:collatz'],
     ['example:collatz(131072)', 'example:collatz'],
     ['example:collatz(1000)', 'example:collatz(1000)'],
+    ['summary( sd = 12, mean=20,max=300)', 'summary(max=300,mean=20,sd=12)'],
     ['example:mandelbrot', 'example:mandelbrot'],
     ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
   ])('%s', (text, canonical) => {
@@ -84,6 +85,9 @@ describe('parseWorkload', () => {
     ['file:', 6, 'Use a path'],
     ['file:a\u0000b', 6, 'Use a path without control characters'],
     ['example:julia', 9, 'Use an example: collatz'],
+    ['summary(mean=5,mean=6)', 16, 'Use each of min, q1, median, q3, max, mean, sd, skewness at most once'],
+    ['summary(mode=5)', 9, 'Use each of min, q1'],
+    ['summary()', 9, 'Use each of min, q1'],
     ['example:mandelbrot(3)', 19, 'Use mandelbrot(width,height,maxIterations)'],
   ])('%j fails at column %d', (text, column, message) => {
     const failure = failureOf(text);

@@ -14,6 +14,8 @@ export interface LossReport {
     readonly supportMin: number;
     readonly supportMax: number;
     readonly truncatedMass: number;
+    /** Whether the law was fitted to figures, and otherwise assumed. */
+    readonly fitted: boolean;
   };
   readonly rows: readonly {
     readonly n: number;
@@ -52,7 +54,12 @@ export async function lossReport(
     };
   });
   return ok({
-    workload: { label: law.value.label, ...moments(law.value), truncatedMass: law.value.truncatedMass },
+    workload: {
+      label: law.value.label,
+      ...moments(law.value),
+      truncatedMass: law.value.truncatedMass,
+      fitted: law.value.fitted ?? false,
+    },
     rows,
   });
 }

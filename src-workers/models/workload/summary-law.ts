@@ -1,0 +1,307 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { empiricalLaw } from './laws.ts';
+
+/** Figures of lengths, any of them with the mean. Quartiles are those of the lengths sorted; `sd` is of the population. */
+export interface SummaryFigures {
+  readonly min?: number;
+  readonly q1?: number;
+  readonly median?: number;
+  readonly q3?: number;
+  readonly max?: number;
+  readonly mean?: number;
+  readonly sd?: number;
+  readonly skewness?: number;
+}
+export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
+
+/** Lengths of a section that stand for themselves; longer sections are made of as many points, closer together below. */
+const SECTION_POINTS = 20_000;
+/** Where no longest length is given: so many spreads above the mean. What an exponential law has beyond is e⁻²⁰. */
+const TAIL_SPREADS = 20;
+/** How far the law may be from the figures, which people round: parts of the range for the mean, of the figure for the others. */
+const MEAN_TOLERANCE = 1e-3;
+const SPREAD_TOLERANCE = 0.01;
+const SKEWNESS_TOLERANCE = 0.05;
+/** Least probability of a stated end: too small to change a moment. */
+const END_MASS = 1e-12;
+const MAX_STEPS = 300;
+
+/**
+ * The law of least assumption with the given figures: of all laws with these quartiles, moments and ends, the one of maximum
+ * entropy. Between two quartiles it is exp of a polynomial, the same in every section but for a factor that gives the section
+ * its mass. Its moments are fitted; it is marked `fitted`.
+ * Source: Jaynes, Phys. Rev. 106 (1957), doi:10.1103/PhysRev.106.620.
+ *
+ * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. Fails where figures are missing,
+ * out of range or out of order, and where no lengths have all of them, with what would be possible.
+ */
+export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {
+  const checked = checkFigures(figures, label);
+  if (!checked.ok) return checked;
+  const { mean, sd, skewness } = figures;
+  const sections = sectionsOf(figures, checked.value);
+  const [lowest, highest] = meanRange(sections);
+  const slack = MEAN_TOLERANCE * (checked.value.high - checked.value.low);
+  if (!(mean! >= lowest - slack && mean! <= highest + slack))
+    return fail(
+      'bad-input',
+      `${label}: the mean ${mean} is not possible. With these quartiles and ends it is between ${digits(lowest)} and ${digits(highest)}.`,
+    );
+  const scale = sd !== undefined && sd > 0 ? sd : Math.max(1, checked.value.high - checked.value.low);
+  const square = sd === undefined ? [] : [(sd / scale) ** 2];
+  let counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square]));
+  const spread = figuresOf(counts).sd;
+  if (sd !== undefined && Math.abs(spread - sd) > SPREAD_TOLERANCE * Math.max(1, sd))
+    return fail(
+      'bad-input',
+      `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible is about ${digits(spread)}. Correct it, or leave a figure out.`,
+    );
+  if (sd !== undefined && skewness !== undefined && sd > 0) {
+    const cube = skewness * (sd / scale) ** 3;
+    counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
+    const met = figuresOf(counts);
+    const { low, high } = checked.value;
+    // With the ends, mean and sd alone: two points, one of them an end.
+    const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
+    if (
+      Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
+      Math.abs(met.skewness - skewness) > SKEWNESS_TOLERANCE * Math.max(Math.abs(skewness), 1)
+    )
+      return fail(
+        'bad-input',
+        `${label}: no lengths have the skewness ${skewness} with the other figures. It is at least ${digits(least)} and at most ${digits(most)}, or less with quartiles. Correct it, or leave it out.`,
+      );
+  }
+  const law = empiricalLaw(counts, label);
+  return law.ok ? ok({ ...law.value, fitted: true }) : law;
+}
+
+/** Probabilities by length. A stated end occurs, however unlikely the moments make it. */
+function countsOf(
+  { min, max }: SummaryFigures,
+  sections: readonly Section[],
+  weights: readonly Float64Array[],
+): Map<number, number> {
+  const counts = new Map<number, number>();
+  sections.forEach(({ points }, s) =>
+    points.forEach((length, i) => counts.set(length, (counts.get(length) ?? 0) + weights[s][i])),
+  );
+  for (const end of [min, max]) if (end !== undefined) counts.set(end, Math.max(counts.get(end) ?? 0, END_MASS));
+  return counts;
+}
+
+const digits = (value: number): string => String(Number(value.toPrecision(4)));
+
+interface Ends {
+  readonly low: number;
+  readonly high: number;
+}
+
+function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
+  const refuse = (message: string): Result<never> => fail('bad-input', `${label}: ${message}`);
+  const { mean, sd, skewness, min, max, q3 } = figures;
+  if (mean === undefined) return refuse('the mean is missing. Specify mean=….');
+  if (!(mean >= 0)) return refuse(`mean is ${mean}. It must be at least 0.`);
+  if (sd !== undefined && !(sd >= 0)) return refuse(`sd is ${sd}. It must be at least 0.`);
+  if (skewness !== undefined && sd === undefined) return refuse('skewness needs sd. Specify sd=… too.');
+  for (const end of ['min', 'max'] as const) {
+    const value = figures[end];
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
+      return refuse(`${end} is ${value}. It must be an integer ≥ 0.`);
+  }
+  let before: { readonly name: string; readonly value: number } | null = null;
+  for (const name of ['min', 'q1', 'median', 'q3', 'max'] as const) {
+    const value = figures[name];
+    if (value === undefined) continue;
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return refuse(`${name} is ${value}. It must be at least 0.`);
+    if (before && value < before.value)
+      return refuse(
+        `${name} is ${value}, which is below ${before.name} ${before.value}. Specify figures in ascending order.`,
+      );
+    before = { name, value };
+  }
+  const low = min ?? 0;
+  if (max !== undefined && (mean < low || mean > max))
+    return refuse(`mean is ${mean}. It must be from min ${low} to max ${max}.`);
+  if (mean < low) return refuse(`mean is ${mean}, which is below min ${low}.`);
+  const reach = Math.max(mean - low, sd ?? 0, (q3 ?? low) - low, 1);
+  return ok({ low, high: max ?? Math.ceil(Math.max(mean, before?.value ?? 0) + TAIL_SPREADS * reach) });
+}
+
+/** Lengths between two figures, and the probability of all of them. */
+interface Section {
+  readonly mass: number;
+  readonly points: Float64Array;
+  /** Lengths that each point stands for. */
+  readonly widths: Float64Array;
+}
+
+function sectionsOf({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): readonly Section[] {
+  const inner = [
+    { share: 0.25, value: q1 },
+    { share: 0.5, value: median },
+    { share: 0.75, value: q3 },
+  ].flatMap(({ share, value }) =>
+    value === undefined ? [] : [{ share, value: Math.min(high, Math.max(low, Math.round(value))) }],
+  );
+  let from = low;
+  let below = 0;
+  return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
+    // A section begins above the one before; where two figures are equal, all of it is there.
+    const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
+    from = value;
+    below = share;
+    return section;
+  });
+}
+
+function pointsBetween(first: number, last: number): Omit<Section, 'mass'> {
+  const count = last - first + 1;
+  if (count <= SECTION_POINTS)
+    return {
+      points: Float64Array.from({ length: count }, (_, i) => first + i),
+      widths: new Float64Array(count).fill(1),
+    };
+  const points: number[] = [];
+  const widths: number[] = [];
+  let before = first - 1;
+  for (let i = 1; i <= SECTION_POINTS; i += 1) {
+    const upTo = i === SECTION_POINTS ? last : Math.floor(first + (last - first) * (i / SECTION_POINTS) ** 3);
+    if (upTo <= before) continue;
+    // The ends stand for themselves, so that the law has the figures.
+    points.push(before < first ? first : upTo === last ? last : Math.round((before + 1 + upTo) / 2));
+    widths.push(upTo - before);
+    before = upTo;
+  }
+  return { points: Float64Array.from(points), widths: Float64Array.from(widths) };
+}
+
+function meanRange(sections: readonly Section[]): readonly [number, number] {
+  let lowest = 0;
+  let highest = 0;
+  for (const { mass, points } of sections) {
+    lowest += mass * points[0];
+    highest += mass * points[points.length - 1];
+  }
+  return [lowest, highest];
+}
+
+/**
+ * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with shortened
+ * steps. Where no law has the moments it ends near the closest.
+ */
+function maximumEntropy(
+  sections: readonly Section[],
+  mean: number,
+  scale: number,
+  moments: readonly number[],
+): readonly Float64Array[] {
+  const order = moments.length;
+  const largest =
+    sections.reduce(
+      (most, { points }) => Math.max(most, Math.abs(points[0] - mean), Math.abs(points[points.length - 1] - mean)),
+      0,
+    ) / scale || 1;
+  // Powers of the deviation over their largest value, so that the equations are of one size.
+  const features = sections.map(({ points }) => points.map((length) => (length - mean) / scale / largest));
+  const targets = moments.map((moment, j) => moment / largest ** (j + 1));
+  let lambda = new Array<number>(order).fill(0);
+  let state = dual(sections, features, lambda, targets);
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const direction = newtonStep(state.hessian, state.gradient);
+    let length = 1;
+    let next = state;
+    for (; length > 1e-6; length /= 2) {
+      const tried = lambda.map((value, j) => value + length * direction[j]);
+      next = dual(sections, features, tried, targets);
+      if (next.value < state.value) {
+        lambda = tried;
+        break;
+      }
+    }
+    if (!(next.value < state.value)) break;
+    const gain = state.value - next.value;
+    state = next;
+    if (gain < 1e-15 && state.gradient.every((slope) => Math.abs(slope) < 1e-12)) break;
+  }
+  return state.weights;
+}
+
+interface Dual {
+  readonly value: number;
+  readonly gradient: readonly number[];
+  readonly hessian: readonly (readonly number[])[];
+  readonly weights: readonly Float64Array[];
+}
+
+function dual(
+  sections: readonly Section[],
+  features: readonly Float64Array[],
+  lambda: readonly number[],
+  targets: readonly number[],
+): Dual {
+  const order = lambda.length;
+  let value = -lambda.reduce((sum, each, j) => sum + each * targets[j], 0);
+  const gradient = targets.map((target) => -target);
+  const hessian = lambda.map(() => lambda.map(() => 0));
+  const weights = sections.map(({ mass, widths }, s) => {
+    const x = features[s];
+    const exponents = x.map((deviation) => {
+      let power = 1;
+      let sum = 0;
+      for (let j = 0; j < order; j += 1) sum += lambda[j] * (power *= deviation);
+      return sum;
+    });
+    const top = exponents.reduce((most, each) => Math.max(most, each), -Infinity);
+    const own = exponents.map((each, i) => widths[i] * Math.exp(each - top));
+    const total = own.reduce((sum, each) => sum + each, 0);
+    value += mass * (Math.log(total) + top);
+    const powers = new Array<number>(2 * order + 1).fill(0);
+    own.forEach((weight, i) => {
+      let power = weight / total;
+      for (let k = 0; k <= 2 * order; k += 1) {
+        powers[k] += power;
+        power *= x[i];
+      }
+    });
+    for (let j = 0; j < order; j += 1) {
+      gradient[j] += mass * powers[j + 1];
+      for (let k = 0; k < order; k += 1) hessian[j][k] += mass * (powers[j + k + 2] - powers[j + 1] * powers[k + 1]);
+    }
+    return own.map((weight) => (mass * weight) / total);
+  });
+  return { value, gradient, hessian, weights };
+}
+
+/** −H⁻¹g by elimination with pivots on the diagonal, of at most three unknowns; a little is added where H is singular. */
+function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
+  const n = gradient.length;
+  const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);
+  const rows = hessian.map((row, j) => [...row.map((value, k) => value + (j === k ? ridge : 0)), -gradient[j]]);
+  for (let j = 0; j < n; j += 1)
+    for (let i = j + 1; i < n; i += 1) {
+      const factor = rows[i][j] / rows[j][j];
+      for (let k = j; k <= n; k += 1) rows[i][k] -= factor * rows[j][k];
+    }
+  const step = new Array<number>(n).fill(0);
+  for (let j = n - 1; j >= 0; j -= 1) {
+    let rest = rows[j][n];
+    for (let k = j + 1; k < n; k += 1) rest -= rows[j][k] * step[k];
+    step[j] = rest / rows[j][j];
+  }
+  return step;
+}
+
+function figuresOf(counts: ReadonlyMap<number, number>): { readonly sd: number; readonly skewness: number } {
+  let mean = 0;
+  for (const [length, weight] of counts) mean += weight * length;
+  let square = 0;
+  let cube = 0;
+  for (const [length, weight] of counts) {
+    square += weight * (length - mean) ** 2;
+    cube += weight * (length - mean) ** 3;
+  }
+  const sd = Math.sqrt(square);
+  return { sd, skewness: sd > 0 ? cube / sd ** 3 : 0 };
+}
