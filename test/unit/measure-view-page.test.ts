@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { measureInPage, pageTarget, type PageBackend } from '../../src-renderer/views/measure/page-gpu.ts';
+import { measureInPage, pageTarget, probeInPage, type PageBackend } from '../../src-renderer/views/measure/page-gpu.ts';
 
 const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [] } as unknown as BenchPlan;
 const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
@@ -147,6 +147,26 @@ describe('the GPU of the page', () => {
       new AbortController().signal,
     );
     expect(label).toBe('constant(3)');
+  });
+
+  it('ends a probe that is cancelled, and asks for no other round', async () => {
+    const call = vi.fn(async () => ok({ kind: 'round', plan: { ...PLAN, workload: { lengths: [1] } } }));
+    const cancel = new AbortController();
+    const { gpu, destroy } = fakeGpu();
+    const launched = backend(async (_device, _info, _plan, _onRecord, signal) => {
+      cancel.abort();
+      expect(signal.aborted).toBe(true);
+    });
+    const probed = await probeInPage(
+      { call } as never,
+      { target: 'webgpu-page' } as never,
+      gpu,
+      launched,
+      cancel.signal,
+    );
+    expect(probed).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    expect(call).toHaveBeenCalledTimes(1);
+    expect(destroy).toHaveBeenCalledTimes(1);
   });
 
   it('is a target, or says what is missing', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
+import { ALL_DEVICES, deviceInView } from '../../../src-renderer/state/location.svelte.ts';
 
 /** What is said of an address, and which of its fields are dropped. */
 async function arrive(view: string, query: string, unknownView: string | null = null) {
@@ -27,6 +28,22 @@ async function arrive(view: string, query: string, unknownView: string | null = 
   } as unknown as App);
   return { said, dropped };
 }
+
+describe('the device that views are about', () => {
+  const devices = [{ id: 'a' }, { id: 'b' }];
+  it.each([
+    ['the chosen one', 'b', 'a', 'b'],
+    ['all of them', ALL_DEVICES, 'a', null],
+    ['the given one, where none was chosen', null, 'a', 'a'],
+    ['the given one, where the run has not the chosen one', 'x', 'a', 'a'],
+    ['not known yet', null, undefined, undefined],
+  ])('is %s', (_, chosen, otherwise, expected) => {
+    expect(deviceInView(devices, chosen, otherwise)).toBe(expected);
+  });
+  it('is the only one of a run', () => {
+    expect(deviceInView([{ id: 'a' }], ALL_DEVICES, undefined)).toBe('a');
+  });
+});
 
 describe('an address that names what is not there', () => {
   it.each([
