@@ -5,65 +5,35 @@ import { count } from '../format/numbers.ts';
 import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
 import { withCores } from '../views/study/edit.ts';
+import { FORMATS } from '../views/export/formats.ts';
 import type { Command } from './commands.svelte.ts';
 import { viewLabel, type ViewId } from './views.ts';
 
 /** Commands of views, which are there only while their view is: found from everywhere, they open it first. */
-const OF_VIEWS: readonly {
-  readonly view: ViewId;
-  readonly id: string;
-  readonly label: string;
-  readonly words?: string;
-}[] = [
-  { view: 'study', id: 'study.W', label: 'Edit the workload' },
-  { view: 'study', id: 'study.K', label: 'Edit the kernel profile' },
-  { view: 'study', id: 'study.D', label: 'Choose the devices' },
-  { view: 'study', id: 'study.A', label: 'Edit the axes' },
-  { view: 'landscape', id: 'landscape.map', label: 'Show the heat map' },
-  { view: 'landscape', id: 'landscape.surface', label: 'Show the surface', words: '3-d' },
-  { view: 'landscape', id: 'landscape.slices', label: 'Show slices along every axis' },
-  { view: 'landscape', id: 'landscape.swap', label: 'Swap the axes of the map' },
-  { view: 'landscape', id: 'landscape.best', label: 'Select the best design of the map' },
-  { view: 'ranking', id: 'ranking.filter', label: 'Filter the designs' },
-  { view: 'ranking', id: 'ranking.columns', label: 'Choose the columns of the ranking' },
-  { view: 'ranking', id: 'ranking.mode', label: 'Show values, differences or both' },
-  { view: 'ranking', id: 'ranking.simulate', label: 'Simulate the best designs', words: 'event simulation check' },
-  { view: 'compare', id: 'compare.devices', label: 'Choose devices to compare' },
-  { view: 'compare', id: 'compare.mode', label: 'Compare all devices at the same design' },
-  {
-    view: 'measure',
-    id: 'measure.import',
-    label: 'Import measured results…',
-    words: 'file csv kernel tuner cache t4 json',
-  },
-  {
-    view: 'measure',
-    id: 'measure.bundle',
-    label: 'Bundle a measurement for another machine…',
-    words: 'tar cuda remote',
-  },
-  { view: 'measure', id: 'measure.save', label: 'Save the table of measured designs as CSV' },
-  { view: 'measure', id: 'measure.copy', label: 'Copy the table of measured designs' },
-  {
-    view: 'measure',
-    id: 'measure.calibrate',
-    label: 'Calibrate the device from a measurement',
-    words: 'fit parameters',
-  },
-  { view: 'models', id: 'models.find', label: 'Search the reproduced figures', words: 'papers tables' },
-  { view: 'export', id: 'export.format.html', label: 'Export as HTML report', words: 'send share landscape' },
-  { view: 'export', id: 'export.format.markdown', label: 'Export as Markdown report' },
-  { view: 'export', id: 'export.format.csv', label: 'Export as CSV', words: 'table spreadsheet' },
-  { view: 'export', id: 'export.format.json', label: 'Export as JSON' },
-  { view: 'export', id: 'export.format.t4', label: 'Export as Kernel Tuner T4' },
-  { view: 'export', id: 'export.format.cuda', label: 'Export as CUDA header', words: 'c++ launch bounds' },
-  { view: 'export', id: 'export.format.wgsl', label: 'Export as WGSL constants', words: 'webgpu shader' },
-  {
-    view: 'export',
-    id: 'export.format.python',
-    label: 'Export as Python launch parameters',
-    words: 'cupy numba pycuda dict',
-  },
+const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, words?: string | undefined])[] = [
+  ['study', 'study.W', 'Edit the workload'],
+  ['study', 'study.K', 'Edit the kernel profile'],
+  ['study', 'study.D', 'Choose the devices'],
+  ['study', 'study.A', 'Edit the axes'],
+  ['landscape', 'landscape.map', 'Show the heat map'],
+  ['landscape', 'landscape.surface', 'Show the surface', '3-d'],
+  ['landscape', 'landscape.slices', 'Show slices along every axis'],
+  ['landscape', 'landscape.designs', 'Show all designs as lines', 'parallel coordinates'],
+  ['landscape', 'landscape.swap', 'Swap the axes of the map'],
+  ['landscape', 'landscape.best', 'Select the best design of the map'],
+  ['ranking', 'ranking.filter', 'Filter the designs'],
+  ['ranking', 'ranking.columns', 'Choose the columns of the ranking'],
+  ['ranking', 'ranking.mode', 'Show values, differences or both'],
+  ['ranking', 'ranking.simulate', 'Simulate the best designs', 'event simulation check'],
+  ['compare', 'compare.devices', 'Choose devices to compare'],
+  ['compare', 'compare.mode', 'Compare all devices at the same design'],
+  ['measure', 'measure.import', 'Import measured results…', 'file csv kernel tuner cache t4 json'],
+  ['measure', 'measure.bundle', 'Bundle a measurement for another machine…', 'tar cuda remote'],
+  ['measure', 'measure.save', 'Save the table of measured designs as CSV'],
+  ['measure', 'measure.copy', 'Copy the table of measured designs'],
+  ['measure', 'measure.calibrate', 'Calibrate the device from a measurement', 'fit parameters'],
+  ['models', 'models.find', 'Search the reproduced figures', 'papers tables'],
+  ...FORMATS.map(({ id, label, words }) => ['export', `export.format.${id}`, `Export as ${label}`, words] as const),
 ];
 
 const WAIT_MS = 4000;
@@ -83,8 +53,8 @@ function openAndRun(app: App, view: ViewId, id: string): void {
 }
 
 function ofViews(app: App): Command[] {
-  return OF_VIEWS.filter(({ view, id }) => view !== app.location.view && !app.commands.find(id)).map(
-    ({ view, id, label, words }): Command => ({
+  return OF_VIEWS.filter(([view, id]) => view !== app.location.view && !app.commands.find(id)).map(
+    ([view, id, label, words]): Command => ({
       id,
       label,
       words,
@@ -108,7 +78,7 @@ function devices(app: App): Command[] {
       group: 'Devices',
       icon: Cpu,
       detail: isChosen ? 'of this study; show in Compare' : 'show in Compare',
-      run: () => app.location.go('compare', isChosen ? { reference: device.id } : { also: device.id }),
+      run: () => app.location.go('compare', isChosen ? { device: device.id } : { also: device.id }),
     };
     if (isChosen || !app.editor.study) return [show];
     const add: Command = {

@@ -5,6 +5,8 @@ export interface FormatEntry {
   readonly label: string;
   /** What it is for. */
   readonly text: string;
+  /** By which else the palette finds it. */
+  readonly words?: string;
   readonly about: 'report' | 'table' | 'code';
   /** Whether the number of rows matters. */
   readonly rows: boolean;
@@ -17,6 +19,7 @@ export const FORMATS: readonly FormatEntry[] = [
     text: 'One file with plots and reasons; prints well',
     about: 'report',
     rows: false,
+    words: 'send share landscape',
   },
   {
     id: 'markdown',
@@ -25,17 +28,39 @@ export const FORMATS: readonly FormatEntry[] = [
     about: 'report',
     rows: false,
   },
-  { id: 'csv', label: 'CSV', text: 'The best designs, for a spreadsheet', about: 'table', rows: true },
+  {
+    id: 'csv',
+    label: 'CSV',
+    text: 'The best designs, for a spreadsheet',
+    about: 'table',
+    rows: true,
+    words: 'table spreadsheet',
+  },
   { id: 'json', label: 'JSON', text: 'The best designs with the study they answer', about: 'table', rows: true },
   { id: 't4', label: 'Kernel Tuner T4', text: 'The results format of auto-tuners', about: 'table', rows: true },
-  { id: 'cuda', label: 'CUDA header', text: 'Launch shape, launch bounds and grid helper', about: 'code', rows: false },
-  { id: 'wgsl', label: 'WGSL constants', text: 'Constants to put before a shader', about: 'code', rows: false },
+  {
+    id: 'cuda',
+    label: 'CUDA header',
+    text: 'Launch shape, launch bounds and grid helper',
+    about: 'code',
+    rows: false,
+    words: 'c++ launch bounds',
+  },
+  {
+    id: 'wgsl',
+    label: 'WGSL constants',
+    text: 'Constants to put before a shader',
+    about: 'code',
+    rows: false,
+    words: 'webgpu shader',
+  },
   {
     id: 'python',
     label: 'Python launch parameters',
     text: 'A dictionary for CuPy, Numba, PyCUDA and tuners',
     about: 'code',
     rows: false,
+    words: 'cupy numba pycuda dict',
   },
 ];
 
