@@ -14,7 +14,7 @@ const VIEWS: readonly {
   /** What has to happen before there is something to see. */
   readonly prepare?: (page: Page) => Promise<void>;
 }[] = [
-  { name: 'study', key: '1', arrived: 'Designs to predict' },
+  { name: 'study', key: '1', arrived: 'Bars by the logarithm' },
   { name: 'landscape', key: '2', arrived: 'All designs of this device' },
   { name: 'ranking', key: '3', arrived: 'From baseline to here' },
   { name: 'compare', key: '4', arrived: 'Occupancy, what if' },
