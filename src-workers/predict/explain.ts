@@ -1,7 +1,7 @@
 import type { Breakdown } from '../domain/breakdown.ts';
 import { isEvenShare } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
-import { interpolateRate } from '../models/pipeline/soft-saturation.ts';
+import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
 import { LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
@@ -56,7 +56,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
   const cyclesPerIteration = cyclesOf(predictor, candidate);
   const msWith = (active: number): number =>
-    spilledMs * Math.max(1, interpolateRate(cyclesPerIteration, active) / active / issue);
+    spilledMs * Math.max(1, interpolateCycles(cyclesPerIteration, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
   // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.

@@ -4,7 +4,7 @@ import type { PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { cycleTable } from '../models/pipeline/soft-saturation.ts';
 import { moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
@@ -43,7 +43,7 @@ export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()
       device.kind === 'cpu'
         ? []
         : axes.registerCap.map((cap) => {
-            const each = rateTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor);
+            const each = cycleTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor);
             const widest = Math.max(...axes.threadsPerUnit) / device.threadGroupWidth;
             return Array.from({ length: 1 + Math.max(0, Math.log2(widest)) }, (_, level) => everyNth(each, 2 ** level));
           }),

@@ -3,7 +3,7 @@ import { ok, type Result } from '../domain/result.ts';
 import type { PlayedLaunch } from '../domain/timeline.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { groupDepthLaw } from '../predict/depth/group-depth.ts';
-import { rateTable } from '../models/pipeline/soft-saturation.ts';
+import { cycleTable } from '../models/pipeline/soft-saturation.ts';
 import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
 import { independentGroups } from './samplers.ts';
@@ -31,7 +31,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     residentBlocks,
     groupsPerBlock,
     gridBlocks,
-    cyclesPerIteration: rateTable(pipeline, residentBlocks * groupsPerBlock),
+    cyclesPerIteration: cycleTable(pipeline, residentBlocks * groupsPerBlock),
     launchOverheadCycles: 0,
   };
   const device = prepareDevice(launch, independentGroups(depth));

@@ -7,7 +7,7 @@ import { isSorted } from '../../../src-workers/predict/dealing/sorted-launch.ts'
 import { prepareBlockLaw } from '../../../src-workers/predict/time/block-law.ts';
 import { launchCycles, plainLaunch } from '../../../src-workers/predict/time/regimes.ts';
 import { residencyOf } from '../../../src-workers/predict/time/residency.ts';
-import { cyclesPerIteration, rateTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { cyclesPerIteration, cycleTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
 
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
@@ -42,7 +42,7 @@ export interface LaunchShape {
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
-  const rate = rateTable(ASSUMED_PIPELINE, Math.max(64, residentGroups));
+  const rate = cycleTable(ASSUMED_PIPELINE, Math.max(64, residentGroups));
   const prepared = residencyOf(block, residentBlocks, rate);
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {

@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
 
 /**
- * Soft-saturation waves: the rate of one multiprocessor (SM) as thread groups are added to it.
+ * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM) as thread groups are added to it.
  *
  *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
@@ -33,17 +33,17 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
  *
  * @returns array of length `maxGroups` + 1, never decreasing
  */
-export function rateTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
+export function cycleTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
   const table = new Float64Array(maxGroups + 1);
   for (let groups = 0; groups <= maxGroups; groups++) table[groups] = cyclesPerIteration(parameters, groups);
   return table;
 }
 
 /**
- * A rate table read at a fractional number of active thread groups (an expectation), linearly between its entries.
- * Outside the table, the nearest entry.
+ * A cycle table at a number of active thread groups that need not be whole (an expectation), linearly between its entries. Outside the
+ * table, the nearest entry.
  */
-export function interpolateRate(table: Float64Array, groups: number): number {
+export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
   if (!(groups > 0)) return table[0];
   if (groups >= last) return table[last];

@@ -19,8 +19,8 @@ import {
 import {
   cyclesPerIteration,
   fitSoftSaturation,
-  interpolateRate,
-  rateTable,
+  interpolateCycles,
+  cycleTable,
   wavesTime,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 
@@ -44,11 +44,11 @@ describe('soft saturation', () => {
   });
 
   it('interpolates its table between whole numbers of groups', () => {
-    const table = rateTable(kepler, 64);
+    const table = cycleTable(kepler, 64);
     expect(table).toHaveLength(65);
-    expect(interpolateRate(table, 36.5)).toBe((table[36] + table[37]) / 2);
-    expect(interpolateRate(table, -1)).toBe(table[0]);
-    expect(interpolateRate(table, 100)).toBe(table[64]);
+    expect(interpolateCycles(table, 36.5)).toBe((table[36] + table[37]) / 2);
+    expect(interpolateCycles(table, -1)).toBe(table[0]);
+    expect(interpolateCycles(table, 100)).toBe(table[64]);
   });
 
   it('adds a partial wave to the full ones', () => {
