@@ -57,7 +57,7 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
   return { ...law, label: `${law.label}, spread × ${Number(factor.toPrecision(4))}`, support, probability };
 }
 
-/** The same of lengths in their order, which need not be whole. */
+/** Lengths in their order, stretched likewise. They need not be whole. */
 function stretched(iterations: Float64Array, factor: number): Float64Array {
   let sum = 0;
   for (const length of iterations) sum += length;

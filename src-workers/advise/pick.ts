@@ -3,7 +3,11 @@ import { unwrap } from '../domain/result.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
 
-/** The rule by which one of several tied designs is recommended: the one that is the least work to write and to run. */
+/**
+ * The rule by which one of several tied designs is recommended: the one that is the least work to write and to run. Fewer blocks start
+ * fewer threads, whose preparation and last partial wave no model here counts; where a small block is wanted, a constraint of the study
+ * on the block size says so.
+ */
 export const PICK_RULE =
   'Of tied designs the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then the fewest blocks; of those the fastest.';
 /** The same on a CPU. */

@@ -17,7 +17,7 @@ export interface ProbeTimes {
   readonly prepareMs: number;
   /** One launch, waiting for it included. */
   readonly launchMs: number;
-  /** The same of the slowest design. */
+  /** One launch of the slowest design. */
   readonly slowestLaunchMs: number;
 }
 

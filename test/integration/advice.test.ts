@@ -174,6 +174,22 @@ describe('the recommendation', () => {
     expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
+  it('names the estimates of the device that its range takes as they are', async () => {
+    const study = small(example('acts'));
+    let estimates = 0;
+    for (const deviceId of ['nvidia-v100-sxm2-16gb', 'software-swiftshader']) {
+      const { time, inputs } = await recommend({ ...study, devices: [deviceId] });
+      const labels = inputs.flatMap(({ field, origin, label }) =>
+        field.startsWith('device.') && origin === 'assumed' ? [label] : [],
+      );
+      estimates += labels.length;
+      expect(time.basis.includes('estimates as they are')).toBe(labels.length > 0);
+      for (const label of labels) expect(time.basis).toContain(label);
+      expect(time.basis).toMatch(/; no measured run was used\.$/);
+    }
+    expect(estimates).toBeGreaterThan(0);
+  });
+
   it('reads a file of lengths again when it has changed', async () => {
     const file = join(folder, 'lengths.csv');
     writeFileSync(file, '10\n10\n10\n');

@@ -466,7 +466,7 @@ describe('advice', () => {
     const text = (await run(['recommend', '1', '--db', db])).out;
     expect(text).toMatch(new RegExp(`\\(design ${recommended.designIndex}\\)\\n`));
     expect(text).toMatch(
-      /\nPredicted [\d.]+ ms, expected from [\d.]+ to [\d.]+ ms\. .*No measurement on .* stands behind it\.\n/,
+      /\nPredicted [\d.]+ ms, expected from [\d.]+ to [\d.]+ ms\. .*Computed from the properties of .*; no measured run was used\.\n/,
     );
     expect(text).toMatch(/\nAssumed: .*Set-up per unit 0 iterations.*\.\n$/);
   });

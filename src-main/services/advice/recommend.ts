@@ -281,9 +281,13 @@ async function timeInterval(
       ? ''
       : `, and assumed inputs vary over their usual ranges: ${moving.map(({ label }) => label).join(', ')}`;
   const measured = plan.pipeline[device.id] !== undefined;
+  const estimates = facts.flatMap(({ field, origin, label }) =>
+    origin === 'assumed' && field.startsWith('device.') ? [label] : [],
+  );
+  const taken = estimates.length === 0 ? '' : `, with its estimates as they are (${estimates.join(', ')})`;
   const stands = measured
     ? 'The cycles of an iteration on this device are in the study, not derived from its data sheet.'
-    : `No measurement on ${device.name} stands behind it.`;
+    : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
   return {
     lowMs: timeMs * Math.exp(-Math.sqrt(below)),
     highMs: timeMs * Math.exp(Math.sqrt(above)),

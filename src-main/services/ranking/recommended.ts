@@ -40,7 +40,7 @@ export function runInputs({ study: { study }, ranking }: RunView, device: Device
   return inputFacts({ workload, kernel, axes: ranking.axes, pipeline }, device);
 }
 
-/** The same of all devices, by id. */
+/** Facts of all devices, by id. */
 export function inputsByDevice(view: RunView): Readonly<Record<string, readonly InputFact[]>> {
   return Object.fromEntries(view.devices.map((device) => [device.id, runInputs(view, device)]));
 }
