@@ -1,7 +1,14 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
-import { moments } from '../models/workload/laws.ts';
-import { examine, type Candidate } from '../predict/design/candidate.ts';
-import { aloneIterations, balancingMs, iterationCost, stackFactor, type TimedDesign } from '../predict/pipeline.ts';
+import { isEvenShare } from '../domain/design.ts';
+import { examine, lockstepBalancing, type Candidate } from '../predict/design/candidate.ts';
+import {
+  aloneIterations,
+  balancingMs,
+  iterationCost,
+  setupIterations,
+  stackFactor,
+  type TimedDesign,
+} from '../predict/pipeline.ts';
 import { cyclesOf } from '../predict/predictor.ts';
 import { predictInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
@@ -18,8 +25,7 @@ const SLACK = 0.05;
  * as many work groups as it can; or the longest unit alone. Takes no law of depths. NaN where a design is invalid, 0 on a CPU.
  */
 export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { plan, counts } = predictor;
-  const unitIterations = moments(plan.law).mean + plan.kernel.setupIterationsPerUnit;
+  const { plan, counts, meanLength } = predictor;
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   return Float64Array.from(designs, (design) => {
@@ -30,11 +36,15 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
     if (device.kind === 'cpu') return 0;
     const cycles = cyclesOf(predictor, candidate);
     const { multiprocessors } = device;
+    // Several lanes may set up at once where shares are even.
+    const setup = isEvenShare(lockstepBalancing(predictor, candidate)) ? 0 : setupIterations(plan, candidate);
     const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / multiprocessors));
     const groups = blocks * shape.groupsPerBlock;
-    const groupIterations = ((plan.units / unitsPerGroup) * unitIterations) / multiprocessors;
-    const alone = aloneIterations(predictor, candidate) * cycles[1];
-    const least = Math.max((groupIterations * cycles[groups]) / groups, alone);
+    const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / multiprocessors;
+    const least = Math.max(
+      (groupIterations * cycles[groups]) / groups,
+      aloneIterations(predictor, candidate) * cycles[1],
+    );
     const factor = iterationCost(plan, candidate) * stackFactor(predictor, candidate, device);
     return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(predictor, candidate, device);
   });
