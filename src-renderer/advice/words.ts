@@ -23,7 +23,11 @@ export function balancingWords(text: string): string {
     case 'full-sort':
       return 'all units sorted';
     case 'dynamic-fetch':
-      return 'dynamic fetch';
+      return value.fetch === undefined
+        ? 'dynamic fetch'
+        : value.fetch === 'group'
+          ? 'dynamic fetch by group'
+          : `dynamic fetch, ${count(value.fetch)} units at a time`;
     case 'padded':
       return 'padded';
     case 'padded-slice':

@@ -37,7 +37,7 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
     const cycles = cyclesOf(predictor, candidate);
     const { multiprocessors } = device;
     // Several lanes may set up at once where shares are even.
-    const setup = isEvenShare(lockstepBalancing(predictor, candidate)) ? 0 : setupIterations(plan, candidate);
+    const setup = isEvenShare(lockstepBalancing(predictor, candidate)) ? 0 : setupIterations(predictor, candidate);
     const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / multiprocessors));
     const groups = blocks * shape.groupsPerBlock;
     const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / multiprocessors;
@@ -45,7 +45,7 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
       (groupIterations * cycles[groups]) / groups,
       aloneIterations(predictor, candidate) * cycles[1],
     );
-    const factor = iterationCost(plan, candidate) * stackFactor(predictor, candidate, device);
+    const factor = iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device);
     return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(predictor, candidate, device);
   });
 }

@@ -187,7 +187,7 @@ export function predictMeasured(
 }
 
 /** What of a design's time comes before its launch, ms; nothing of a CPU's. */
-const orderingOf = (predictor: Predictor, index: number): number => playableDesign(predictor, index)?.orderingMs ?? 0;
+const orderingOf = (predictor: Predictor, index: number): number => playableDesign(predictor, index)?.balancingMs ?? 0;
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);

@@ -2,11 +2,14 @@ import type { Balancing } from './design.ts';
 import { fail, ok, type Result } from './result.ts';
 
 const FORMS =
-  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, padded or padded-slice(UNITS), ' +
-  'with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
+  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
+  'dynamic-fetch(group), padded or padded-slice(UNITS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
 /** More buckets than this pay more passes than they can ever save. */
 const MAX_BUCKETS = 64;
+
+/** Units of one fetch: more leave the end of a launch to a few slots. */
+const MAX_FETCHED_UNITS = 4096;
 
 /** Largest window, units: one that no device sorts in one pass. */
 const MAX_WINDOW_UNITS = 2 ** 31;
@@ -23,13 +26,24 @@ export function parseBalancing(text: string): Result<Balancing> {
   switch (kind) {
     case 'none':
     case 'full-sort':
-    case 'dynamic-fetch':
     case 'padded':
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
       if (argument !== undefined) return fail('bad-input', `balancing "${text}"; ${kind} takes no argument`);
       return ok({ kind });
+    case 'dynamic-fetch': {
+      if (argument === undefined) return ok({ kind });
+      if (argument === 'group') return ok({ kind, fetch: argument });
+      const units = wholeNumber(argument, 1, MAX_FETCHED_UNITS);
+      if (units === null) {
+        return fail(
+          'bad-input',
+          `balancing "${text}" is not valid. Use dynamic-fetch(UNITS) with a whole number of units from 1 to ${MAX_FETCHED_UNITS}, or dynamic-fetch(group)`,
+        );
+      }
+      return ok(units === 1 ? { kind } : { kind, fetch: units });
+    }
     case 'quantile-buckets':
     case 'best-buckets': {
       const k = wholeNumber(argument, 1, MAX_BUCKETS);
@@ -62,12 +76,13 @@ export function formatBalancing(balancing: Balancing): string {
   switch (balancing.kind) {
     case 'none':
     case 'full-sort':
-    case 'dynamic-fetch':
     case 'padded':
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
       return balancing.kind;
+    case 'dynamic-fetch':
+      return balancing.fetch === undefined ? balancing.kind : `${balancing.kind}(${balancing.fetch})`;
     case 'quantile-buckets':
     case 'best-buckets':
       return `${balancing.kind}(${balancing.k})`;

@@ -15,9 +15,23 @@ export interface GroupDepth {
   readonly aggregateLoss: number;
   /** E[H] of a group (Swatman's mean loss) ≥ 1. */
   readonly meanLoss: number;
+  /** What the lanes of a work group ask of the counter that they fetch units from; left out where none do. */
+  readonly fetches?: GroupFetches;
   /**
    * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`).
    * Consecutive groups share a bucket or window where the balancing has them.
    */
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
+}
+
+/** Means of one work group, from its first fetch on until the units run out. */
+export interface GroupFetches {
+  /** What fetches: the lanes, or the group as one. All do before the first iteration; that is not in what follows. */
+  readonly fetchers: number;
+  /** Iterations. */
+  readonly iterations: number;
+  /** Iterations after which any fetches. */
+  readonly events: number;
+  /** Additions to the counter. */
+  readonly additions: number;
 }

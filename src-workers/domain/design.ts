@@ -3,7 +3,8 @@ import type { LoopForm } from './kernel.ts';
 
 /**
  * How units are ordered or handed out where a slot takes whole units, each as long as it is. `k`: number of buckets; `units`:
- * window size M.
+ * window size M. `fetch`: what one addition to the common counter takes: so many units in a row for one slot, 1 where left out, or
+ * one unit for every slot of a thread group at once.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -11,7 +12,7 @@ export type WholeUnitBalancing =
   | { readonly kind: 'best-buckets'; readonly k: number }
   | { readonly kind: 'window-sort'; readonly units: number }
   | { readonly kind: 'full-sort' }
-  | { readonly kind: 'dynamic-fetch' };
+  | { readonly kind: 'dynamic-fetch'; readonly fetch?: number | 'group' };
 
 /** Lanes run idle iterations to the longest unit of all (ELL), or of their slice of `units` units in a row (SELL). */
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
@@ -38,8 +39,8 @@ export interface PartitionBalancing {
 
 /**
  * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `quantile-buckets(4)`,
- * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `padded`, `padded-slice(32)` on a GPU; `row-split` on a
- * CPU; `nonzero-split` and `merge-path` on both.
+ * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`, `dynamic-fetch(group)`, `padded`,
+ * `padded-slice(32)` on a GPU; `row-split` on a CPU; `nonzero-split` and `merge-path` on both.
  */
 export type Balancing = LockstepBalancing | PartitionBalancing;
 

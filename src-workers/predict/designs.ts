@@ -3,7 +3,7 @@ import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
-import { balancingMs, iterationCost, orderingMs, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
+import { balancingMs, iterationCost, playedFetches, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
 import { cyclesOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
@@ -80,11 +80,12 @@ export interface PlayableDesign {
   readonly overheadIterations: number;
   /** t(w), index w = 0 … the most work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
+  /** Of a launch that fetches: cycles before it, and t(w) while there is something to fetch; else null. */
+  readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
   /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
   readonly msPerCycle: number;
+  /** Before the launch: no part of the time of a kernel. */
   readonly balancingMs: number;
-  /** What of that comes before the launch: no part of the time of a kernel. */
-  readonly orderingMs: number;
 }
 
 /** @returns `null` where the design is invalid, or of a CPU */
@@ -106,12 +107,12 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    setupIterations: setupIterations(predictor.plan, candidate),
-    overheadIterations: shareOverhead(predictor.plan, candidate),
+    setupIterations: setupIterations(predictor, candidate),
+    overheadIterations: shareOverhead(predictor, candidate),
     cyclesPerIteration: cyclesOf(predictor, candidate),
+    fetches: playedFetches(predictor, candidate, device),
     msPerCycle:
-      (iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
+      (iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
-    orderingMs: orderingMs(predictor, candidate, device),
   };
 }

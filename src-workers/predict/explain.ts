@@ -39,12 +39,12 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const { plan } = predictor;
   const cap = plan.axes.registerCap[candidate.capAt];
   const groups = shape.residentBlocks * shape.groupsPerBlock;
-  const phi = iterationCost(plan, candidate);
+  const phi = iterationCost(predictor, candidate);
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
   // What combines a unit of several thread groups is part of its setup, but no ideal machine would do it.
-  const reduction = setupIterations(plan, candidate) - plan.kernel.setupIterationsPerUnit;
+  const reduction = setupIterations(predictor, candidate) - plan.kernel.setupIterationsPerUnit;
   const needed = iterations - groupsPerMultiprocessor * reduction * candidate.meanUnitsPerThread;
   // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
   const issue = pipelineOf(plan, device, cap).issueCycles * shape.threadGroupsPerGroup;
@@ -64,7 +64,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   const { meanBlock, meanGroup } = timed.launch.residency.block;
   // Mean share of a block's groups that are active while its slot is taken.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
-  const balancing = balancingMs(predictor, candidate, device);
+  const balancing = balancingMs(predictor, candidate, device) + timed.fetchingMs;
   const withStackMs = timed.timeMs - balancing;
   const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
@@ -83,7 +83,7 @@ export function explainDesign(predictor: Predictor, index: number): Breakdown | 
   };
   const perIteration = cyclesPerIteration[1] * phi * stackFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
-  const longestMs = (length + setupIterations(plan, candidate)) * perIteration;
+  const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(lockstepBalancing(predictor, candidate));
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   return { timeMs: timed.timeMs, parts, regime: regimeInfo(timed.regime), ...(longestUnit && { longestUnit }) };

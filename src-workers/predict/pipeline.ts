@@ -12,6 +12,7 @@ import { moments } from '../models/workload/laws.ts';
 import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
+import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { keepsLanes } from './dealing/order.ts';
@@ -22,10 +23,10 @@ import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from 
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
-import { lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
-import type { SweepPlan } from './plan.ts';
+import { lockstepBalancing, partitionOf, unitsPerFetch, type Candidate } from './design/candidate.ts';
 import { cyclesOf, pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
+import type { CycleTable } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
 import { residencyOf, residencyOnDemand, type Residency } from './time/residency.ts';
@@ -50,6 +51,8 @@ export interface TimedOnGpu extends TimedDesign {
   /** Part of the cycles in which slots search the start of their share and hand on what its end cuts. */
   searchShare: number;
   launch: TimedLaunch;
+  /** Of the time, what fetching units costs. */
+  fetchingMs: number;
 }
 
 /** Time and losses of a valid candidate, written into `out`. */
@@ -74,8 +77,11 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = shared.aloneIterations * launch.residency.cyclesPerIteration[1];
+  const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
-  out.timeMs = (Math.max(cycles, alone) * shared.iterationFactor) / (device.clockMhz * 1e3) + shared.balancingMs;
+  const msPerCycle = shared.iterationFactor / (device.clockMhz * 1e3);
+  out.fetchingMs = fetching * msPerCycle;
+  out.timeMs = (Math.max(cycles, alone) + fetching) * msPerCycle + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
   out.depth = depths.means;
@@ -112,7 +118,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     meanUnitsPerThread,
     depths: depthsOf(predictor, candidate),
     aloneIterations: aloneIterations(predictor, candidate),
-    iterationFactor: iterationCost(predictor.plan, candidate) * stackFactor(predictor, candidate, device),
+    iterationFactor: iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
 }
@@ -123,7 +129,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
  */
 export function aloneIterations(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
-  return predictor.longestLength + setupIterations(predictor.plan, candidate);
+  return predictor.longestLength + setupIterations(predictor, candidate);
 }
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
@@ -175,7 +181,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =
     ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
-  const setup = setupIterations(plan, candidate);
+  const setup = setupIterations(predictor, candidate);
   return cachedDepth(caches, isWide(candidate) ? `${key} ${setup}` : key, () => {
     if (isPadded(balancing)) {
       const slice = sliceUnits(balancing, plan.units);
@@ -200,27 +206,27 @@ function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: numb
 }
 
 /** Iterations before the first of each unit, and those that combine it where several thread groups share it. */
-export function setupIterations(plan: SweepPlan, candidate: Candidate): number {
-  const { kernel } = plan;
+export function setupIterations(predictor: Predictor, candidate: Candidate): number {
+  const { kernel } = predictor.plan;
   if (!isWide(candidate)) return kernel.setupIterationsPerUnit;
   // A reduction is not shared by the threads, as iterations are.
-  const reduction = kernelValue(kernel, 'blockReductionIterations') / iterationCost(plan, candidate);
+  const reduction = kernelValue(kernel, 'blockReductionIterations') / iterationCost(predictor, candidate);
   return kernel.setupIterationsPerUnit + reduction;
 }
 
 /** Search and carry of an even share, iterations of the launch: every lane does its own. */
-export function shareOverhead(plan: SweepPlan, candidate: Candidate): number {
-  const { kernel, units } = plan;
+export function shareOverhead(predictor: Predictor, candidate: Candidate): number {
+  const { kernel, units } = predictor.plan;
   const search = searchSteps(units) * kernelValue(kernel, 'searchStepIterations');
-  return (search + kernelValue(kernel, 'carryIterations')) / iterationCost(plan, candidate);
+  return (search + kernelValue(kernel, 'carryIterations')) / iterationCost(predictor, candidate);
 }
 
 /** All slots run equally many items; only the setups of their units make groups differ. */
 function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: EvenShareBalancing): DepthOfDesign {
   const { plan, caches } = predictor;
   const { itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
-  const setup = setupIterations(plan, candidate);
-  const overhead = shareOverhead(plan, candidate);
+  const setup = setupIterations(predictor, candidate);
+  const overhead = shareOverhead(predictor, candidate);
   const law = (): GroupDepth =>
     evenShareDepth(
       plan.law,
@@ -265,7 +271,8 @@ function launchOf(
   const { multiprocessors } = device;
   if (isSorted(balancing)) return sortedLaunchOf(predictor, candidate, device, balancing);
   const launch = plainLaunch(blocksOf(predictor, candidate, laws), candidate.workingBlocks, multiprocessors);
-  if (balancing.kind === 'dynamic-fetch') return { ...launch, fetchedUnits: candidate.meanUnitsPerThread };
+  if (balancing.kind === 'dynamic-fetch')
+    return { ...launch, fetchedUnits: candidate.meanUnitsPerThread / unitsPerFetch(balancing) };
   return shorter ? { ...launch, shorter: blocksOf(predictor, candidate, shorter), fullerBlocks } : launch;
 }
 
@@ -299,7 +306,7 @@ function sortedLaunchOf(
     slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
     gridBlocks,
     loop: axes.loop[loopAt],
-    setupIterations: setupIterations(plan, candidate),
+    setupIterations: setupIterations(predictor, candidate),
   };
   const everyBlock = gridBlocks <= shape.residentBlocks * device.multiprocessors;
   // A flattened loop without setup is as deep as a nested one where lanes keep their places.
@@ -328,19 +335,62 @@ function sortedLaunchOf(
   return { ...plainLaunch(residency, gridBlocks, device.multiprocessors), placed };
 }
 
+// -- Fetching ----------------------------------------------------------------------------------------------------------
+
+/** What the fetches of a candidate cost; null where it fetches nothing. */
+function fetchCostOf(
+  { workingBlocks, shape: { groupsPerBlock } }: Candidate,
+  device: GpuDevice,
+  { depths: { means, scale }, iterationFactor }: SharedByCaps,
+): FetchCost | null {
+  if (!means.fetches) return null;
+  const cost = fetchCost(device, means.fetches, workingBlocks * groupsPerBlock, iterationFactor);
+  return { ...cost, iterations: cost.iterations * scale };
+}
+
+/** Cycles of it, over those of an iteration of the pipeline. */
+function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
+  const cost = fetchCostOf(candidate, device, shared);
+  if (!cost) return 0;
+  const { workingBlocks, shape, capAt } = candidate;
+  const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
+  const groups = threadGroups / Math.min(device.multiprocessors, workingBlocks);
+  return fetchCycles(pipelineOf(plan, device, plan.axes.registerCap[capAt]), cost, groups);
+}
+
+/** The same for a launch that is played: cycles before it, and of an iteration while there is something to fetch. */
+export function playedFetches(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
+  const cost = fetchCostOf(candidate, device, sharedByCaps(predictor, candidate, device));
+  if (!cost) return null;
+  const { plan } = predictor;
+  const { capAt, shape } = candidate;
+  const pipeline = pipelineOf(plan, device, plan.axes.registerCap[capAt]);
+  const maxGroups = cyclesOf(predictor, candidate).length - 1;
+  const cyclesPerIteration = fetchingTable(pipeline, cost, maxGroups, shape.threadGroupsPerGroup);
+  return { startCycles: cost.startCycles, cyclesPerIteration };
+}
+
 // -- Costs of an iteration and of a launch ---------------------------------------------------------------------------------
 
 /** Balancings whose kernel is one loop over the iterations of all its units, whatever the loop of the design. */
-const ONE_LOOP: ReadonlySet<string> = new Set<LockstepBalancing['kind']>([
-  'dynamic-fetch',
-  'nonzero-split',
-  'merge-path',
-]);
+const ONE_LOOP: ReadonlySet<string> = new Set<LockstepBalancing['kind']>(['nonzero-split', 'merge-path']);
 
 /** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and the cost of one loop over all units. */
-export function iterationCost({ axes, kernel }: SweepPlan, { threadsPerUnit, loopAt, balancingAt }: Candidate): number {
+export function iterationCost(
+  { plan: { axes, kernel }, balancing }: Predictor,
+  { threadsPerUnit, loopAt, balancingAt }: Candidate,
+): number {
   const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
-  const single = axes.loop[loopAt] === 'flattened' || ONE_LOOP.has(axes.balancing[balancingAt]);
+  const parsed = balancing[balancingAt];
+  // Units that a group fetches together end together: one loop inside another, whatever the axis says.
+  const single =
+    parsed.kind === 'dynamic-fetch'
+      ? parsed.fetch !== 'group'
+      : axes.loop[loopAt] === 'flattened' || ONE_LOOP.has(parsed.kind);
   return single ? phi + (kernel.flattenedCost ?? 0) : phi;
 }
 
@@ -373,16 +423,10 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
   return factor;
 }
 
-/** Balancing time of a candidate, ms: depends on the strategy and the device only. */
+/** Balancing time of a candidate before its launch, ms: depends on the strategy and the device only. */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
   return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
-}
-
-/** The part of it before the launch, ms: a fetching kernel pays for its balancing itself. */
-export function orderingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const inside = lockstepBalancing(predictor, candidate).kind === 'dynamic-fetch';
-  return inside ? 0 : balancingMs(predictor, candidate, device);
 }
 
 export function cpuLoadsOf(predictor: Predictor): CpuLoads {

@@ -13,8 +13,14 @@ export interface FetchedWork {
   readonly lanesPerGroup: number;
   /** Lanes of a block where its last group is not full; lanesPerGroup·groupsPerBlock if left out. */
   readonly lanesPerBlock?: number;
-  /** Iterations before the first of each unit, ≥ 0: setup, and the fetch itself. The group's other lanes wait for it. */
+  /** Iterations before the first of each unit, ≥ 0. The group's other lanes wait for it. */
   readonly setupIterations: number;
+  /** Units in a row that a lane takes at once, integer ≥ 1, or one for every lane of the group, which then end together; 1 if left out. */
+  readonly fetch?: number | 'group';
+  /** Cycles before the first iteration, ≥ 0; 0 if left out. */
+  readonly startCycles?: number;
+  /** t(w) while the queue holds units; that of the launch if left out. */
+  readonly fetchingCyclesPerIteration?: Float64Array;
 }
 
 /** Units between two looks at `cancelled`. */
@@ -29,21 +35,28 @@ const KNOWN_UNITS = 4;
 const AHEAD_SHARE = 0.25;
 
 /**
- * Prepares a launch whose lanes fetch the next unit of a common queue the moment they have done one (dynamic fetch,
- * persistent blocks); at the same instant the lowest lane fetches first. A group is active while any of its lanes is; a block ends with its last group; blocks that start
+ * Prepares a launch whose lanes fetch the next units of a common queue the moment they have done theirs (dynamic fetch,
+ * persistent blocks); at the same instant the lowest lane fetches first. What a fetch costs is spread over the iterations until the queue is dry. A group is active while any of its lanes is; a block ends with its last group; blocks that start
  * after the queue has run dry end at once.
  * Fails with `bad-input` on a launch or work that means nothing.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
-  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
-  const { units, lanesPerGroup: n, setupIterations } = work;
+  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
+  const { units, setupIterations, fetch = 1, fetchingCyclesPerIteration = cyclesPerIteration } = work;
+  // A group that fetches for all its lanes is one lane whose units are the longest of as many.
+  const byGroup = fetch === 'group';
+  const chunk = byGroup ? 1 : fetch;
+  const n = byGroup ? 1 : work.lanesPerGroup;
   if (!(Number.isSafeInteger(units) && units >= 0)) {
     return fail('bad-input', `units is ${units}; it must be an integer ≥ 0`);
   }
-  if (!(Number.isSafeInteger(n) && n >= 1)) {
-    return fail('bad-input', `lanesPerGroup is ${n}; it must be an integer ≥ 1`);
+  if (!(Number.isSafeInteger(work.lanesPerGroup) && work.lanesPerGroup >= 1)) {
+    return fail('bad-input', `lanesPerGroup is ${work.lanesPerGroup}; it must be an integer ≥ 1`);
+  }
+  if (!(Number.isSafeInteger(chunk) && chunk >= 1)) {
+    return fail('bad-input', `fetch is ${chunk}; it must be an integer ≥ 1 or group`);
   }
   if (launch.launchOverheadCycles !== 0) {
     return fail(
@@ -51,11 +64,13 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; it must be 0`,
     );
   }
-  const lanesPerBlock = work.lanesPerBlock ?? n * W;
+  const slotsPerBlock = work.lanesPerBlock ?? work.lanesPerGroup * W;
   const draw = indexSampler(work.law.probability);
   const { support } = work.law;
 
   const groupsEach = R * W;
+  /** Slots of a block's group: the last may have fewer. */
+  const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);
   const time = new Float64Array(M);
   const virtual = new Float64Array(M);
   const nextEnd = new Float64Array(M);
@@ -69,6 +84,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const laneIndex = new Int32Array(M * groupsEach * n);
   const groupLanes = new Int32Array(M * groupsEach);
   const groupOffset = new Float64Array(M * groupsEach);
+  // Units that a lane has fetched and not begun.
+  const laneHeld = new Int32Array(M * groupsEach * n);
   const blockGroups = new Int32Array(M * R);
   const slotBlock = new Int32Array(M * R);
   const ended = new Int32Array(n);
@@ -80,16 +97,18 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       return lastDispatchCycles;
     },
     run(random, timeline) {
-      time.fill(0);
+      time.fill(work.startCycles ?? 0);
       virtual.fill(0);
       activeGroups.fill(0);
       groupLanes.fill(0);
       blockGroups.fill(0);
       queue.clear();
       lastDispatchCycles = 0;
+      laneHeld.fill(0);
       let left = units;
       let block = 0;
       let last = 0;
+      let rate = fetchingCyclesPerIteration;
 
       function recordActive(s: number): void {
         timeline!.stepMultiprocessor.push(s);
@@ -97,11 +116,24 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         timeline!.stepActiveGroups.push(activeGroups[s]);
       }
 
-      /** A lane of a group takes a unit when the group's clock reads `clock`. */
-      function fetchUnit(s: number, group: number, lane: number, clock: number): void {
-        left--;
+      /** A lane of a group takes its next unit when the group's clock reads `clock`: one that it has fetched, or that it fetches. */
+      function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
-        pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + support[draw(random)], lane);
+        let length: number;
+        if (byGroup) {
+          const taken = Math.min(left, slotsOf(group % W));
+          left -= taken;
+          length = 0;
+          for (let i = 0; i < taken; i++) length = Math.max(length, support[draw(random)]);
+        } else {
+          if (laneHeld[at * n + lane] === 0) {
+            laneHeld[at * n + lane] = Math.min(chunk, left);
+            left -= laneHeld[at * n + lane];
+          }
+          laneHeld[at * n + lane]--;
+          length = support[draw(random)];
+        }
+        pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
       }
 
       function start(s: number, slot: number): void {
@@ -116,8 +148,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         for (let g = 0; g < W && left > 0; g++) {
           const group = slot * W + g;
           const at = s * groupsEach + group;
-          const lanes = Math.min(n, lanesPerBlock - g * n);
-          for (let lane = 0; lane < lanes && left > 0; lane++) fetchUnit(s, group, lane, 0);
+          const lanes = byGroup ? 1 : slotsOf(g);
+          for (let lane = 0; lane < lanes && left > 0; lane++) beginUnit(s, group, lane, 0);
           groupOffset[at] = virtual[s] + setupIterations;
           const end = laneEnd[at * n] + groupOffset[at];
           pushEntry(heapEnd, heapGroup, s * groupsEach, activeGroups[s]++, end, group);
@@ -129,6 +161,24 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       function plan(s: number): void {
         nextEnd[s] =
           activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
+      }
+
+      /** The queue has run dry at a multiprocessor's time: from now on nothing fetches. */
+      function stopFetching(at: number): void {
+        const now = time[at];
+        queue.clear();
+        for (let s = 0; s < M; s++) {
+          if (activeGroups[s] > 0 && now > time[s]) {
+            virtual[s] += (now - time[s]) / rate[activeGroups[s]];
+            time[s] = now;
+          }
+        }
+        rate = cyclesPerIteration;
+        for (let s = 0; s < M; s++) {
+          plan(s);
+          // That one is pushed when its step is over.
+          if (s !== at && activeGroups[s] > 0) queue.push(s);
+        }
       }
 
       /** Runs a multiprocessor to its next end of units. */
@@ -145,9 +195,13 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           ended[count++] = laneIndex[at * n];
           popEntry(laneEnd, laneIndex, at * n, --groupLanes[at]);
         }
-        const fetched = Math.min(count, left);
-        for (let i = 0; i < fetched; i++) fetchUnit(s, group, ended[i], clock);
-        if (fetched > 0) groupOffset[at] += setupIterations;
+        let begun = false;
+        for (let i = 0; i < count; i++) {
+          if (left === 0 && laneHeld[at * n + ended[i]] === 0) continue;
+          beginUnit(s, group, ended[i], clock);
+          begun = true;
+        }
+        if (begun) groupOffset[at] += setupIterations;
         if (groupLanes[at] > 0) {
           settleEntry(heapEnd, heapGroup, base, activeGroups[s], laneEnd[at * n] + groupOffset[at], group);
         } else {
@@ -161,12 +215,15 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
             if (block < G) start(s, slot);
           }
         }
-        plan(s);
+        if (left === 0 && rate !== cyclesPerIteration) stopFetching(s);
+        else plan(s);
       }
 
       for (let slot = 0; slot < R && block < G; slot++) {
         for (let s = 0; s < M && block < G; s++) start(s, slot);
       }
+      if (left === 0) rate = cyclesPerIteration;
+      // Units that go with one fetch of every fetcher.
       const lanes = units - left;
       for (let s = 0; s < M; s++) {
         plan(s);

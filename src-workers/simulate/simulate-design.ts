@@ -75,6 +75,11 @@ function prepare(
       lanesPerGroup: design.unitsPerGroup,
       lanesPerBlock: design.slotsPerBlock,
       setupIterations,
+      fetch: balancing.fetch ?? 1,
+      ...(design.fetches && {
+        startCycles: design.fetches.startCycles,
+        fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
+      }),
     });
     return run.ok ? ok({ design, run: run.value }) : run;
   }

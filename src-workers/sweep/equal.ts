@@ -22,7 +22,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const { timeMs, gridBlocks } = columns;
   const first = Uint32Array.from(timeMs, (_, design) => design);
   const caps = axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registersPerThread));
-  const fetches = axes.balancing.map((balancing) => balancing === 'dynamic-fetch');
+  const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
   // What may differ among equals: loop, launch and cap. All else is walked through, one set of candidates at a time.
   const loose: readonly number[] = [AXIS.loop, AXIS.launch, AXIS.registerCap];
   const sorted = Uint32Array.from(

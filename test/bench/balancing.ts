@@ -63,7 +63,8 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
   () => 'full-sort',
   (random) => `quantile-buckets(${pick(random, [4, 8])})`,
   (random) => `best-buckets(${pick(random, [3, 4])})`,
-  () => 'dynamic-fetch',
+  (random) =>
+    pick(random, ['dynamic-fetch', 'dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)']),
   () => 'none',
 ];
 
@@ -158,7 +159,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
 }
 if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.stringify(known));
 
-const sorted = rows.filter(({ balancing }) => balancing !== 'none' && balancing !== 'dynamic-fetch');
+const sorted = rows.filter(({ balancing }) => balancing !== 'none' && !balancing.startsWith('dynamic-fetch'));
 summarise('all sorted', sorted);
 for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, '')))) {
   summarise(
@@ -184,7 +185,14 @@ for (const regime of new Set(rows.map((row) => row.regime)))
     rows.filter((row) => row.regime === regime),
   );
 process.stdout.write(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared\n`);
-const worst = [...sorted].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
+for (const name of ['dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)'])
+  summarise(
+    `  ${name}`,
+    rows.filter(({ balancing }) => balancing === name),
+  );
+const worst = [...(options.balancing === undefined ? sorted : rows)].sort(
+  (a, b) => Math.abs(b.difference) - Math.abs(a.difference),
+);
 for (const row of worst.slice(0, Number(options.worst))) {
   process.stdout.write(`${percent(row.difference).padStart(9)}  ${row.label}\n`);
 }

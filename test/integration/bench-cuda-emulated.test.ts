@@ -86,17 +86,18 @@ const BALANCINGS = [
 /** Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of many. */
 const LOOPS: readonly BenchCase[] = [
   ...UNITS.flatMap((u) =>
-    (['nested', 'flattened', 'fetching'] as const).flatMap((dispatch) =>
-      [Math.max(u, 32), 3 * u, 40 % u === 0 ? 40 : 2 * u].map((blockThreads, at) =>
-        unitLoop(`${dispatch}-u${u}-${at}`, {
-          threadsPerUnit: u,
-          loop: dispatch === 'fetching' ? 'nested' : dispatch,
-          balancing: dispatch === 'fetching' ? 'dynamic-fetch' : 'none',
-          blockThreads,
-          gridBlocks: at === 0 ? 1 : 3,
-          registerCap: at === 1 ? 32 : null,
-        }),
-      ),
+    (['nested', 'flattened', 'dynamic-fetch', 'dynamic-fetch(3)', 'dynamic-fetch(group)'] as const).flatMap(
+      (dispatch) =>
+        [Math.max(u, 32), 3 * u, 40 % u === 0 ? 40 : 2 * u].map((blockThreads, at) =>
+          unitLoop(`${dispatch.replace(/\W+/g, '-')}-u${u}-${at}`, {
+            threadsPerUnit: u,
+            loop: dispatch === 'flattened' ? dispatch : 'nested',
+            balancing: dispatch.startsWith('dynamic') ? dispatch : 'none',
+            blockThreads,
+            gridBlocks: at === 0 ? 1 : 3,
+            registerCap: at === 1 ? 32 : null,
+          }),
+        ),
     ),
   ),
   ...BALANCINGS.flatMap((balancing) =>

@@ -79,7 +79,15 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   it('finds the bits that the CPU finds, whatever the design', async () => {
     const cases = [1, 2, 4].flatMap((threadsPerUnit) =>
       (['nested', 'flattened'] as const).flatMap((loop) =>
-        ['none', 'best-buckets(3)', 'window-sort(100)', 'full-sort', 'dynamic-fetch'].map((balancing, i) =>
+        [
+          'none',
+          'best-buckets(3)',
+          'window-sort(100)',
+          'full-sort',
+          'dynamic-fetch',
+          'dynamic-fetch(3)',
+          'dynamic-fetch(group)',
+        ].map((balancing, i) =>
           unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
             threadsPerUnit,
             loop,

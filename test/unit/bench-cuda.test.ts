@@ -68,7 +68,7 @@ describe('the plan that the CUDA program reads', () => {
       'case a unit-loop u=1 dispatch=nested block=64 grid=2 cap=0 resident=0 order=order-0.u32 blocks=blocks-1.u32',
       'case b unit-loop u=4 dispatch=flattened block=64 grid=2 cap=24 resident=0 order=order-2.u32 blocks=blocks-3.u32',
       'case c unit-loop u=1 dispatch=nested block=64 grid=2 cap=24 resident=0 order=order-2.u32 blocks=blocks-3.u32',
-      'case d unit-loop u=1 dispatch=fetching block=64 grid=3 cap=0 resident=0 order=order-0.u32 blocks=blocks-4.u32',
+      'case d unit-loop u=1 dispatch=fetching fetch=1 block=64 grid=3 cap=0 resident=0 order=order-0.u32 blocks=blocks-4.u32',
       'case e unit-loop u=1 dispatch=nested block=64 grid=2 cap=0 resident=0 order=order-5.u32 blocks=blocks-3.u32',
       'case f unit-loop u=8 dispatch=nested block=64 grid=2 cap=0 resident=0 order=order-6.u32 blocks=blocks-3.u32',
       'case power matrix-power n=8 groups=4 law=law-7.u32 execution=lockstep synchronised=1',

@@ -81,6 +81,17 @@ export function layoutSentences(design: Design): readonly string[] {
         'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
       ];
     case 'dynamic-fetch':
-      return ['Units in the order they come; a slot that is done with one takes the next from a common counter.'];
+      switch (order.fetch) {
+        case undefined:
+          return ['Units in the order they come; a slot that is done with one takes the next from a common counter.'];
+        case 'group':
+          return [
+            'Units in the order they come; a thread group that is done takes the next ones, one for each of its slots, from a common counter.',
+          ];
+        default:
+          return [
+            `Units in the order they come; a slot that is done takes the next ${order.fetch} from a common counter.`,
+          ];
+      }
   }
 }

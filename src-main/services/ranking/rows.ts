@@ -159,7 +159,7 @@ export function predictedRow(
  * measured time stands beside the predicted one less this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
-  return playableDesign(view.predictor, design)?.orderingMs ?? 0;
+  return playableDesign(view.predictor, design)?.balancingMs ?? 0;
 }
 
 /** The best designs of a run within a filter, as rows. */

@@ -40,7 +40,7 @@ export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span,
 
 const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
-const shortText = (text: string) => (text === 'dynamic-fetch' ? 'fetch' : text);
+const shortText = (text: string) => text.replace('dynamic-fetch', 'fetch');
 
 /** The number that a value of an axis is; `none`, of caps, is more than any. */
 function numbersOf(id: string, categories: readonly string[]): readonly number[] {

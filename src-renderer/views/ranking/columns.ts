@@ -130,7 +130,7 @@ export function availableColumns({
 
 /** Balancing as a table says it: the full text is in the inspector. */
 export function shortBalancing(text: string): string {
-  return text === 'dynamic-fetch' ? 'fetch' : text;
+  return text.replace('dynamic-fetch', 'fetch');
 }
 
 /** The ids a person sees without choosing. */

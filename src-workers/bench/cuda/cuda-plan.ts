@@ -1,6 +1,7 @@
 import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
 import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
 import { isWholeUnit, type WholeUnitBalancing } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
@@ -172,7 +173,7 @@ class PlanWriter {
     this.unitLoopObject(registerCap);
     return ok({
       u,
-      dispatch: balancing.value.kind === 'dynamic-fetch' ? 'fetching' : design.loop,
+      ...dispatchOf(balancing.value, design.loop),
       block: blockThreads,
       grid: gridBlocks,
       cap: registerCap ?? 0,
@@ -243,6 +244,13 @@ class PlanWriter {
     this.add(path, wordBytes(words));
     return path;
   }
+}
+
+/** How slots come by their units, and the units of one fetch. */
+function dispatchOf(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
+  if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
+  const { fetch = 1 } = balancing;
+  return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };
 }
 
 /** Numbers that have to be whole and at least 1, or at least `least` says. */

@@ -5,6 +5,8 @@ export interface UnitLoopShader {
   readonly threadsPerUnit: number;
   readonly blockThreads: number;
   readonly form: 'nested' | 'flattened' | 'fetching';
+  /** Units that a slot fetches at once, where it fetches, or one for every slot of a subgroup. */
+  readonly fetch?: number | 'group';
 }
 
 /** Steps of one iteration that are written out one by one; more of them become a loop around as many. */
@@ -41,21 +43,37 @@ return a;
  * Loops test their end at the foot of a pass, so that a group of lanes makes as many passes as its longest lane has
  * iterations, and not one more to find that nothing is left.
  */
+const ONE_UNIT = `
+let unit = order[position];
+var left = lengths[unit];
+var x = mix(unit + 1u);
+if (left > 0u) {
+  loop {
+    x = iteration(x, rank);
+    left--;
+    continuing { break if left == 0u; }
+  }
+}
+if (rank == 0u) { result[unit] = x; }`;
+
 const NESTED = `
 for (var round = 0u; round < launch.y; round++) {
   let position = round * launch.x + slot;
   if (position < UNITS) {
-    let unit = order[position];
-    var left = lengths[unit];
-    var x = mix(unit + 1u);
-    if (left > 0u) {
-      loop {
-        x = iteration(x, rank);
-        left--;
-        continuing { break if left == 0u; }
-      }
-    }
-    if (rank == 0u) { result[unit] = x; }
+    ONE_UNIT
+  }
+}`;
+
+/** A subgroup takes a unit for each of its slots, and the next ones when all are done. */
+const GROUP_FETCHING = `
+loop {
+  var first = 0u;
+  if (lane == 0u) { first = atomicAdd(&counter, present); }
+  first = subgroupBroadcastFirst(first);
+  if (first >= UNITS) { break; }
+  let position = first + slotInGroup;
+  if (position < UNITS) {
+    ONE_UNIT
   }
 }`;
 
@@ -90,22 +108,27 @@ loop {
  * the loads, where there are any; last the counter of dynamic fetch, or the order of the blocks where nothing is fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
-  const { profile, threadsPerUnit: u, blockThreads, form } = shader;
+  const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;
+  const fetching = form === 'fetching';
   const used = [
     'var<storage, read> lengths: array<u32>',
     'var<storage, read> order: array<u32>',
     'var<storage, read_write> result: array<u32>',
     ...(profile.dependentLoads > 0 ? ['var<storage, read> table: array<u32>'] : []),
-    form === 'fetching' ? 'var<storage, read_write> counter: atomic<u32>' : 'var<storage, read> blockOrder: array<u32>',
+    fetching ? 'var<storage, read_write> counter: atomic<u32>' : 'var<storage, read> blockOrder: array<u32>',
   ];
   const leader = u > 1 ? `position = subgroupShuffle(position, lane & ${(0x1_0000_0000 - u) >>> 0}u);` : '';
-  const fetch = `if (rank == 0u) { position = atomicAdd(&counter, 1u); }\n${leader}`;
-  const body =
-    form === 'nested'
+  const one = `if (rank == 0u) { position = atomicAdd(&counter, ${units}u); }\n${leader}`;
+  const fetch = units === 1 ? one : `if (held > 1u) { position++; held--; } else { held = ${units}u; ${one} }`;
+  const byGroup = fetching && units === 'group';
+  const body = byGroup
+    ? `let present = min(width, ${blockThreads}u - (thread - lane)) / ${u}u;\nlet slotInGroup = lane / ${u}u;${GROUP_FETCHING}`
+    : form === 'nested'
       ? NESTED
-      : `var position = ${form === 'fetching' ? '0u' : 'slot - launch.x'};${FLATTENED.replaceAll('NEXT', form === 'fetching' ? fetch : 'position += launch.x;')}`;
+      : `var held = 0u;\nvar position = ${fetching ? '0u' : 'slot - launch.x'};${FLATTENED.replaceAll('NEXT', fetching ? fetch : 'position += launch.x;')}`;
   const slots = blockThreads / u;
-  return `${u > 1 ? 'enable subgroups;\ndiagnostic(off, subgroup_uniformity);' : ''}
+  const subgroups = u > 1 || byGroup;
+  return `${subgroups ? 'enable subgroups;\ndiagnostic(off, subgroup_uniformity);' : ''}
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
 ${used.map((declaration, i) => `@group(0) @binding(${i + 1}) ${declaration};`).join('\n')}
 fn mix(value: u32) -> u32 {
@@ -119,13 +142,14 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,
-  ${u > 1 ? '@builtin(subgroup_invocation_id) lane: u32,' : ''}
+  ${subgroups ? '@builtin(subgroup_invocation_id) lane: u32,' : ''}
+  ${byGroup ? '@builtin(subgroup_size) width: u32,' : ''}
 ) {
   let block = group.x + group.y * groups.x;
   if (block >= launch.z) { return; }
-  ${form === 'fetching' ? '' : `let slot = blockOrder[block] * ${slots}u + thread / ${u}u;`}
+  ${fetching ? '' : `let slot = blockOrder[block] * ${slots}u + thread / ${u}u;`}
   let rank = thread % ${u}u;
-  ${body.replaceAll('UNITS', 'launch.w')}
+  ${body.replace('ONE_UNIT', ONE_UNIT).replaceAll('UNITS', 'launch.w')}
 }
 `;
 }

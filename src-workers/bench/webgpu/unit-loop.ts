@@ -83,12 +83,19 @@ export async function prepareUnitLoop(
     buffers.order = { key, buffer: await launcher.storage(order.value) };
   }
   const fetching = kind === 'dynamic-fetch';
+  const { fetch = 1 } = fetching ? balancing.value : {};
+  if (fetch === 'group' && !launcher.device.features.has('subgroups'))
+    return fail(
+      'unsupported',
+      `balancing ${design.balancing}; this device has no subgroup operations to share a fetch`,
+    );
   const pipeline = await launcher.pipeline(
     unitLoopShader({
       profile,
       threadsPerUnit: u,
       blockThreads,
       form: fetching ? 'fetching' : design.loop,
+      fetch,
     }),
   );
   const dealing = fetching

@@ -3,16 +3,14 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
 /**
- * What ordering the units costs before (or, for dynamic fetch, during) the launch. A lower bound: passes are taken to run
- * at the full bandwidth of the device memory.
+ * What ordering the units costs before the launch. A lower bound: passes are taken to run at the full bandwidth of the device
+ * memory. What fetching costs during the launch: `fetch-cost.ts`.
  */
 export interface BalancingCost {
   /** Device-memory traffic, bytes read and written. */
   readonly bytes: number;
   /** Kernel launches that follow one another. */
   readonly passes: number;
-  /** Atomic additions, spread over all multiprocessors. */
-  readonly atomics: number;
 }
 
 /** Length of a unit as a sorting key, and its number: 32 bits each. */
@@ -34,18 +32,17 @@ const SECTOR_BYTES = 32;
 /** Start of a dependent kernel in a stream, ms: an assumption, the order of magnitude of current devices. */
 const PASS_OVERHEAD_MS = 0.003;
 
-const NO_COST: BalancingCost = { bytes: 0, passes: 0, atomics: 0 };
+const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 
 /**
- * Traffic, passes and atomics of one balancing.
+ * Traffic and passes of one balancing.
  *
  * - buckets: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
  * - padding: one reading of the lengths for the longest of each slice;
  * - all of these then move the units' own data into the new order, read at random and written in a row;
- * - even shares: nothing before the launch, which searches the offsets that it has;
- * - dynamic fetch: one atomic addition per unit, on a counter of its thread group.
+ * - even shares: nothing before the launch, which searches the offsets that it has.
  */
 export function balancingCost(
   balancing: LockstepBalancing,
@@ -58,11 +55,11 @@ export function balancingCost(
   const cost = (bytesPerUnitMoved: number, passes: number): BalancingCost => ({
     bytes: units * (bytesPerUnitMoved + moved),
     passes: passes + movePasses,
-    atomics: 0,
   });
   const radix = cost(KEY_BYTES + RADIX_PASSES * 2 * (KEY_BYTES + INDEX_BYTES), 1 + RADIX_PASSES);
   switch (balancing.kind) {
     case 'none':
+    case 'dynamic-fetch':
     case 'nonzero-split':
     case 'merge-path':
       return NO_COST;
@@ -76,14 +73,11 @@ export function balancingCost(
       return cost(KEY_BYTES, 1);
     case 'full-sort':
       return radix;
-    case 'dynamic-fetch':
-      return { bytes: 0, passes: 0, atomics: units };
   }
 }
 
-/** Time of that cost on a device, ms: traffic at peak bandwidth, one atomic per multiprocessor and cycle, pass starts. */
+/** Time of that cost on a device, ms: traffic at peak bandwidth, pass starts. */
 export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
-  const atomicsMs = cost.atomics / (device.multiprocessors * device.clockMhz * 1e3);
-  return trafficMs + atomicsMs + cost.passes * PASS_OVERHEAD_MS;
+  return trafficMs + cost.passes * PASS_OVERHEAD_MS;
 }

@@ -117,11 +117,12 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
  * those until a lane is expected to have started m, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the lengths.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
- * @returns for m ≥ 1 the number for each n
+ * @returns for m ≥ 1 the number for each n, and the iterations
  */
-export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => number[] {
+export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);
-  if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return (rounds) => sizes.map(() => rounds);
+  if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
+    return (rounds) => ({ starts: sizes.map(() => rounds), iterations: (rounds - 1) * mean });
   const step = Math.max(1, Math.ceil((MIN_FETCHED_ROUNDS * mean) / START_POINTS));
   const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
   // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
@@ -154,8 +155,16 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
     // Beyond what is followed a round adds what those of the second half add.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
-    return starts.map((sums) => sums[low] + part * (sums[high] - sums[low]));
+    return {
+      starts: starts.map((sums) => sums[low] + part * (sums[high] - sums[low])),
+      iterations: step * (low + part * (high - low)),
+    };
   };
+}
+
+interface FetchedStarts {
+  readonly starts: readonly number[];
+  readonly iterations: number;
 }
 
 /** P(X = t) times damping^t at t = 0, step, 2·step, …, back at the first point after the last; the mean stays. */

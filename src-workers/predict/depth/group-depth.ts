@@ -1,4 +1,4 @@
-import type { GroupDepth } from '../../domain/depth.ts';
+import type { GroupDepth, GroupFetches } from '../../domain/depth.ts';
 import type { WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
@@ -14,6 +14,7 @@ import {
   maximumOf,
   meanOf,
   onGrid,
+  sumOf,
   sumsOf,
   sumTerm,
   type Cumulants,
@@ -49,8 +50,9 @@ import {
  *   The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
  *   lengths evenly spread over the law. As above, `sortedLaunch` knows more.
- * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it; the loop is flattened by its nature, so
- *   `loop` plays no role. An approximation, see `dynamicGroupDepth`.
+ * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it, one unit or several in a
+ *   row at a time; or a group fetches n units at once and ends them together. The form of the loop follows, so `loop` plays no
+ *   role. An approximation, see `dynamicGroupDepth`. How often the counter is asked is in `fetches`.
  *
  * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
  * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of
@@ -111,7 +113,66 @@ export function groupDepthLaw(
       laneSums = undefined;
       return meanLoss;
     },
+    ...(balancing.kind === 'dynamic-fetch' && {
+      fetches: groupFetches(prepared, law, n, balancing, unitsPerThread, setup),
+    }),
     survivalInto: model.survivalInto,
+  };
+}
+
+type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
+
+/** How often the counter is asked until the units run out. A group that fetches for its lanes is one lane of longest units. */
+function groupFetches(
+  prepared: PreparedLaw,
+  law: LengthLaw,
+  n: number,
+  { fetch = 1 }: DynamicFetch,
+  rounds: number,
+  setup: number,
+): GroupFetches {
+  const [fetchers, fetches, name, between] =
+    fetch === 'group'
+      ? [1, rounds, `longest of ${n}`, () => lawOf(maximumOf(prepared.law, n))]
+      : fetch === 1
+        ? [n, rounds, 'units', () => law]
+        : [n, rounds / fetch, `chunks of ${fetch}`, () => lawOf(chunkSum(prepared, fetch))];
+  const once = Math.max(1, fetches);
+  const { starts, iterations } = fetchedStartsOf(prepared, between, fetchers, name)(once);
+  // Set-up is run at every start of a unit: as many for a group's round or a lane's unit, more inside a chunk.
+  const unitStarts =
+    typeof fetch === 'number' && fetch > 1
+      ? fetchedStartsOf(prepared, () => law, n, 'units')(Math.max(1, rounds)).starts
+      : starts;
+  return {
+    fetchers,
+    iterations: iterations + setup * (unitStarts - 1),
+    events: starts - 1,
+    additions: fetchers * (once - 1),
+  };
+}
+
+function lawOf(law: DiscreteLaw): LengthLaw {
+  return { label: '', truncatedMass: 0, ...atomsOf(law) };
+}
+
+/** Law of the total length of `units` units. */
+function chunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
+  return shared(prepared, `chunk ${units}`, () => sumOf([sumTerm(prepared.law)], [units]));
+}
+
+/** `fetchedStarts` of groups of n lanes, computed together with the other common sizes; `name` names the law. */
+function fetchedStartsOf(
+  prepared: PreparedLaw,
+  law: () => LengthLaw,
+  n: number,
+  name: string,
+): (rounds: number) => { readonly starts: number; readonly iterations: number } {
+  const sizes = groupSizes(n);
+  const fetched = shared(prepared, `fetched ${name} ${sizes.join()}`, () => fetchedStarts(law(), sizes));
+  return (rounds) => {
+    const { starts, iterations } = fetched(rounds);
+    return { starts: starts[sizes.indexOf(n)], iterations };
   };
 }
 
@@ -123,10 +184,8 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
   const prepared = preparedLaw(law);
   switch (balancing.kind) {
     case 'dynamic-fetch': {
-      if (n === 1) return rounds;
-      const sizes = groupSizes(n);
-      const fetched = shared(prepared, `fetched ${sizes.join()}`, () => fetchedStarts(law, sizes));
-      return fetched(rounds)[sizes.indexOf(n)];
+      if (n === 1 || balancing.fetch === 'group') return rounds;
+      return fetchedStartsOf(prepared, () => law, n, 'units')(rounds).starts;
     }
     case 'none':
       return loop === 'nested' ? rounds : dealtStarts(prepared, law, n, rounds);
@@ -238,10 +297,27 @@ function depthModel(
     case 'full-sort':
       return sortedModel(prepared);
     case 'dynamic-fetch': {
-      if (rounds === 1 || (n === 1 && poolGroups === 1))
-        return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, 'flattened', rounds);
-      const renewals = shared<Renewals | null>(prepared, 'renewals', () => prepareRenewals(prepared.law));
-      const depth = renewals ? dynamicGroupDepth(renewals, n, rounds, poolGroups) : constantLaw(0);
+      const { fetch = 1 } = balancing;
+      // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as one.
+      const [fetched, lanes, fetches] =
+        fetch === 'group'
+          ? [maximumOf(prepared.law, n), 1, rounds]
+          : [fetch === 1 ? prepared.law : chunkSum(prepared, fetch), n, rounds / fetch];
+      if (lanes === 1 && poolGroups === 1)
+        return bucketModel(
+          prepared,
+          [{ share: 1, law: prepared.law }],
+          'all',
+          false,
+          n,
+          fetch === 'group' ? 'nested' : 'flattened',
+          rounds,
+        );
+      if (fetches === 1) return independentGroups(laneLaws([{ weight: 1, law: fetched }]), lanes);
+      const renewals = shared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
+        prepareRenewals(fetched),
+      );
+      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups) : constantLaw(0);
       return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
     }
   }
@@ -437,7 +513,8 @@ function meanLossOf(
     case 'full-sort':
       return 1;
     case 'dynamic-fetch': {
-      if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0) return lossOf(prepared, prepared.law, 'all', n);
+      if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0 || balancing.fetch === 'group')
+        return lossOf(prepared, prepared.law, 'all', n);
       // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
       const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
       const unfetched = aggregateOf(sums.parts[0].law, n) - 1;

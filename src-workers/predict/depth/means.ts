@@ -1,7 +1,7 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 
 /** What a work group costs and loses on average. */
-export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss'>;
+export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
  * Means over groups of which a share has one unit per slot more than the rest, as a grid that does not divide the units

@@ -82,6 +82,11 @@ function violates(
   return false;
 }
 
+/** Units that a slot has after one fetch. */
+export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
+  return typeof fetch === 'number' ? fetch : 1;
+}
+
 /** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
 export function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
@@ -139,8 +144,8 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
   candidate.unitsPerThread = launch.unitsPerThread;
   // Slots that fetch from one counter do so until nothing is left, and whole items do not divide: other blocks end at once.
   candidate.workingBlocks = launch.gridBlocks;
-  if (balancing.kind === 'dynamic-fetch')
-    candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
+  const fetching = balancing.kind === 'dynamic-fetch';
+  if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
   else if (isEvenShare(balancing)) {
     const slotsPerBlock = blockThreads / threadsPerUnit;
     const iterations = plan.units * predictor.meanLength;
@@ -152,6 +157,11 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
   candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
   else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
+  else if (
+    fetching &&
+    (candidate.workingBlocks - 1) * (blockThreads / threadsPerUnit) * unitsPerFetch(balancing) >= plan.units
+  )
+    candidate.invalid = REASON['idle-blocks'];
   else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
   else candidate.invalid = 0;
 }

@@ -13,6 +13,15 @@ describe('text form', () => {
     expect(formatBalancing({ kind: 'quantile-buckets', k: 8 })).toBe('quantile-buckets(8)');
     expect(parseBalancing(' merge-path ')).toEqual({ ok: true, value: { kind: 'merge-path' } });
     expect(formatBalancing({ kind: 'nonzero-split' })).toBe('nonzero-split');
+    for (const [text, value] of [
+      ['dynamic-fetch', { kind: 'dynamic-fetch' }],
+      ['dynamic-fetch(group)', { kind: 'dynamic-fetch', fetch: 'group' }],
+      ['dynamic-fetch(64)', { kind: 'dynamic-fetch', fetch: 64 }],
+    ] as const) {
+      expect(parseBalancing(text)).toEqual({ ok: true, value });
+      expect(formatBalancing(value)).toBe(text);
+    }
+    expect(parseBalancing('dynamic-fetch(1)')).toEqual({ ok: true, value: { kind: 'dynamic-fetch' } });
   });
 
   it.each([
@@ -24,6 +33,8 @@ describe('text form', () => {
     ['quantile-buckets(2.5)', 'from 1 to 64'],
     ['window-sort(-1)', 'whole number of units'],
     ['window-sort(99999999999)', 'whole number of units'],
+    ['dynamic-fetch(0)', 'from 1 to 4096, or dynamic-fetch(group)'],
+    ['dynamic-fetch(lane)', 'from 1 to 4096, or dynamic-fetch(group)'],
     ['none; drop', 'Use none'],
   ])('refuses %s', (text, message) => {
     const result = parseBalancing(text);
@@ -40,7 +51,8 @@ describe('cost', () => {
   const cost = (text: string, units = 1e6, bytesPerUnit = 16) => balancingCost(lockstep(text), units, { bytesPerUnit });
 
   it('is nothing where nothing is done', () => {
-    for (const text of ['none', 'best-buckets(1)']) expect(balancingMilliseconds(device, cost(text))).toBe(0);
+    for (const text of ['none', 'best-buckets(1)', 'dynamic-fetch', 'dynamic-fetch(group)'])
+      expect(balancingMilliseconds(device, cost(text))).toBe(0);
   });
 
   it('grows from a window through buckets to a sort', () => {
@@ -54,12 +66,12 @@ describe('cost', () => {
   });
 
   it('moves no payload that is not there, and whole sectors of one that is', () => {
-    expect(cost('window-sort(4096)', 1, 0)).toEqual({ bytes: 8, passes: 1, atomics: 0 });
-    expect(cost('window-sort(4096)', 1, 16)).toEqual({ bytes: 8 + 32 + 16, passes: 2, atomics: 0 });
+    expect(cost('window-sort(4096)', 1, 0)).toEqual({ bytes: 8, passes: 1 });
+    expect(cost('window-sort(4096)', 1, 16)).toEqual({ bytes: 8 + 32 + 16, passes: 2 });
   });
 
-  it('adds traffic, atomics and pass starts', () => {
-    expect(balancingMilliseconds(device, { bytes: 1e9, passes: 2, atomics: 1e8 })).toBeCloseTo(1 + 1 + 0.006, 12);
+  it('adds traffic and pass starts', () => {
+    expect(balancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12);
   });
 });
 

@@ -56,10 +56,11 @@ export const balancing = {
   group: 'Lockstep',
   question: 'What does ordering the units before the launch save?',
   text: [
-    'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. With dynamic fetch, a lane takes its next unit as soon as it is done. Each strategy has a price in bytes moved, in passes or in atomic operations, which the prediction adds.',
+    'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. With dynamic fetch, a lane takes its next unit as soon as it is done, a lane takes several units at a time, or a thread group takes one for each of its lanes. Each strategy has a price, in bytes moved and passes before the launch, or in additions to a common counter during it, which the prediction adds.',
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
+    t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} G\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the counter’s latency on top of that of an iteration, and its one addition per cycle as one more resource. The launch takes D (t_f − t) longer.
     L_k = \frac{1}{\mathbb{E}[W]} \sum_{b=1}^{k} p_b \, \mathbb{E}\bigl[ W^{(b)}_{(n:n)} \bigr] :: Aggregate loss with k buckets: each bucket has its own, narrower law.
   `,
   symbols: rows`
@@ -67,14 +68,20 @@ export const balancing = {
     k :: number of buckets
     p_b :: share of the units in bucket b
     W^{(b)} :: length of a unit of bucket b :: iterations
+    D :: iterations of a group until the units run out :: iterations
+    E, A :: of these, those after which any lane fetches; additions of a group to the counter
+    \lambda :: latency of an addition: half of that of a load from device memory, assumed :: cycles
+    G :: thread groups of the device
   `,
   validity: [
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
     'The model of dynamic fetch is an approximation: it assumes that units end independently of each other.',
+    'One counter serves one addition per cycle of the whole device, and stays in the L2 cache. Compilers that add once for a whole thread group ask it less often than that.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
   ],
   sources: rows`
     Lockstep. Window sort exactly by binomial order statistics; best buckets by dynamic programming.
+    NVIDIA (2012). Kepler GK110 whitepaper: one atomic operation per clock on a common address.
     Adinets, Merrill (2022). Onesweep: a faster least significant digit radix sort for GPUs. arXiv:2206.01784.
   `,
   demo,

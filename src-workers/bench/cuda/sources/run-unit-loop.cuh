@@ -17,7 +17,8 @@ inline Dispatch dispatchOf(const Settings& settings) {
   if (dispatch == "nested") return Dispatch::nested;
   if (dispatch == "flattened") return Dispatch::flattened;
   if (dispatch == "fetching") return Dispatch::fetching;
-  throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened or fetching"};
+  if (dispatch == "group-fetching") return Dispatch::groupFetching;
+  throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened, fetching or group-fetching"};
 }
 
 /// Words that are each below `limit`: the kernels use them to find their way in memory.
@@ -58,8 +59,10 @@ inline void runUnitLoop(Case& run) {
   for (uint32_t position = 0; position < units; ++position) ordered[position] = plan.lengths[order[position]];
   const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
   // Every slot fetches once more than there are units; the counter has 32 bits.
-  if (dispatch == Dispatch::fetching && slots + units > UINT32_MAX)
-    throw CaseFailure{std::to_string(slots) + " slots fetch; the limit is 2^32 less the units"};
+  const uint64_t fetched = dispatch == Dispatch::fetching ? settings.whole("fetch", 1, UINT32_MAX) : 1;
+  if ((dispatch == Dispatch::fetching || dispatch == Dispatch::groupFetching) && slots * fetched + units > UINT32_MAX)
+    throw CaseFailure{std::to_string(slots) + " slots fetch " + std::to_string(fetched) +
+                      " units; all of them together are limited to 2^32 less the units"};
 
   const Buffer<uint32_t> orderOnDevice(order);
   const Buffer<uint32_t> lengths(ordered);
@@ -85,7 +88,7 @@ inline void runUnitLoop(Case& run) {
       [&] {
         check(tryLaunch(kernel, dim3(grid), dim3(block), sharedBytes, orderOnDevice.data(), lengths.data(), blocks.data(),
                         table.data(), next.data(), results.data(), units,
-                        static_cast<uint32_t>(std::min<uint64_t>(slots, units))),
+                        static_cast<uint32_t>(dispatch == Dispatch::fetching ? fetched : std::min<uint64_t>(slots, units))),
               "launch");
       },
       [](bool, double) {});

@@ -67,18 +67,28 @@ __device__ __forceinline__ uint32_t firstPosition(uint32_t block, unsigned slots
   return position < units ? static_cast<uint32_t>(position) : units;
 }
 
-/// Every thread group finishes a round of units before it begins the next.
-template <unsigned U>
-__global__ void nested(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                       const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t*,
-                       uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
+/// Every thread group finishes a round of units before it begins the next. `FETCH`: it takes the next free positions, one for each
+/// slot of a full group.
+template <unsigned U, bool FETCH>
+__device__ __forceinline__ void rounds(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
+                                       const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table,
+                                       uint32_t* __restrict__ next, uint32_t* __restrict__ results, uint32_t units,
+                                       uint32_t stride) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
   const unsigned rank = lane % U;
   const uint32_t mask = unitMask<U>(lane);
   const uint32_t group = groupMask(lane);
-  uint32_t first = firstPosition(blocks[blockIdx.x], blockDim.x / U, (threadIdx.x - lane) / U, units);
+  const unsigned present = blockDim.x - (threadIdx.x - lane);
+  const uint32_t slots = (present >= GROUP_WIDTH ? GROUP_WIDTH : present) / U;
+  const auto fetch = [&]() -> uint32_t {
+    uint32_t position = 0;
+    if (lane == 0) position = atomicAdd(next, slots);
+    return __shfl_sync(group, position, 0);
+  };
+  uint32_t first =
+      FETCH ? fetch() : firstPosition(blocks[blockIdx.x], blockDim.x / U, (threadIdx.x - lane) / U, units);
 #pragma unroll 1
-  for (; first < units; first += stride) {
+  for (; first < units; first = FETCH ? fetch() : first + stride) {
     const uint32_t position = first + lane / U;
     uint32_t unit = 0;
     uint32_t left = 0;
@@ -94,7 +104,21 @@ __global__ void nested(const uint32_t* __restrict__ order, const uint32_t* __res
   }
 }
 
-/// Every slot continues with its next unit at once, within one loop. `FETCH`: a slot takes the next free position.
+template <unsigned U>
+__global__ void nested(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
+                       const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
+                       uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
+  rounds<U, false>(order, lengths, blocks, table, next, results, units, stride);
+}
+
+template <unsigned U>
+__global__ void groupFetching(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
+                              const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
+                              uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
+  rounds<U, true>(order, lengths, blocks, table, next, results, units, stride);
+}
+
+/// Every slot continues with its next unit at once, within one loop. `FETCH`: a slot takes the next `stride` free positions.
 template <unsigned U, bool FETCH>
 __device__ __forceinline__ void oneLoop(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
                                         const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table,
@@ -105,11 +129,12 @@ __device__ __forceinline__ void oneLoop(const uint32_t* __restrict__ order, cons
   const uint32_t mask = unitMask<U>(lane);
   const auto fetch = [&]() -> uint32_t {
     uint32_t position = 0;
-    if (rank == 0) position = atomicAdd(next, 1u);
+    if (rank == 0) position = atomicAdd(next, stride);
     if constexpr (U > 1) position = __shfl_sync(mask, position, static_cast<int>(lane - rank));
     return position;
   };
   uint32_t position = FETCH ? fetch() : firstPosition(blocks[blockIdx.x], blockDim.x / U, threadIdx.x / U, units);
+  uint32_t held = stride;
   bool busy = position < units;
   uint32_t unit = 0;
   uint32_t left = 0;
@@ -126,7 +151,14 @@ __device__ __forceinline__ void oneLoop(const uint32_t* __restrict__ order, cons
     }
     if (left == 0) {
       if (rank == 0) results[unit] = x;
-      position = FETCH ? fetch() : position + stride;
+      if constexpr (!FETCH) {
+        position += stride;
+      } else if (--held > 0) {
+        ++position;
+      } else {
+        position = fetch();
+        held = stride;
+      }
       busy = position < units;
       if (busy) {
         unit = order[position];
@@ -156,7 +188,9 @@ const bool registered = [] {
                          TABLE_WORDS,
                          {{nested<1>, nested<2>, nested<4>, nested<8>, nested<16>, nested<32>},
                           {flattened<1>, flattened<2>, flattened<4>, flattened<8>, flattened<16>, flattened<32>},
-                          {fetching<1>, fetching<2>, fetching<4>, fetching<8>, fetching<16>, fetching<32>}}});
+                          {fetching<1>, fetching<2>, fetching<4>, fetching<8>, fetching<16>, fetching<32>},
+                          {groupFetching<1>, groupFetching<2>, groupFetching<4>, groupFetching<8>, groupFetching<16>,
+                           groupFetching<32>}}});
   return true;
 }();
 

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
+import { fetchCost, fetchCycles } from '../../../src-workers/predict/cost/fetch-cost.ts';
+import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import { prepareFetchingDevice } from '../../../src-workers/simulate/fetching.ts';
+import { seededRandom } from '../../../src-workers/simulate/random.ts';
+import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+
+const law = unwrap(geometricLaw(0.05));
+const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
+  groupDepthLaw(law, n, { kind: 'dynamic-fetch', ...(fetch !== undefined && { fetch }) }, 'nested', rounds, {
+    setupIterations: 0,
+    poolGroups: 1024,
+  });
+
+describe('how often a group asks the counter', () => {
+  it('is once for each unit of each lane, in most iterations of a wide group', () => {
+    const { fetches } = depthOf(undefined);
+    // The first unit of each is fetched before the first iteration.
+    expect(fetches!.fetchers).toBe(32);
+    expect(fetches!.additions).toBe(32 * 15);
+    // Of lanes that start a unit with probability 1/20 in any iteration, one of 32 does with 1 − 0.95³² = 0.81.
+    expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
+    // Lanes start a unit every 20 iterations; the units run out when 16 are started.
+    expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
+  });
+
+  it('falls with the units of a fetch, and to once a round for a group', () => {
+    const by = ([undefined, 2, 8] as const).map((fetch) => depthOf(fetch).fetches!);
+    for (let i = 1; i < by.length; i++) {
+      expect(by[i].additions).toBeLessThan(by[i - 1].additions);
+      expect(by[i].events).toBeLessThan(by[i - 1].events);
+    }
+    const group = depthOf('group').fetches!;
+    expect([group.fetchers, group.additions, group.events]).toEqual([1, 15, expect.closeTo(15, 9)]);
+  });
+
+  it('is nothing after the start where every lane has one unit', () => {
+    expect(depthOf(undefined, 32, 1).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
+    expect(depthOf(16, 32, 16).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
+  });
+
+  it('waits for the longest of a round where a group fetches, and for the longest chunk at the end', () => {
+    const [lane, chunks, group] = ([undefined, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
+    const nested = groupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
+    expect(lane).toBeLessThan(chunks);
+    expect(chunks).toBeLessThan(group);
+    // The last round of a pool of many groups is begun at different times: no loss beyond that of the rounds.
+    expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
+  });
+});
+
+describe('what a fetch costs', () => {
+  const device = { memoryLatencyCycles: 600, multiprocessors: 100 } as GpuDevice;
+  const pipeline = { latencyCycles: 500, issueCycles: 20, kneeSoftness: 1000, schedulers: 4 };
+  const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320 };
+
+  it('is latency where any lane fetches, and a counter that serves one addition a cycle', () => {
+    const cost = fetchCost(device, fetches, 1000, 1);
+    expect(cost).toEqual({ startCycles: 32_000, iterations: 100, latencyCycles: 0.8 * 300, counterCycles: 3200 });
+    expect(fetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
+    // Of few groups the latency decides; of many, that issue alone keeps busy, nothing does.
+    const few = fetchCost(device, fetches, 10, 1);
+    expect(fetchCycles(pipeline, few, 8)).toBeCloseTo(320 + 100 * 240, 3);
+    expect(fetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320, 3);
+    // Threads that share a unit shorten its iterations, not its fetch.
+    expect(fetchCost(device, fetches, 1000, 0.25).latencyCycles).toBe(4 * cost.latencyCycles);
+  });
+
+  const timesOf = async (lengths: string, balancing: string[]) => {
+    const plan = await planOf(
+      oneDesign({
+        workload: { lengths, units: 2 ** 20 },
+        kernel: { ...KERNEL, instructionsPerIteration: 10, bytesPerIteration: 0 },
+        axes: { blockThreads: [256], balancing, blocksPerMultiprocessor: [4] },
+      }),
+    );
+    const predictor = createPredictor(plan);
+    return { predictor, times: [...predictChunk(predictor, 0, balancing.length).timeMs] };
+  };
+
+  it('keeps a launch from ending before its counter has served all units', async () => {
+    const { predictor, times } = await timesOf('uniform(1,3)', ['dynamic-fetch', 'dynamic-fetch(4)', 'none']);
+    const served = 2 ** 20 / (gpu('nvidia-a100-sxm4-40gb').clockMhz * 1e3);
+    expect(times[0]).toBeGreaterThan(served);
+    expect(times[1]).toBeLessThan(served);
+    const parts = explainDesign(predictor, 0)!;
+    expect(parts.parts.balancing).toBeGreaterThan(0.5 * parts.timeMs);
+    expect(Object.values(parts.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(parts.timeMs, 9);
+  });
+
+  it('matters little where units are long', async () => {
+    const { predictor, times } = await timesOf('uniform(9000,11000)', ['dynamic-fetch']);
+    expect(explainDesign(predictor, 0)!.parts.balancing).toBeLessThan(0.02 * times[0]);
+  });
+});
+
+describe('playing a launch that fetches', () => {
+  const launch = {
+    multiprocessors: 2,
+    residentBlocks: 2,
+    groupsPerBlock: 2,
+    gridBlocks: 4,
+    cyclesPerIteration: Float64Array.of(1, 1, 2, 3, 4),
+    launchOverheadCycles: 0,
+  };
+  const play = (fetch: number | 'group', units: number, support = [3], setupIterations = 1) =>
+    unwrap(
+      prepareFetchingDevice(launch, {
+        law: {
+          label: '',
+          support: Float64Array.from(support),
+          probability: Float64Array.from(support, () => 1 / support.length),
+          truncatedMass: 0,
+        },
+        units,
+        lanesPerGroup: 4,
+        setupIterations,
+        fetch,
+      }),
+    ).run(seededRandom(1));
+
+  it('runs every unit, whatever takes it', () => {
+    // 32 lanes, 4 groups on a multiprocessor: 4 cycles an iteration, 4 iterations a unit with its set-up.
+    for (const fetch of [1, 'group'] as const) expect(play(fetch, 96)).toBe(3 * 4 * 4);
+    expect(play(3, 96)).toBe(3 * 4 * 4);
+    // Chunks of 3 for 31 lanes leave one lane idle; its group runs on.
+    expect(play(3, 93)).toBe(3 * 4 * 4);
+  });
+
+  it('counts what fetching costs until the queue is dry, and not after', () => {
+    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0) =>
+      unwrap(
+        prepareFetchingDevice(launch, {
+          law: { label: '', support: Float64Array.of(10), probability: Float64Array.of(1), truncatedMass: 0 },
+          units: 64,
+          lanesPerGroup: 4,
+          setupIterations: 0,
+          startCycles,
+          fetchingCyclesPerIteration,
+        }),
+      ).run(seededRandom(1));
+    // Two units for each of 32 lanes: the second ones are fetched when the first ones end.
+    expect(dry(launch.cyclesPerIteration)).toBe(2 * 10 * 4);
+    expect(dry(Float64Array.of(7, 7, 7, 7, 7))).toBe(10 * 7 + 10 * 4);
+    expect(dry(launch.cyclesPerIteration, 13)).toBe(13 + 2 * 10 * 4);
+  });
+
+  it('lets a group wait for the longest of its units, and a lane not', () => {
+    const [lane, group] = ([1, 'group'] as const).map((fetch) => play(fetch, 3200, [1, 9], 0));
+    expect(group).toBeGreaterThan(1.3 * lane);
+  });
+
+  it('refuses a fetch of no units', () => {
+    const wrong = prepareFetchingDevice(launch, { law, units: 1, lanesPerGroup: 4, setupIterations: 0, fetch: 0 });
+    expect(!wrong.ok && wrong.error.message).toBe('fetch is 0; it must be an integer ≥ 1 or group');
+  });
+});
