@@ -17,9 +17,9 @@ import { partOfUnits } from './bench/probe.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
-import type { DatasetEvidence, EvidencePoints } from './domain/evidence.ts';
+import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
 import { fail, ok, type Result } from './domain/result.ts';
-import { evidencePoints as pointsOf, judgeDataset } from './evidence/judge.ts';
+import { judgeDataset, judgeImplementation } from './evidence/judge.ts';
 import { loadEvidence, type EvidenceFile } from './evidence/load.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
@@ -356,16 +356,17 @@ export async function evidence({
   return judged.ok ? ok({ datasets: judged.value.map(judgeDataset) }) : judged;
 }
 
-export async function evidencePoints({
+export async function evidenceOfGpu({
   folder,
   devices,
   dataset,
-  column,
-}: EvidenceRequest & { readonly column: string }): Promise<Result<EvidencePoints>> {
+  gpu,
+  implementation,
+}: EvidenceRequest & { readonly gpu: string; readonly implementation: string }): Promise<Result<GpuDetail>> {
   const judged = await loadEvidence(folder, devices, { dataset });
   if (!judged.ok) return judged;
-  const points = judged.value.map((one) => pointsOf(one, column)).find((found) => found !== null);
-  return points ? ok(points) : fail('not-found', `No data set has the times "${column}".`);
+  const found = judgeImplementation(judged.value[0], gpu, implementation);
+  return found ? ok(found) : fail('not-found', `No data set has the times "${gpu}:${implementation}".`);
 }
 
 export interface WorkerTasks {
@@ -386,5 +387,5 @@ export interface WorkerTasks {
   readonly bundle: typeof bundle;
   readonly reproduce: typeof reproduce;
   readonly evidence: typeof evidence;
-  readonly evidencePoints: typeof evidencePoints;
+  readonly evidenceOfGpu: typeof evidenceOfGpu;
 }

@@ -21,6 +21,7 @@ export interface ImplementationEvidence {
 
 export interface EvidenceParameter {
   readonly name: string;
+  readonly label: string;
   readonly unit: string;
   readonly meaning: string;
   readonly value: number;
@@ -66,6 +67,14 @@ export interface UnseenEvidence {
   /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
+}
+
+/** A GPU, with the times of one of its implementations. */
+export interface GpuDetail {
+  readonly gpu: GpuEvidence;
+  /** `null` where the data set has no other GPU to take parameters from. */
+  readonly unseen: UnseenEvidence | null;
+  readonly points: EvidencePoints;
 }
 
 export interface DatasetEvidence {

@@ -4,7 +4,8 @@ import { fitParameters, type FitParameter } from '../models/calibration/fit.ts';
 import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../models/spmv/implementations.ts';
 import { SPMV_PARAMETERS, type SpmvParameters } from '../models/spmv/parameters.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
-import type { FittedImplementation, MeasuredImplementation } from './datasets.ts';
+import type { MeasuredImplementation } from '../models/spmv/datasets.ts';
+import type { FittedImplementation } from './kept.ts';
 import { FOLDS, outside, type MeasuredTimes } from './folds.ts';
 import { fitFourNumbers } from './four-numbers.ts';
 

@@ -3,6 +3,7 @@ import type {
   ChoiceEvidence,
   DatasetEvidence,
   EvidencePoints,
+  GpuDetail,
   GpuEvidence,
   ImplementationEvidence,
   UnseenEvidence,
@@ -12,7 +13,8 @@ import { SPMV_IMPLEMENTATIONS } from '../models/spmv/implementations.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from '../models/spmv/parameters.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import type { MeasuredMatrices } from '../parse/evidence.ts';
-import type { FittedImplementation, KeptParameters, MeasuredGpu, SpmvDataset } from './datasets.ts';
+import type { MeasuredGpu, SpmvDataset } from '../models/spmv/datasets.ts';
+import type { FittedImplementation, KeptParameters } from './kept.ts';
 import { foldOf } from './folds.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
@@ -55,23 +57,29 @@ export function judgeDataset(judged: Judged): DatasetEvidence {
   };
 }
 
-/** Times of one column, for plots. `null` where the data set has no such column. */
-export function evidencePoints(judged: Judged, column: string): EvidencePoints | null {
-  for (const gpu of judged.dataset.gpus) {
-    const at = gpu.implementations.findIndex((one) => one.column === column);
-    if (at < 0 || !judged.measured.times.has(column)) continue;
-    const { measured, predicted } = pairOf(judged, gpu, at);
-    const { matrices } = judged.measured;
-    const shown = matrices.map((_, i) => i).filter((i) => measured[i] > 0);
-    return {
-      names: shown.map((i) => matrices[i].name),
-      nonzeros: Float64Array.from(shown, (i) => matrices[i].nonzeros),
-      skewness: Float64Array.from(shown, (i) => matrices[i].skewness),
-      measured: Float64Array.from(shown, (i) => measured[i]),
-      predicted: Float64Array.from(shown, (i) => predicted[i]),
-    };
-  }
-  return null;
+/** A GPU, with the times of one of its implementations. `null` where the data set has no such times. */
+export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {
+  const gpu = judged.dataset.gpus.find((one) => one.column === column);
+  const at = gpu?.implementations.findIndex(({ name }) => name === implementation) ?? -1;
+  if (!gpu || at < 0 || !isMeasured(judged, gpu)) return null;
+  return {
+    gpu: judgeGpu(judged, gpu),
+    unseen: judged.dataset.gpus.length > 1 ? judgeUnseen(judged, gpu) : null,
+    points: pointsOf(judged, gpu, at),
+  };
+}
+
+function pointsOf(judged: Judged, gpu: MeasuredGpu, at: number): EvidencePoints {
+  const { measured, predicted } = pairOf(judged, gpu, at);
+  const { matrices } = judged.measured;
+  const shown = matrices.map((_, i) => i).filter((i) => measured[i] > 0);
+  return {
+    names: shown.map((i) => matrices[i].name),
+    nonzeros: Float64Array.from(shown, (i) => matrices[i].nonzeros),
+    skewness: Float64Array.from(shown, (i) => matrices[i].skewness),
+    measured: Float64Array.from(shown, (i) => measured[i]),
+    predicted: Float64Array.from(shown, (i) => predicted[i]),
+  };
 }
 
 function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
@@ -130,9 +138,10 @@ function implementationEvidence(
     ...own,
     fourNumbers: { medianError: four.medianError, spearman: four.spearman },
     parameters: parameters.map((name) => {
-      const { unit, meaning, lower, upper } = SPMV_PARAMETERS[name];
+      const { label, unit, meaning, lower, upper } = SPMV_PARAMETERS[name];
       return {
         name,
+        label,
         unit,
         meaning,
         value: fitted.values[name]!,

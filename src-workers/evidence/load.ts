@@ -4,7 +4,8 @@ import type { GpuDevice } from '../domain/device.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseEvidence } from '../parse/evidence.ts';
 import { unpacked } from '../parse/unpack.ts';
-import { SPMV_DATASETS, type KeptParameters, type SpmvDataset } from './datasets.ts';
+import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
+import type { KeptParameters } from './kept.ts';
 import type { Judged } from './judge.ts';
 
 /** A file of the columns of a data set. */

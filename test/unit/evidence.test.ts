@@ -4,11 +4,11 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { SPMV_DATASETS } from '../../src-workers/evidence/datasets.ts';
+import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import { fitImplementation } from '../../src-workers/evidence/fit.ts';
 import { foldOf, FOLDS, outside } from '../../src-workers/evidence/folds.ts';
 import { fourNumbersTime } from '../../src-workers/evidence/four-numbers.ts';
-import { evidencePoints, judgeDataset, unseenParameters } from '../../src-workers/evidence/judge.ts';
+import { judgeDataset, judgeImplementation, unseenParameters } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/models/spmv/implementations.ts';
 import { SPMV_PARAMETERS } from '../../src-workers/models/spmv/parameters.ts';
@@ -130,7 +130,7 @@ describe('kept parameters', () => {
 
 describe('judging', () => {
   it('holds each matrix against parameters fitted without it', () => {
-    const points = evidencePoints(loops, 'merge_path')!;
+    const points = judgeImplementation(loops, 'unnamed', 'merge_path')!.points;
     const { matrices, times } = loops.measured;
     const device = devices.find(({ id }) => id === loops.dataset.gpus[0].device)!;
     const model = SPMV_IMPLEMENTATIONS.get('merge-path')!;
@@ -140,7 +140,8 @@ describe('judging', () => {
       expect(points.predicted[i]).toBe(model.microseconds(device, matrices[at], folds[foldOf(matrices[at].name)]));
       expect(points.measured[i]).toBe(times.get('merge_path')![at]);
     }
-    expect(evidencePoints(loops, 'nothing')).toBeNull();
+    expect(judgeImplementation(loops, 'unnamed', 'nothing')).toBeNull();
+    expect(judgeImplementation(loops, 'nothing', 'merge_path')).toBeNull();
   });
 
   it('counts regret, hits and errors as defined', async () => {
@@ -182,7 +183,7 @@ describe('judging', () => {
     );
     const found = unwrap(await loadEvidence(folder, devices, { data: { fileName: 'new.csv.gz', bytes } }));
     expect(found.map(({ dataset, parameters }) => [dataset.id, parameters])).toEqual([['ginkgo', 'all']]);
-    const points = evidencePoints(found[0], 'V100-SXM2:coo')!;
+    const points = judgeImplementation(found[0], 'V100-SXM2', 'coo')!.points;
     const model = SPMV_IMPLEMENTATIONS.get('coo')!;
     const device = found[0].devices.get('nvidia-v100-sxm2-16gb')!;
     expect(points.predicted[1]).toBe(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
-import { evidenceDevices } from '../../../src-workers/evidence/datasets.ts';
+import { evidenceDevices } from '../../../src-workers/models/spmv/datasets.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
 /** Predictions beside public measurements, judged by the pool. */
@@ -19,9 +19,9 @@ export function evidenceHandlers({ pool, catalogue, resourceFolder }: Context): 
       const devices = await gpus();
       return devices.ok ? pool.run('evidence', { folder, devices: devices.value, dataset, data }) : devices;
     },
-    'evidence.points': async ({ dataset, column }) => {
+    'evidence.gpu': async (asked) => {
       const devices = await gpus();
-      return devices.ok ? pool.run('evidencePoints', { folder, devices: devices.value, dataset, column }) : devices;
+      return devices.ok ? pool.run('evidenceOfGpu', { folder, devices: devices.value, ...asked }) : devices;
     },
   };
 }

@@ -220,10 +220,19 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** What takes longer than a frame: a figure of `figures.ts` in a worker, or a launch that the engine plays. */
-export type AnswerName = FigureName | 'models.play';
-type AnswerInput<N extends AnswerName> = N extends FigureName ? FigureInput<N> : ProcedureInput<'models.play'>;
-export type AnswerOf<N extends AnswerName> = N extends FigureName ? FigureOutput<N> : ProcedureOutput<'models.play'>;
+/** What the engine answers: a launch that it plays, measurements that it judges. */
+const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
+type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
+export const isEngineAnswer = (name: string): name is EngineAnswer =>
+  (ENGINE_ANSWERS as readonly string[]).includes(name);
+/** What takes longer than a frame: a figure of `figures.ts` in a worker, or an answer of the engine. */
+export type AnswerName = FigureName | EngineAnswer;
+type AnswerInput<N extends AnswerName> = N extends FigureName
+  ? FigureInput<N>
+  : ProcedureInput<Extract<N, EngineAnswer>>;
+export type AnswerOf<N extends AnswerName> = N extends FigureName
+  ? FigureOutput<N>
+  : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
   /** It belongs to values that have changed since. */

@@ -14,6 +14,7 @@ export type SpmvParameter =
   | 'neighbourDeviations';
 
 export interface ParameterRule {
+  readonly label: string;
   readonly meaning: string;
   readonly unit: string;
   /** What it may be; the fit does not leave it. */
@@ -27,6 +28,7 @@ export interface ParameterRule {
 
 export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   startMicroseconds: {
+    label: 'Start of a launch',
     meaning: 'start of the launches and their end, as timed',
     unit: 'µs',
     lower: 0.3,
@@ -35,6 +37,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   multiprocessorStartNs: {
+    label: 'Start of a multiprocessor',
     meaning: 'first block of one more multiprocessor: instructions, address translation, dispatch',
     unit: 'ns',
     lower: 0.1,
@@ -43,6 +46,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   bandwidthFraction: {
+    label: 'Achieved bandwidth',
     meaning: 'achieved over peak bandwidth',
     unit: '1',
     lower: 0.1,
@@ -51,6 +55,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   gatherMissFraction: {
+    label: 'Gathers that miss',
     meaning: 'gathers that fetch a sector of their own where the vector does not fit the level-2 cache',
     unit: '1',
     lower: 0.001,
@@ -59,6 +64,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   latencyNs: {
+    label: 'Latency of an iteration',
     meaning: 'one dependent iteration with its data in the level-2 cache',
     unit: 'ns',
     lower: 20,
@@ -67,6 +73,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'memoryLatency',
   },
   missLatencyRatio: {
+    label: 'Latency from memory',
     meaning: 'an iteration from device memory over one from the level-2 cache',
     unit: '1',
     lower: 1,
@@ -75,6 +82,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   concurrencyFraction: {
+    label: 'Loads in flight',
     meaning: 'resident thread groups that have a load in flight',
     unit: '1',
     lower: 0.02,
@@ -83,6 +91,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   atomicNs: {
+    label: 'Atomic addition',
     meaning: 'one atomic addition, all of the device adding to different places',
     unit: 'ns',
     lower: 1e-5,
@@ -91,6 +100,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   contendedAtomicNs: {
+    label: 'Atomic addition, contended',
     meaning: 'one of several atomic additions to the same place',
     unit: 'ns',
     lower: 1,
@@ -99,6 +109,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'none',
   },
   rowWalkNs: {
+    label: 'Reading a row end',
     meaning: 'reading one row end while looking for the row of an element',
     unit: 'ns',
     lower: 0.5,
@@ -107,6 +118,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'memoryLatency',
   },
   searchStepNs: {
+    label: 'Step of a search',
     meaning: 'one step of the search for the first row of a part',
     unit: 'ns',
     lower: 1,
@@ -115,6 +127,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     scale: 'memoryLatency',
   },
   neighbourDeviations: {
+    label: 'Rows beside the longest',
     meaning: 'standard deviations by which rows beside the longest exceed the mean, over four',
     unit: '1',
     lower: 0.001,

@@ -1,6 +1,3 @@
-import type { SpmvParameters } from '../models/spmv/parameters.ts';
-import type { FourNumbers } from './four-numbers.ts';
-
 /** A GPU of a data set, and the implementations measured on it. */
 export interface MeasuredGpu {
   /** As the source names it. */
@@ -110,16 +107,3 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
 export function evidenceDevices(): readonly string[] {
   return [...new Set(SPMV_DATASETS.flatMap(({ gpus, unseen }) => [...gpus, ...unseen].map(({ device }) => device)))];
 }
-
-/** Fitted parameters of an implementation on a GPU: `db/evidence/parameters.json` holds one for each column of times. */
-export interface FittedImplementation {
-  readonly values: SpmvParameters;
-  /** Standard errors; `null` where a parameter was held or only a bound is known. */
-  readonly errors: Readonly<Record<string, number | null>>;
-  /** Values fitted without the matrices of a fold. */
-  readonly folds: readonly SpmvParameters[];
-  readonly fourNumbers: { readonly values: FourNumbers; readonly folds: readonly FourNumbers[] };
-}
-
-/** By data set and column of times. */
-export type KeptParameters = Readonly<Record<string, Readonly<Record<string, FittedImplementation>>>>;

@@ -1,0 +1,113 @@
+import type { EvidencePoints } from '../../../src-workers/domain/evidence.ts';
+import { logTicks } from '../../../src-workers/numeric/ticks.ts';
+import type { EChartsOption } from '../../charts/echarts.ts';
+import {
+  axisTitles,
+  plane,
+  planeAxes,
+  stroke,
+  tooltip,
+  tooltipBody,
+  words,
+  type ChartSize,
+  type Range,
+} from '../../charts/parts.ts';
+import type { ChartTheme } from '../../charts/theme.svelte.ts';
+import { NBSP, count, plain, signed } from '../../format/numbers.ts';
+
+/** Matrices of which residuals are drawn at the edge beyond a factor of this. */
+const REACH = 4;
+const FACTORS = [1 / 4, 1 / 2, 1, 2, 4];
+const POINT_PX = 4;
+
+/** Over what residuals are drawn. */
+export type ResidualAxis = 'nonzeros' | 'skewness';
+
+const tipOf = ({ names, nonzeros, skewness, measured, predicted }: EvidencePoints, theme: ChartTheme) => ({
+  ...tooltip(theme),
+  trigger: 'item' as const,
+  formatter: (params: unknown) => {
+    const i = (params as { dataIndex: number }).dataIndex;
+    return tooltipBody(names[i], '', [
+      { label: 'Predicted', value: `${plain(predicted[i], 4)}${NBSP}µs` },
+      { label: 'Measured', value: `${plain(measured[i], 4)}${NBSP}µs` },
+      { label: 'Measured over predicted', value: `${signed((measured[i] / predicted[i] - 1) * 100)}${NBSP}%` },
+      { label: 'Non-zeros', value: count(nonzeros[i]) },
+      { label: 'Skewness of row lengths', value: plain(skewness[i], 3) },
+    ]);
+  },
+});
+
+const dots = (theme: ChartTheme, data: readonly (readonly [number, number])[]) => ({
+  type: 'scatter' as const,
+  data: data.map(([x, y]) => [x, y]),
+  symbolSize: POINT_PX,
+  itemStyle: { color: theme.series[0], opacity: 0.45 },
+  emphasis: { scale: 1.8, itemStyle: { opacity: 1 } },
+});
+
+const extent = (values: Float64Array): readonly [number, number] => [
+  values.reduce((least, value) => Math.min(least, value), Infinity),
+  values.reduce((most, value) => Math.max(most, value), 0),
+];
+
+/** Measured against predicted time of every matrix, with the line of equal times. */
+export function timesChart(points: EvidencePoints, theme: ChartTheme, size: ChartSize): EChartsOption {
+  const [x, y] = [extent(points.predicted), extent(points.measured)];
+  const range: Range = { low: Math.min(x[0], y[0]) / 1.2, high: Math.max(x[1], y[1]) * 1.2, log: true };
+  const area = plane(size, { left: 58, right: 16, top: 24, bottom: 40 }, range, range);
+  const ticks = { ticks: logTicks(range.low, range.high, { max: 6 }), format: (value: number) => plain(value, 4) };
+  return {
+    ...planeAxes(theme, area, { x: { ...ticks, marks: true }, y: ticks }),
+    tooltip: tipOf(points, theme),
+    series: [dots(theme, [...points.measured].map((time, i) => [points.predicted[i], time] as const))] as never,
+    graphic: [
+      stroke([[area.left, area.bottom], [area.right, area.top]], theme.colour['text-2'], { z: 5 }),
+      words(theme, area.right - 6, area.top + 26, 'equal', { align: 'right', colour: 'text-2', halo: true }),
+      ...axisTitles(theme, area, { x: 'predicted, µs', y: 'measured, µs' }),
+    ] as never,
+  };
+} // prettier-ignore
+
+/** Measured over predicted time, over the size of the matrix or the skewness of its rows. */
+export function residualsChart(points: EvidencePoints, over: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
+  // Skewness has both signs and spans powers of ten: it is drawn by its inverse hyperbolic sine.
+  const place = (value: number): number => (over === 'nonzeros' ? value : Math.asinh(value));
+  const values = (over === 'nonzeros' ? points.nonzeros : points.skewness).map(place);
+  const least = values.reduce((low, value) => Math.min(low, value), Infinity);
+  const most = values.reduce((high, value) => Math.max(high, value), -Infinity);
+  const across: Range = over === 'nonzeros' ? { low: least / 1.3, high: most * 1.3, log: true } : { low: least - 0.2, high: most + 0.2 };
+  const area = plane(size, { left: 58, right: 16, top: 24, bottom: 40 }, across, { low: 1 / REACH, high: REACH, log: true });
+  const skews = [-100, -10, -1, 0, 1, 10, 100, 1000].filter((value) => place(value) >= across.low && place(value) <= across.high);
+  const ticks = over === 'nonzeros' ? logTicks(across.low, across.high, { max: 10 }) : skews.map(place);
+  const write = (value: number): string => (over === 'nonzeros' ? roundNumber(value) : plain(Math.round(Math.sinh(value))));
+  const data = [...points.measured].map((time, i) => [values[i], Math.min(REACH, Math.max(1 / REACH, time / points.predicted[i]))] as const);
+  return {
+    ...planeAxes(theme, area, {
+      x: { ticks, format: write, marks: true },
+      y: { ticks: FACTORS, format: (factor) => (factor < 1 ? `1/${1 / factor}` : String(factor)) },
+    }),
+    tooltip: tipOf(points, theme),
+    series: [dots(theme, data)] as never,
+    graphic: [
+      stroke([[area.left, area.y(1)], [area.right, area.y(1)]], theme.colour['text-2'], { z: 5 }),
+      ...axisTitles(theme, area, { x: over === 'nonzeros' ? 'non-zeros' : 'skewness of row lengths', y: 'measured over predicted' }),
+    ] as never,
+  };
+} // prettier-ignore
+
+/** `500`, `2·10⁵`, `10⁶`. */
+function roundNumber(value: number): string {
+  if (value < 1e4) return plain(value);
+  const power = Math.floor(Math.log10(value) + 1e-9);
+  const factor = Math.round(value / 10 ** power);
+  const superscript = [...String(power)].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');
+  return `${factor === 1 ? '' : `${factor}·`}10${superscript}`;
+}
+
+export function pointsTable({ names, nonzeros, skewness, measured, predicted }: EvidencePoints): (string | number)[][] {
+  return [
+    ['matrix', 'nonzeros', 'skewness', 'measured, µs', 'predicted, µs'],
+    ...names.map((name, i) => [name, nonzeros[i], skewness[i], measured[i], predicted[i]]),
+  ];
+}
