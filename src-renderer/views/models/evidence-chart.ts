@@ -101,7 +101,7 @@ function roundNumber(value: number): string {
   if (value < 1e4) return plain(value);
   const power = Math.floor(Math.log10(value) + 1e-9);
   const factor = Math.round(value / 10 ** power);
-  const superscript = [...String(power)].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');
+  const superscript = String(power).replaceAll(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.charAt(Number(digit)));
   return `${factor === 1 ? '' : `${factor}·`}10${superscript}`;
 }
 

@@ -20,15 +20,19 @@ import { LAWS } from '../../../src-renderer/views/models/laws.ts';
 import type { ModelPage } from '../../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
 import { activity } from '../../../src-renderer/views/models/played-chart.ts';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import type { CpuDevice, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { term, type Term } from '../../../src-workers/domain/terms.ts';
 import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
+import { judgeImplementation } from '../../../src-workers/evidence/judge.ts';
+import { loadEvidence } from '../../../src-workers/evidence/load.ts';
 import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
 import { countOf, drawn, wordsOf } from './chart-drawing.ts';
 
 const read = <D>(file: string): readonly D[] => JSON.parse(readFileSync(join(import.meta.dirname, '../../../db/devices', file), 'utf8')) as D[]; // prettier-ignore
+const EVIDENCE = unwrap(await loadEvidence(join(import.meta.dirname, '../../../db/evidence'), [...read<GpuDevice>('nvidia.json'), ...read<GpuDevice>('amd.json')], {})); // prettier-ignore
 const cuda: Term = (key, form) => term(key, 'cuda', form);
 const CONTEXT: DemoContext = {
   term: cuda,
@@ -43,6 +47,14 @@ const DEMOS = (MODEL_PAGES as readonly ModelPage[]).flatMap(({ id, demo }) =>
 function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown {
   if (!answer) return null;
   const input = answer.input(values);
+  if (answer.name === 'evidence.gpu') {
+    const { dataset, gpu, implementation } = input as ProcedureInput<'evidence.gpu'>;
+    return judgeImplementation(
+      EVIDENCE.find((one) => one.dataset.id === dataset)!,
+      gpu,
+      implementation,
+    )!;
+  }
   if (answer.name !== 'models.play') return (FIGURES[answer.name] as (input: unknown) => unknown)(input);
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
   return unwrap(playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request));
@@ -228,5 +240,28 @@ describe('zooming', () => {
     expect(zoomed([0.2, 0.6], 100)).toEqual([0, 1]);
     expect(moved([0.2, 0.6], -9)[0]).toBe(0);
     expect(moved([0.25, 0.5], Infinity)).toEqual([0.75, 1]);
+  });
+});
+
+describe('the evidence', () => {
+  it('draws a point for every measured matrix, and says what the choice costs', () => {
+    for (const gpu of ['ginkgo K40m', 'loops unnamed']) {
+      const figures = figuresOf('evidence', { gpu });
+      const charts = blocksOf(figures).filter((block) => typeof block === 'object' && block.kind === 'chart');
+      expect(charts).toHaveLength(2);
+      for (const chart of charts) {
+        if (typeof chart === 'string' || chart.kind !== 'chart') continue;
+        const [, ...points] = chart.data();
+        expect(points.length).toBeGreaterThan(800);
+      }
+      const [least, , always] = table(figures, 'Choice');
+      // Choosing by prediction beats the best fixed implementation.
+      expect(Number(least.cells[0])).toBeLessThan(Number(String(always.cells[0]).split(' ').at(-1)));
+    }
+    expect(table(figuresOf('evidence', { gpu: 'loops unnamed' }), 'Implementations').map(({ head }) => head)).toEqual([
+      'thread mapped',
+      'group mapped',
+      'merge path',
+    ]);
   });
 });

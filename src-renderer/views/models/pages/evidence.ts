@@ -44,7 +44,7 @@ const CONTROLS = {
 };
 type Chosen = ValuesOf<typeof CONTROLS>;
 
-const factor = (regret: number | null | undefined): string => (regret == null ? '–' : fixed(regret, 3));
+const factor = (regret: number | null): string => (regret === null ? '–' : fixed(regret, 3));
 
 function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence | null): readonly Row[] {
   const row = (head: string, read: (choice: ChoiceEvidence) => string, under?: string): Row => ({
