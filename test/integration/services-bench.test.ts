@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type {
   MeasuredCase,
@@ -32,10 +32,11 @@ const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
 const DEVICE = 'nvidia-rtx-4090';
 const open: (() => Promise<void>)[] = [];
 beforeEach(() => fake({}));
-afterEach(async () => {
+async function closeAll(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
   delete process.env.FAKE_BENCH;
-});
+}
+afterEach(closeAll);
 
 /** What the next programs that measure do. */
 function fake(behaviour: FakeBench): void {
@@ -48,7 +49,10 @@ function temporaryFile(): string {
   return join(folder, 'test.db');
 }
 
-async function engineOn(databaseFile: string, more: { readonly pageSilenceMs?: number } = {}): Promise<Engine> {
+interface EngineChange {
+  readonly pageSilenceMs?: number;
+}
+async function engineOn(databaseFile: string, more: EngineChange = {}): Promise<Engine> {
   const engine = unwrap(
     await openEngine({
       databaseFile,
@@ -79,6 +83,22 @@ async function sweep(engine: Engine, study: StudyFile = uncappedStudy()): Promis
   return (await ended(engine, 'runs.start', { studyId: id })).id;
 }
 
+/** A database in which the uncapped study is swept. */
+const seed = join(mkdtempSync(join(tmpdir(), 'lockstep-bench-seed-')), 'seed.db');
+beforeAll(async () => {
+  const engine = await engineOn(seed);
+  await sweep(engine);
+  await closeAll();
+});
+afterAll(() => rmSync(dirname(seed), { recursive: true, force: true }));
+
+/** An engine on a copy of it. */
+async function swept(more: EngineChange = {}): Promise<{ readonly engine: Engine; readonly runId: number }> {
+  const file = temporaryFile();
+  copyFileSync(seed, file);
+  return { engine: await engineOn(file, more), runId: 1 };
+}
+
 const ask = (runId: number, more: object = {}) => ({
   target: 'webgpu',
   runId,
@@ -105,8 +125,7 @@ async function caseAt(engine: Engine, runId: number, place: number): Promise<str
 
 describe('measuring designs of a sweep', () => {
   it('saves every case with all its launches, and says beside it what was predicted', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const progress: RunProgress[] = [];
     engine.subscribe((event, payload) => event === 'run.progress' && progress.push(payload as RunProgress));
     const wrong = await caseAt(engine, runId, 1);
@@ -153,8 +172,7 @@ describe('measuring designs of a sweep', () => {
   });
 
   it('chooses the best, random ones, ones spread over the ranking, or those named', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
     const ranked = page.rows.map(({ designIndex }) => designIndex);
     const chosen = async (more: object): Promise<(number | null)[]> => {
@@ -199,8 +217,7 @@ describe('measuring designs of a sweep', () => {
   });
 
   it('refuses what cannot be measured, in words', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     for (const [input, words] of [
       [ask(runId, { target: 'tpu' }), /cuda:0, webgpu.*"tpu"/],
       [{ target: 'webgpu' }, /Specify the sweep/],
@@ -223,8 +240,7 @@ describe('measuring designs of a sweep', () => {
   });
 
   it('shows a measured median in the ranking of its own device alone', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const rows = async () =>
       (await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
     await measure(engine, runId, { count: 2 });
@@ -301,8 +317,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('is not asked for its device where designs are named', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const designs = (await ranked(engine, runId, { deviceId: DEVICE })).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
@@ -313,8 +328,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('names only the limits that leave something out', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
     const found = await call<{ limits: unknown }>(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
     expect(found.limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
@@ -501,8 +515,7 @@ describe('predictions beside measurements', () => {
 });
 
 it('can be followed by another as soon as its end is heard of', async () => {
-  const engine = await engineOn(temporaryFile());
-  const runId = await sweep(engine);
+  const { engine, runId } = await swept();
   const next = new Promise((resolve) => {
     const off = engine.subscribe((event) => {
       if (event !== 'run.finished') return;
@@ -516,8 +529,7 @@ it('can be followed by another as soon as its end is heard of', async () => {
 
 describe('a measurement that is stopped', () => {
   it('by its person keeps what is saved, and resumes with what is missing', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ pauseMs: 60 });
     const saved = new Promise<number>((resolve) =>
       engine.subscribe((event, payload) => {
@@ -553,8 +565,7 @@ describe('a measurement that is stopped', () => {
     ['exit', /ended with exit code 7: out of memory \(while measuring.*3 of 5 cases are saved/],
     ['lost', /The device was lost: the driver reset it \(while measuring.*3 of 5 cases are saved/],
   ] as const)('by a %s has what was received, and resuming passes the case by', async (event, words) => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const at = await caseAt(engine, runId, 2);
     fake({ at, event });
     const run = await measure(engine, runId);
@@ -573,8 +584,7 @@ describe('a measurement that is stopped', () => {
     ['unknown-case', /the case "nobody", which is not in the plan/],
     ['leave', /ended before it was done/],
   ] as const)('by a program that prints %s is a failure, and loses nothing', async (event, words) => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 2), event });
     const run = await measure(engine, runId);
     expect(run.state).toBe('failed');
@@ -585,8 +595,7 @@ describe('a measurement that is stopped', () => {
   });
 
   it('by a program that says nothing at all names its last words', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ silent: true });
     expect((await measure(engine, runId)).error).toMatch(/ended with exit code 3: no such device.* 0 of 5 cases/);
     expect(await failure(engine, 'bench.detail', { id: 2 })).toBe('ok');
@@ -597,8 +606,7 @@ describe('a measurement that is stopped', () => {
   });
 
   it('by a case that hangs gives that case up, and measures the others', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const at = await caseAt(engine, runId, 1);
     fake({ at, event: 'hang' });
     const run = await measure(engine, runId, { count: 4, caseTimeLimitMs: 100 });
@@ -608,8 +616,7 @@ describe('a measurement that is stopped', () => {
   }, 30_000);
 
   it.runIf(process.platform === 'linux')('takes everything with it that its program had started', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 1), event: 'grandchild' });
     const run = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 3 }));
     await new Promise<void>((resolve) =>
@@ -623,8 +630,7 @@ describe('a measurement that is stopped', () => {
   });
 
   it('refuses to resume with another device', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 2), event: 'leave' });
     const run = await measure(engine, runId);
     fake({ fingerprint: 'other', name: 'Other device' });
@@ -637,8 +643,7 @@ describe('a measurement that is stopped', () => {
   });
 
   it('by a store that cannot save fails the run and leaves the engine going', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const { store } = engine.context;
     let left = 2;
     const save = store.saveMeasurements;
@@ -748,8 +753,7 @@ describe('a page that measures', () => {
     }));
 
   it('asks for the plan, sends what it finds, and may stop and resume', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const { runId: id } = await call<{ runId: number }>(
       engine,
       'bench.start',
@@ -794,8 +798,7 @@ describe('a probe before measuring', () => {
     call(engine, 'bench.probe', ask(runId, { repeats: 15, ...more }));
 
   it('changes nothing where all of it fits the time', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ timeMs: 10 });
     const found = await probe(engine, runId);
     expect(found).toMatchObject({
@@ -809,8 +812,7 @@ describe('a probe before measuring', () => {
   });
 
   it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     // 2 s a launch: 5 designs of 15 + 3 take 180 s.
     fake({ msPerUnit: 0.02 });
     const { proposal } = (await probe(engine, runId)) as Extract<ProbeAnswer, { kind: 'done' }>;
@@ -848,8 +850,7 @@ describe('a probe before measuring', () => {
   });
 
   it('says nothing where no design ran, and refuses a suite', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     fake({ absent: true });
     expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
     expect(await failure(engine, 'bench.probe', { target: 'webgpu', suite: 'probes' })).toBe(
@@ -859,8 +860,7 @@ describe('a probe before measuring', () => {
   });
 
   it('ends when its client cancels it, and leaves room for the next measurement', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     // Asks the device once, so that the next program is that of the probe.
     await probe(engine, runId);
     fake({ pauseMs: 60_000 });
@@ -879,8 +879,7 @@ describe('a probe before measuring', () => {
   });
 
   it('hands its rounds to a page', async () => {
-    const engine = await engineOn(temporaryFile());
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept();
     const target = { target: 'webgpu-page', count: 4 };
     const first = (await probe(engine, runId, target)) as Extract<ProbeAnswer, { kind: 'round' }>;
     expect(first.kind).toBe('round');
@@ -896,8 +895,7 @@ describe('a probe before measuring', () => {
 describe('a page that goes away', () => {
   const SILENCE_MS = 400;
   async function pageRun(): Promise<{ engine: Engine; id: number; ended: Promise<RunSummary> }> {
-    const engine = await engineOn(temporaryFile(), { pageSilenceMs: SILENCE_MS });
-    const runId = await sweep(engine);
+    const { engine, runId } = await swept({ pageSilenceMs: SILENCE_MS });
     const { runId: id } = await call<{ runId: number }>(
       engine,
       'bench.start',
