@@ -1,4 +1,8 @@
 import { defineConfig } from '@playwright/test';
+import { fileURLToPath } from 'node:url';
+
+// Nearly every test starts a host: Node keeps what it parsed of it.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
 // Whole-program tests, after a build (npm run build). `browser`: the browser host and a real Chromium. `desktop`: the
 // Electron app. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
@@ -14,7 +18,15 @@ export default defineConfig({
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
   // A trace of every test costs as much again as the test; `npx playwright test --trace on` records one.
-  use: { actionTimeout: 30_000, trace: 'on-first-retry', viewport: { width: 1360, height: 860 } },
+  use: {
+    actionTimeout: 30_000,
+    trace: 'on-first-retry',
+    viewport: { width: 1360, height: 860 },
+    // A new context costs most of a second; a used one is emptied of all that a test left: pages, storage, permissions.
+    reuseContext: true,
+    // Nothing to wait for, nor to draw in software; the newcomer's path has motion.
+    contextOptions: { reducedMotion: 'reduce' },
+  },
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },

@@ -93,12 +93,12 @@ async function show(page: Page, port: number, { hash, arrived }: (typeof VIEWS)[
   await arrived(page);
 }
 
-test('every view, in both themes', async ({ page, own }) => {
+test('every view, in both themes', async ({ page, host }) => {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   for (const view of VIEWS) {
-    await show(page, own.port, view);
+    await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
   }
@@ -156,10 +156,10 @@ test('what changes is heard, and the focus stays where one is', async ({ page, o
 
 test('where the system forces its colours, data keeps its own and what is chosen is outlined', async ({
   page,
-  own,
+  host,
 }) => {
   await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('2');
   const cells = page.getByRole('application', { name: /^Predicted time over/ }).locator('image');
@@ -186,70 +186,70 @@ test('where the system forces its colours, data keeps its own and what is chosen
   await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
 });
 
-test('what opens over the views, in both themes', async ({ page, own }) => {
+test('what opens over the views, in both themes', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
-  const both = (where: string) => expectAccessible(page, where, 'both');
+  const both = (where: string, within: string) => expectAccessible(page, where, 'both', within);
   const keys = page.keyboard;
 
   await keys.press('Control+k');
   await expect(page.getByRole('option').first()).toBeVisible();
-  await both('palette');
+  await both('palette', '[role=dialog]');
   await keys.press('Escape');
 
   await keys.press('?');
   await expect(page.getByRole('dialog')).toBeVisible();
-  await both('key sheet');
+  await both('key sheet', '[role=dialog]');
   await keys.press('Escape');
 
   await keys.press('Control+,');
   await expect(page.getByRole('dialog')).toBeVisible();
-  await both('settings');
+  await both('settings', '[role=dialog]');
   await keys.press('Escape');
 
   await page.getByRole('menuitem', { name: 'File' }).click();
   await expect(page.getByRole('menu')).toBeVisible();
-  await both('menu');
+  await both('menu', '[role=menu]');
   await keys.press('Escape');
 
   await page.getByRole('button', { name: /^Advanced/ }).click();
   await page.getByRole('spinbutton', { name: 'Cooperation step' }).press('Alt+ArrowDown');
   await expect(page.getByRole('menu')).toBeVisible();
-  await both('where a value comes from');
+  await both('where a value comes from', '[role=menu]');
   await keys.press('Escape');
   await expect(page.getByRole('list', { name: 'What would change the advice' })).toBeVisible({ timeout: 90_000 });
-  await both('the whole recommendation');
+  await both('the whole recommendation', 'section[aria-label=Recommendation]');
 
   for (const name of ['Details', 'Add devices', 'Balancing: none']) {
     await page.getByRole('main').getByRole('button', { name, exact: true }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
-    await both(`popover ${name}`);
+    await both(`popover ${name}`, '[role=dialog]');
     await keys.press('Escape');
     await expect(page.getByRole('dialog')).toBeHidden();
   }
   await page.getByRole('combobox', { name: /^Loop forms/ }).click();
   await expect(page.getByRole('listbox')).toBeVisible();
-  await both('list of a select');
+  await both('list of a select', '[role=listbox]');
   await keys.press('Escape');
 
   await keys.press('3');
   await expect(rankRows(page).nth(5)).toBeVisible();
   await keys.press('0');
   await expect(page.getByRole('region', { name: 'Recommendation' })).toBeVisible();
-  await both('the recommendation, unfolded');
+  await both('the recommendation, unfolded', 'section[aria-label=Recommendation]');
   await keys.press('Escape');
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
   await expect(page.getByRole('dialog', { name: 'Filter' })).toBeVisible();
-  await both('filter');
+  await both('filter', '[role=dialog]');
 });
 
-test('in a narrow window', async ({ page, own }) => {
+test('in a narrow window', async ({ page, host }) => {
   await page.setViewportSize({ width: 1000, height: 700 });
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, own);
+  await open(page, host);
   for (const view of VIEWS) {
-    await show(page, own.port, view);
+    await show(page, host.port, view);
     await expectAccessible(page, `${view.hash}, narrow`, 'present');
   }
 });

@@ -3,9 +3,9 @@ import { predicted, tabTo } from './fixtures/page.ts';
 
 // The parallel coordinates of the landscape, by keyboard.
 
-test('the ends of an axis are moved by keyboard, and Escape clears it', async ({ page, own }) => {
+test('the ends of an axis are moved by keyboard, and Escape clears it', async ({ page, host }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('2');
   const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });

@@ -80,8 +80,11 @@ test('a killed engine: what is on screen stays, and the page continues when it i
   await host.interrupt();
 });
 
-test('an address that names a view only shows it of the study that was open, or of the last', async ({ page, own }) => {
-  await open(page, own, '#/ranking');
+test('an address that names a view only shows it of the study that was open, or of the last', async ({
+  page,
+  host,
+}) => {
+  await open(page, host, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/runs'));
   await expect(page.getByRole('heading', { name: 'Runs', level: 1 })).toBeVisible();
@@ -90,8 +93,8 @@ test('an address that names a view only shows it of the study that was open, or 
   await expect(rankRows(page).first()).toBeVisible();
 });
 
-test('an address passed on opens the same view, order, filter and selection', async ({ page, own }) => {
-  await open(page, own);
+test('an address passed on opens the same view, order, filter and selection', async ({ page, host }) => {
+  await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('3');
   await page.getByRole('combobox', { name: /^Device/ }).click();

@@ -39,11 +39,11 @@ test('a map has the launches of its device, a CPU is at its own best, and two la
 
 test('a map zooms by wheel and key, a dragged rectangle filters in every view, and another device clears a filter that it leaves empty', async ({
   page,
-  own,
+  host,
   complaints,
 }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('2');
   const map = page.getByRole('application', { name: /^Predicted time over/ });

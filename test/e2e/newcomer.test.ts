@@ -28,6 +28,8 @@ function expectReport(text: string, device: string): void {
   expect(text).toMatch(/default-src 'none'; script-src 'sha256-[\w+/]+='/);
 }
 
+test.use({ contextOptions: { reducedMotion: 'no-preference' } });
+
 test('by pointer: example, workload, prediction, ranking, landscape, comparison, report', async ({
   page,
   complaints,

@@ -115,8 +115,8 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await expect(mark).toHaveAccessibleName(/: given$/);
 });
 
-test('a small map opens as the whole one, with the best time that it named', async ({ page, own }) => {
-  await open(page, own, '#/study');
+test('a small map opens as the whole one, with the best time that it named', async ({ page, host }) => {
+  await open(page, host, '#/study');
   await predicted(page, 1);
   const maps = (await settled(page)).getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const recommended = maps.getByRole('button', { name: /, recommended$/ });
@@ -133,8 +133,8 @@ test('a small map opens as the whole one, with the best time that it named', asy
   await expect(page.getByRole('heading', { name: `${said.groups!['u']} threads per unit`, exact: true })).toBeVisible();
 });
 
-test('in other views it is one line, which a key opens and Escape closes', async ({ page, own }) => {
-  await open(page, own, '#/ranking');
+test('in other views it is one line, which a key opens and Escape closes', async ({ page, host }) => {
+  await open(page, host, '#/ranking');
   await predicted(page, 1);
   await expect(rankRows(page).first()).toBeVisible();
   const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* ms, .* tie/ });
@@ -148,9 +148,9 @@ test('in other views it is one line, which a key opens and Escape closes', async
   await expect(line).toBeFocused();
 });
 
-test('the header is copied with what it assumes', async ({ page, own, context }) => {
+test('the header is copied with what it assumes', async ({ page, host, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, own, '#/study');
+  await open(page, host, '#/study');
   await predicted(page, 1);
   await settled(page);
   await page.keyboard.press('h');

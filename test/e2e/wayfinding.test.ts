@@ -14,10 +14,10 @@ async function find(page: Page, query: string) {
 
 test('the palette finds commands of other views, devices, runs and designs, and nothing by scattered letters', async ({
   page,
-  own,
+  host,
   complaints,
 }) => {
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   const csv = await (await find(page, 'csv')).allTextContents();
   expect(csv.join('\n')).toContain('Export as CSV');
@@ -41,8 +41,8 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   expect(complaints).toEqual([]);
 });
 
-test('a link to what is not there says so, and shows what there is', async ({ page, own }) => {
-  await open(page, own);
+test('a link to what is not there says so, and shows what there is', async ({ page, host }) => {
+  await open(page, host);
   await predicted(page, 1);
   const study = /[?&]study=(\d+)/.exec(page.url())![1];
   const go = (hash: string) => page.evaluate((next) => void (location.hash = next), hash);
@@ -61,9 +61,9 @@ test('a link to what is not there says so, and shows what there is', async ({ pa
   await expect(page).toHaveTitle(/^Acts propagation – Study/);
 });
 
-test('a narrow window keeps its menus, and says where the database lies', async ({ page, own, complaints }) => {
+test('a narrow window keeps its menus, and says where the database lies', async ({ page, host, complaints }) => {
   await page.setViewportSize({ width: 900, height: 700 });
-  await open(page, own);
+  await open(page, host);
   await page.getByRole('button', { name: 'Menu', exact: true }).click();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
@@ -71,7 +71,7 @@ test('a narrow window keeps its menus, and says where the database lies', async 
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await statusBar(page).getByRole('button', { name: 'saved' }).click();
-  await expect(page.getByRole('dialog')).toContainText(own.databaseFile);
+  await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
   expect(complaints).toEqual([]);
 });
 
@@ -127,8 +127,8 @@ test('a new study is begun in four steps by keys, from a table to its answer', a
   expect(complaints).toEqual([]);
 });
 
-test('a term says what it means, where it stands and in the glossary', async ({ page, own, complaints }) => {
-  await open(page, own);
+test('a term says what it means, where it stands and in the glossary', async ({ page, host, complaints }) => {
+  await open(page, host);
   const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
   await expect(term).toHaveAccessibleDescription(/compiler must hold/);
   await term.click();
@@ -142,10 +142,10 @@ test('a term says what it means, where it stands and in the glossary', async ({ 
 
 test('the report that is sent has a map that answers to pointer and keys, and needs nothing', async ({
   page,
-  own,
+  host,
   complaints,
 }) => {
-  await open(page, own);
+  await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('8');
   const save = page.getByRole('button', { name: /^Save/ });
