@@ -50,6 +50,8 @@ test('a map zooms by wheel and key, a dragged rectangle filters in every view, a
   const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
   const picture = map.locator('image');
   const widthOf = async () => Number(await picture.getAttribute('width'));
+  // What stands beside the map takes of its width when it arrives.
+  await expect(page.getByRole('table', { name: 'The design against the baseline' })).toBeVisible();
   const before = await widthOf();
   const box = (await map.boundingBox())!;
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
