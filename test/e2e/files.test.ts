@@ -63,6 +63,7 @@ test('a file chosen by keys and a table that is pasted open the same sheet', asy
   const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Control+i')]);
   await chooser.setFiles({ name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') });
   await expect(sheet(page).getByText('40 units, 2 distinct lengths')).toBeVisible();
+  await expect(sheet(page).getByRole('button', { name: 'Use 40 units' })).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
   await page.keyboard.press('2');
@@ -83,6 +84,7 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
   await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
+  await expect(sheet(page).getByRole('button', { name: 'Use 2 units' })).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
   await expect(editor(page).getByText('rows.csv', { exact: true })).toBeVisible();
