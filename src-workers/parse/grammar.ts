@@ -27,8 +27,9 @@ import { parseMatrixMarket } from './matrix-market.ts';
 import { shown, type ByteSource } from './source.ts';
 
 /** A distribution of the grammar that is written as a name and numbers. */
-export type DistributionName =
-  'binomial' | 'geometric' | 'poisson' | 'uniform' | 'negative-binomial' | 'zipf' | 'lognormal' | 'constant';
+export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' | 'constant';
+/** The laws of successes, failures and events. */
+type CountedTrials = 'binomial' | 'geometric' | 'poisson' | 'negative-binomial';
 
 /** A workload's lengths as written: not yet checked for values out of range, no file opened. */
 export type WorkloadDescriptor =
