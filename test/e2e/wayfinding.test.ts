@@ -25,7 +25,10 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   expect(csv.filter((text) => !/csv|Import (lengths|measured)/i.test(text))).toEqual([]);
   await page.keyboard.press('Escape');
   const python = await (await find(page, 'python')).allTextContents();
-  expect(python.map((text) => text.trim())).toEqual([expect.stringContaining('Export as Python launch parameters')]);
+  expect(python.map((text) => text.trim())).toEqual([
+    expect.stringContaining('Export as Python launch parameters'),
+    expect.stringContaining('Copy the recommended design as Python'),
+  ]);
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*format=python/);
   await expect(page.getByText('launch = {')).toBeVisible();
