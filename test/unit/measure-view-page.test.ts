@@ -157,13 +157,7 @@ describe('the GPU of the page', () => {
       cancel.abort();
       expect(signal.aborted).toBe(true);
     });
-    const probed = await probeInPage(
-      { call } as never,
-      { target: 'webgpu-page' } as never,
-      gpu,
-      launched,
-      cancel.signal,
-    );
+    const probed = await probeInPage({ call } as never, { target: 'webgpu-page' }, gpu, launched, cancel.signal);
     expect(probed).toMatchObject({ ok: false, error: { code: 'cancelled' } });
     expect(call).toHaveBeenCalledTimes(1);
     expect(destroy).toHaveBeenCalledTimes(1);
