@@ -13,7 +13,7 @@ import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
-import { partOfUnits } from './bench/probe.ts';
+import { partOfUnits } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
@@ -286,7 +286,7 @@ export function unitLengths({
   seed,
 }: {
   readonly law: LengthLaw;
-  /** As many as units. */
+  /** Repeated where there are more units. */
   readonly order: Float64Array | null;
   readonly units: number;
   /** So many of the units alone. */
@@ -294,7 +294,7 @@ export function unitLengths({
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
   const all = new Uint32Array(units);
-  if (order) all.set(order);
+  if (order) for (let at = 0; at < units; at += order.length) all.set(order.subarray(0, units - at), at);
   else {
     const draw = lengthSampler(law);
     const uniform = mersenneTwister(seed);

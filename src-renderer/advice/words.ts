@@ -14,6 +14,8 @@ export function balancingWords(text: string): string {
   switch (value.kind) {
     case 'none':
       return '';
+    case 'shuffle':
+      return 'units shuffled';
     case 'quantile-buckets':
       return `${value.k} quantile buckets`;
     case 'best-buckets':

@@ -1,7 +1,7 @@
 import type { KernelNumber, VariedInput } from '../domain/provenance.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
-import type { SweepPlan } from '../predict/plan.ts';
+import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
 
 /** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
 export interface InputChange {
@@ -19,7 +19,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {
     case 'workload.units':
-      return { ...plan, id, units: Math.max(1, Math.round(value)) };
+      return { ...planOfUnits(plan, Math.max(1, Math.round(value))), id };
     case 'workload.spread': {
       if (value === 1) return plan;
       const { mean } = moments(plan.law);

@@ -192,19 +192,3 @@ function twoDigits(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return Math.floor(value / unit) * unit;
 }
-
-/** Units that follow one another in a file are alike, and a design runs neighbours together: a part keeps stretches of so many. */
-const STRETCH = 256;
-
-/** A part of the units: stretches spread evenly from the first to the last. All of them where `part` is no fewer. */
-export function partOfUnits(lengths: Uint32Array, part: number): Uint32Array {
-  if (part >= lengths.length) return lengths;
-  const out = new Uint32Array(part);
-  const stretches = Math.ceil(part / STRETCH);
-  const lastLength = part - (stretches - 1) * STRETCH;
-  for (let each = 0; each < stretches; each += 1) {
-    const from = stretches === 1 ? 0 : Math.floor((each * (lengths.length - lastLength)) / (stretches - 1));
-    out.set(lengths.subarray(from, from + (each === stretches - 1 ? lastLength : STRETCH)), each * STRETCH);
-  }
-  return out;
-}

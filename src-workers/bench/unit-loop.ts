@@ -4,7 +4,7 @@ import type { KernelProfile } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
-import type { UniformSource } from '../numeric/random.ts';
+import { arbitraryOrder, type UniformSource } from '../numeric/random.ts';
 
 /** Most units of a measured workload: lengths, order and results are 4 bytes each, on the host and on the device. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
@@ -86,6 +86,8 @@ export function unitOrder(
     case 'none':
     case 'dynamic-fetch':
       return ok(Uint32Array.from({ length: units }, (_, unit) => unit));
+    case 'shuffle':
+      return ok(Uint32Array.from(arbitraryOrder(units, 1)));
     case 'full-sort':
       return ok(byLength(lengths));
     case 'window-sort': {
@@ -144,6 +146,7 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
   switch (balancing.kind) {
     case 'none':
+    case 'shuffle':
     case 'window-sort':
     case 'dynamic-fetch':
       return order;

@@ -2,7 +2,7 @@ import type { Balancing } from './design.ts';
 import { fail, ok, type Result } from './result.ts';
 
 const FORMS =
-  'none, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
+  'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
   'dynamic-fetch(group), padded or padded-slice(UNITS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
 /** More buckets than this pay more passes than they can ever save. */
@@ -25,6 +25,7 @@ export function parseBalancing(text: string): Result<Balancing> {
   const [, kind, argument] = match as unknown as [string, string, string | undefined];
   switch (kind) {
     case 'none':
+    case 'shuffle':
     case 'full-sort':
     case 'padded':
     case 'row-split':
@@ -75,6 +76,7 @@ export function parseBalancing(text: string): Result<Balancing> {
 export function formatBalancing(balancing: Balancing): string {
   switch (balancing.kind) {
     case 'none':
+    case 'shuffle':
     case 'full-sort':
     case 'padded':
     case 'row-split':

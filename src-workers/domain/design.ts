@@ -2,12 +2,14 @@ import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
 /**
- * How units are ordered or handed out where a slot takes whole units, each as long as it is. `k`: number of buckets; `units`:
- * window size M. `fetch`: what one addition to the common counter takes: so many units in a row for one slot, 1 where left out, or
- * one unit for every slot of a thread group at once.
+ * How units are ordered or handed out where a slot takes whole units, each as long as it is. `none`: as the workload gives them, or
+ * independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M. `fetch`: what
+ * one addition to the common counter takes: so many units in a row for one slot, 1 where left out, or one unit for every slot of a
+ * thread group at once.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
+  | { readonly kind: 'shuffle' }
   | { readonly kind: 'quantile-buckets'; readonly k: number }
   | { readonly kind: 'best-buckets'; readonly k: number }
   | { readonly kind: 'window-sort'; readonly units: number }
@@ -38,7 +40,7 @@ export interface PartitionBalancing {
 }
 
 /**
- * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `quantile-buckets(4)`,
+ * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `shuffle`, `quantile-buckets(4)`,
  * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`, `dynamic-fetch(group)`, `padded`,
  * `padded-slice(32)` on a GPU; `row-split` on a CPU; `nonzero-split` and `merge-path` on both.
  */
@@ -55,7 +57,7 @@ export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
 
 /** Whether it can only be done where lengths are known before launch. */
 export function needsLengths({ kind }: Balancing): boolean {
-  return kind !== 'none' && kind !== 'dynamic-fetch' && kind !== 'row-split';
+  return kind !== 'none' && kind !== 'shuffle' && kind !== 'dynamic-fetch' && kind !== 'row-split';
 }
 
 /** Whether slots of a GPU take whole units, each as long as it is. */

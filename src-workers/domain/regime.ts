@@ -1,5 +1,6 @@
 /** How a predicted time was computed, for people: one entry per regime of `predict/time/regimes.ts`. */
 export type RegimeId =
+  | 'given-order'
   | 'known-blocks'
   | 'uneven-fetch'
   | 'uneven-grid'
@@ -28,6 +29,11 @@ export interface RegimeInfo {
 }
 
 const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
+  'given-order': {
+    label: 'Given order',
+    method: 'Units in their order: blocks are started one after another, then the slowest multiprocessor decides.',
+    accuracy: { median: 0.01, p95: 0.05, designs: 0 },
+  },
   'known-blocks': {
     label: 'Known blocks',
     method: 'Sorted units in one wave: the slowest multiprocessors, group by group.',

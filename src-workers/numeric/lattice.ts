@@ -107,3 +107,8 @@ export function sumWindow(
     high: Math.min(count * last, Math.ceil(reach(1))),
   };
 }
+
+/** The i-th multiple of the golden ratio modulo 1: however many are taken, they fall evenly between 0 and 1. */
+export function goldenTurn(i: number): number {
+  return (i * 0.6180339887498949) % 1;
+}

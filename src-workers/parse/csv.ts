@@ -18,7 +18,12 @@ export interface LengthsCsv {
   readonly form: 'lengths' | 'counts' | 'probabilities';
   /** Number of units in the file: lines, or the sum of whole counts; `null` where it gives only proportions. */
   readonly units: number | null;
+  /** Of one line per unit: the lengths in the order of the lines; `null` for other forms, and beyond `MAX_ORDERED_LENGTHS` lines. */
+  readonly lengths: Float64Array | null;
 }
+
+/** Lengths whose order is kept: 256 MB. Of a longer file the law alone is known. */
+export const MAX_ORDERED_LENGTHS = 2 ** 25;
 
 const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 'degree', 'work'];
 const PROBABILITY_NAMES = ['p', 'probability'];
@@ -62,7 +67,7 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
 
 /**
  * Reads unit lengths from CSV (RFC 4180; also `;` and tab; a byte-order mark, CRLF, blank lines and `#` comments are
- * fine), as a stream: memory grows with the distinct lengths only.
+ * fine), as a stream: memory grows with the distinct lengths, and with the lines whose order is kept.
  *
  * One column: the length of one unit per line, its header optional and of any name. Of more, a header names the one of
  * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order; others
@@ -79,6 +84,8 @@ export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvC
     let columns: Columns | undefined;
     let headed = false;
     let units = 0;
+    let ordered = new Float64Array(1024);
+    let lines = 0;
 
     const takeRecord = (record: readonly string[], line: number): void => {
       if (record.length === 1 && record[0] === '') return;
@@ -115,6 +122,15 @@ export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvC
         }
       }
       units += weight;
+      if (form === 'lengths' && lines < MAX_ORDERED_LENGTHS) {
+        if (lines === ordered.length) {
+          const more = new Float64Array(2 * lines);
+          more.set(ordered);
+          ordered = more;
+        }
+        ordered[lines] = length;
+      }
+      lines++;
       const before = weightOf.get(length);
       if (before !== undefined && form === 'probabilities') {
         refuse(label, { line, column: columns.length + 1 }, `length ${length} is given twice`);
@@ -125,10 +141,10 @@ export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvC
       }
     };
 
-    const lines = await eachCsvLine(source, label, csvSyntax(chosen?.delimiter), 'lengths as CSV', takeRecord);
+    const lastLine = await eachCsvLine(source, label, csvSyntax(chosen?.delimiter), 'lengths as CSV', takeRecord);
 
     if (!columns || weightOf.size === 0) {
-      refuse(label, { line: lines }, 'the file has no lengths');
+      refuse(label, { line: lastLine }, 'the file has no lengths');
     }
     const { form } = columns;
     const law =
@@ -142,7 +158,8 @@ export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvC
       return { ok: false, error: { ...law.error, message: `${law.error.message}. ${HEADLESS}` } };
     if (!law.ok) return law;
     const whole = form !== 'probabilities' && Number.isSafeInteger(units);
-    return { ok: true, value: { law: law.value, form, units: whole ? units : null } };
+    const lengths = form === 'lengths' && lines <= MAX_ORDERED_LENGTHS ? ordered.slice(0, lines) : null;
+    return { ok: true, value: { law: law.value, form, units: whole ? units : null, lengths } };
   });
 }
 

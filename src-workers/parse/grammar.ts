@@ -1,9 +1,9 @@
 import { fail, FailureError, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
+  countLengths,
   DEFAULT_COLLATZ,
   DEFAULT_MANDELBROT,
-  exampleLaw,
   exampleLengths,
   type GeneratedExample,
 } from '../models/workload/generated.ts';
@@ -11,6 +11,7 @@ import {
   binomialLaw,
   categoricalLaw,
   constantLaw,
+  empiricalLaw,
   geometricLaw,
   lognormalLaw,
   mixtureLaw,
@@ -159,7 +160,7 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
-/** A law, and the lengths in the order of the units where the text gives them: a matrix or an example alone. */
+/** A law, and the lengths in the order of the units where the text gives them: one file of lengths, a matrix, an example. */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
@@ -167,40 +168,38 @@ export interface OrderedWorkload {
 
 /** The law a text describes: parsed, its files read through `context`, its values checked. Labelled canonically. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
-  const descriptor = parseWorkload(text);
-  return descriptor.ok ? resolveDescriptor(descriptor.value, context) : descriptor;
+  return lawAlone(await resolveOrderedWorkload(text, context));
 }
 
 /** As `resolveWorkload`, with the order of the lengths. */
 export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
   const descriptor = parseWorkload(text);
-  if (!descriptor.ok) return descriptor;
-  const { value } = descriptor;
-  if (value.kind === 'mtx') {
-    const source = await context.openFile(value.path);
-    if (!source.ok) return source;
-    const parsed = await parseMatrixMarket(source.value, formatWorkload(value));
-    return parsed.ok ? { ok: true, value: { law: parsed.value.law, lengths: parsed.value.rowLengths } } : parsed;
-  }
-  const law = await resolveDescriptor(value, context);
-  if (!law.ok) return law;
-  if (value.kind !== 'example') return { ok: true, value: { law: law.value, lengths: null } };
-  const lengths = exampleLengths(value.example);
-  return lengths.ok ? { ok: true, value: { law: law.value, lengths: lengths.value } } : lengths;
+  return descriptor.ok ? resolveOrdered(descriptor.value, context) : descriptor;
 }
 
 /** As `resolveWorkload`, from a descriptor. */
-export async function resolveDescriptor(
+async function resolveDescriptor(descriptor: WorkloadDescriptor, context: WorkloadContext): Promise<Result<LengthLaw>> {
+  return lawAlone(await resolveOrdered(descriptor, context));
+}
+
+function lawAlone(workload: Result<OrderedWorkload>): Result<LengthLaw> {
+  return workload.ok ? { ok: true, value: workload.value.law } : workload;
+}
+
+async function resolveOrdered(
   descriptor: WorkloadDescriptor,
   context: WorkloadContext,
-): Promise<Result<LengthLaw>> {
+): Promise<Result<OrderedWorkload>> {
+  const withLengths = (law: Result<LengthLaw>, lengths: Float64Array | null): Result<OrderedWorkload> =>
+    law.ok ? { ok: true, value: { law: law.value, lengths } } : law;
+  const label = formatWorkload(descriptor);
   switch (descriptor.kind) {
     case 'distribution':
-      return DISTRIBUTIONS[descriptor.name].law(descriptor.args, context.truncation);
+      return withLengths(DISTRIBUTIONS[descriptor.name].law(descriptor.args, context.truncation), null);
     case 'categorical':
-      return categoricalLaw(descriptor.points);
+      return withLengths(categoricalLaw(descriptor.points), null);
     case 'summary':
-      return summaryLaw(descriptor.figures, formatWorkload(descriptor));
+      return withLengths(summaryLaw(descriptor.figures, label), null);
     case 'mixture': {
       const parts: MixturePart[] = [];
       for (const { weight, lengths } of descriptor.parts) {
@@ -208,21 +207,24 @@ export async function resolveDescriptor(
         if (!law.ok) return law;
         parts.push({ weight, law: law.value });
       }
-      return mixtureLaw(parts);
+      return withLengths(mixtureLaw(parts), null);
     }
-    case 'file':
+    case 'file': {
+      const source = await context.openFile(descriptor.path);
+      if (!source.ok) return source;
+      const parsed = await parseLengthsCsv(source.value, label, descriptor.columns);
+      return parsed.ok ? { ok: true, value: parsed.value } : parsed;
+    }
     case 'mtx': {
       const source = await context.openFile(descriptor.path);
       if (!source.ok) return source;
-      const label = formatWorkload(descriptor);
-      const parsed =
-        descriptor.kind === 'file'
-          ? await parseLengthsCsv(source.value, label, descriptor.columns)
-          : await parseMatrixMarket(source.value, label);
-      return parsed.ok ? { ok: true, value: parsed.value.law } : parsed;
+      const parsed = await parseMatrixMarket(source.value, label);
+      return parsed.ok ? { ok: true, value: { law: parsed.value.law, lengths: parsed.value.rowLengths } } : parsed;
     }
-    case 'example':
-      return exampleLaw(descriptor.example, formatWorkload(descriptor));
+    case 'example': {
+      const lengths = exampleLengths(descriptor.example);
+      return lengths.ok ? withLengths(empiricalLaw(countLengths(lengths.value), label), lengths.value) : lengths;
+    }
   }
 }
 

@@ -1,14 +1,15 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
-import type { Dealing } from './dealing/deal.ts';
-import { sortedOrder } from './dealing/order.ts';
-import { sortedLaunch, windowUnits, type SortedBalancing, type SortedLaunch } from './dealing/sorted-launch.ts';
+import { givenOrder, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
+import { sortedOrder, type SortedOrder } from './dealing/order.ts';
+import type { KnownLaunch } from './dealing/known-launch.ts';
 import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { clearArena, createArena } from './time/arena.ts';
 import { blockLawOf } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
+import type { SweepPlan } from './plan.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
 /*
@@ -25,6 +26,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     olderLaunches: new Map(),
     launchNumbers: 0,
     orders: new Map(),
+    givenOrders: new Map(),
     arena: createArena(SLAB_LENGTH),
     shared: null,
   };
@@ -77,24 +79,11 @@ export function cachedResidency(
   return (known.residencies[at] = residencyOf(known.law, residentBlocks, cyclesPerIteration));
 }
 
-/** The launch of sorted units under a key. */
-export function cachedLaunch(
-  caches: Caches,
-  key: LawKey,
-  law: LengthLaw,
-  balancing: SortedBalancing,
-  dealing: Dealing,
-  everyBlock: boolean,
-): SortedLaunch {
+/** The launch of known units under a key. */
+export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
   const known = caches.launches.get(key);
   if (known) return known;
-  let launch = caches.olderLaunches.get(key);
-  if (!launch) {
-    const window = windowUnits(balancing, dealing.units);
-    let order = caches.orders.get(window);
-    if (!order) caches.orders.set(window, (order = sortedOrder(law, dealing.units, window)));
-    launch = sortedLaunch(order, balancing, dealing, everyBlock);
-  }
+  const launch = caches.olderLaunches.get(key) ?? make();
   if (caches.launchNumbers >= caches.limits.launchNumbers) {
     caches.olderLaunches = caches.launches;
     caches.launches = new Map();
@@ -103,6 +92,28 @@ export function cachedLaunch(
   caches.launches.set(key, launch);
   caches.launchNumbers += launch.size;
   return launch;
+}
+
+/** The sorted order of a window. */
+export function cachedOrder(caches: Caches, law: LengthLaw, units: number, window: number): SortedOrder {
+  let order = caches.orders.get(window);
+  if (!order) caches.orders.set(window, (order = sortedOrder(law, units, window)));
+  return order;
+}
+
+/** What a balancing makes of the given order. */
+export function cachedGivenOrder(
+  caches: Caches,
+  { law, units }: Pick<SweepPlan, 'law' | 'units'>,
+  lengths: Float64Array,
+  balancing: GivenBalancing,
+  balancingAt: number,
+  unitsPerGroup: number,
+): GivenOrder {
+  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
+  let order = caches.givenOrders.get(key);
+  if (!order) caches.givenOrders.set(key, (order = givenOrder(lengths, units, law, balancing, unitsPerGroup)));
+  return order;
 }
 
 /** Makes room for other block laws where there is little left: the memory of those known is used again. */

@@ -156,6 +156,8 @@ export const NEGLIGIBLE_BLOCKS = 1 / 64;
 export const FETCHING_GROUPS = 1024;
 /** Lengths kept of a sorted order: all of them, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
+/** Units of a given order that a balancing puts in order for all of its repetitions; more where the workload's own lengths are more. */
+export const GIVEN_UNITS = 2 ** 18;
 /** Groups of a launch up to which every block is known; of larger launches a sample is. */
 export const KNOWN_GROUPS = 10_240;
 /** Most groups of all rounds, units / n, for which every block is computed. */
@@ -178,6 +180,18 @@ export const STEADY_GROUPS = 4;
 /** Units looked at to count setups of lanes out of step, and bins of depth that groups are sorted into for that. */
 export const SETUP_LOOKUPS = 2 ** 15;
 export const SETUP_BINS = 12;
+/** Lengths looked up for a launch in a given order; over those of a block, that gives its number of known blocks. Fewest and most of these. */
+export const GIVEN_LOOKUPS = 2 ** 18;
+export const MIN_GROUP_LOOKUPS = 32;
+export const MIN_GIVEN_BLOCKS = 96;
+export const MAX_GIVEN_BLOCKS = 2 ** 12;
+/** Groups of a given order whose blocks start in random order, from which their law is made. */
+export const MAX_LAW_GROUPS = 2 ** 12;
+/** Groups of all rounds, units / n, up to which all depths of nested loops are computed, to choose the blocks that stand for all. */
+export const MAX_NESTED_LOOKUPS = 2 ** 17;
+/** Stretches of time up to the last dispatch of a launch in a given order, and groups looked at for what is active in them. */
+export const ORDER_BINS = 64;
+export const ACTIVE_GROUPS = 2048;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 

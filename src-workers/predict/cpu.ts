@@ -8,7 +8,7 @@ import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
 import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
 import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
-import type { OrderedLengths } from './ordered.ts';
+import { bundledLengths, type OrderedLengths } from './ordered.ts';
 
 /**
  * Designs of a CPU: a partition of the units over some of its cores. The time is that of the memory traffic of the cores,
@@ -30,7 +30,7 @@ export interface CpuLoads {
 }
 
 export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordered: OrderedLengths): CpuLoads {
-  return { kernel, units, ordered, bytes: new Map() };
+  return { kernel, units, ordered: bundledLengths(ordered), bytes: new Map() };
 }
 
 /** Bytes that each of `cores` cores moves. The order of the ordered lengths is stretched over all units. */

@@ -1,25 +1,23 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
+import { countLengths } from '../models/workload/generated.ts';
 import { MAX_ENTRIES } from './constants.ts';
 
-/**
- * Lengths in the order of the units: a partition over the cores of a CPU depends on it, and a law does not contain it.
- * Entries are units, or bundles of neighbouring units where there are more than `MAX_ENTRIES`.
- */
+/** Lengths of units in their order, which a law does not contain. */
 export interface OrderedLengths {
-  /** Units that the entries stand for. */
-  readonly units: number;
-  /** Iterations of each entry. */
+  /**
+   * Iterations of each unit. A workload with more units repeats them, one with fewer has the first ones.
+   */
   readonly iterations: Float64Array;
+  /** Units that the entries stand for: their number, or more where a saved run has entries of several units each. */
+  readonly units: number;
+  /** Whether a launch takes its units in this order; else they are draws, which CPUs alone partition. */
+  readonly given: boolean;
 }
 
-/** Lengths of units in their order, bundled where they are many. */
-export function orderedLengths(lengths: Float64Array): OrderedLengths {
-  const bundle = Math.ceil(lengths.length / MAX_ENTRIES);
-  if (bundle <= 1) return { units: lengths.length, iterations: lengths };
-  const iterations = new Float64Array(Math.ceil(lengths.length / bundle));
-  for (let unit = 0; unit < lengths.length; unit += 1) iterations[Math.floor(unit / bundle)] += lengths[unit];
-  return { units: lengths.length, iterations };
+/** The order that a workload gives its units. */
+export function givenLengths(iterations: Float64Array): OrderedLengths {
+  return { units: iterations.length, iterations, given: true };
 }
 
 /** Independent draws from a law for a workload whose order is unknown: one per unit, at most `MAX_ENTRIES`. */
@@ -27,5 +25,58 @@ export function drawnLengths(law: LengthLaw, units: number, seed: number): Order
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
   const iterations = Float64Array.from({ length: Math.min(units, MAX_ENTRIES) }, () => draw(uniform));
-  return { units: iterations.length, iterations };
+  return { units: iterations.length, iterations, given: false };
+}
+
+/** The same with at most `MAX_ENTRIES` entries: of more, neighbouring units are bundled. */
+export function bundledLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
+  const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
+  if (bundle <= 1) return { units, iterations, given };
+  const bundles = new Float64Array(Math.ceil(iterations.length / bundle));
+  for (let unit = 0; unit < iterations.length; unit += 1) bundles[Math.floor(unit / bundle)] += iterations[unit];
+  return { units, iterations: bundles, given };
+}
+
+/** The law computed last for an order, and for how many units. */
+const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
+
+/** The law of so many units in a given order: of the first ones, or of all with what is repeated. */
+export function lawOfUnits(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {
+  const known = laws.get(iterations);
+  if (known?.units === units && known.law.label === label) return known.law;
+  const rest = units % iterations.length;
+  const whole = (units - rest) / iterations.length;
+  const counts = countLengths(iterations.subarray(0, rest));
+  if (whole > 0)
+    for (const [length, count] of countLengths(iterations))
+      counts.set(length, (counts.get(length) ?? 0) + whole * count);
+  const support = Float64Array.from(counts.keys()).sort();
+  const probability = support.map((length) => counts.get(length)! / units);
+  const law = { label, support, probability, truncatedMass: 0 };
+  laws.set(iterations, { units, law });
+  return law;
+}
+
+/** The units of a workload one by one: its lengths, repeated, or the first ones. */
+export function repeatedUnits(lengths: Float64Array, units: number): Float64Array {
+  if (units <= lengths.length) return lengths.subarray(0, units);
+  const all = new Float64Array(units);
+  for (let at = 0; at < units; at += lengths.length) all.set(lengths.subarray(0, units - at), at);
+  return all;
+}
+
+/** Units that follow one another in a file are alike, and a design runs neighbours together: a part keeps stretches of so many. */
+const STRETCH = 256;
+
+/** A part of the units: stretches spread evenly from the first to the last. All of them where `part` is no fewer. */
+export function partOfUnits<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
+  if (part >= lengths.length) return lengths;
+  const out = lengths.slice(0, part) as Lengths;
+  const stretches = Math.ceil(part / STRETCH);
+  const lastLength = part - (stretches - 1) * STRETCH;
+  for (let each = 0; each < stretches; each += 1) {
+    const from = stretches === 1 ? 0 : Math.floor((each * (lengths.length - lastLength)) / (stretches - 1));
+    out.set(lengths.subarray(from, from + (each === stretches - 1 ? lastLength : STRETCH)), each * STRETCH);
+  }
+  return out;
 }

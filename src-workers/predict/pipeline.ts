@@ -9,14 +9,22 @@ import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
-import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
+import { cachedDepth, cachedGivenOrder, cachedLaunch, cachedOrder, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
 import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
+import { keepsOrder, startsAtRandom } from './dealing/given.ts';
 import { keepsLanes } from './dealing/order.ts';
-import { isSorted, sortedBlockLaw, windowUnits, type SortedBalancing } from './dealing/sorted-launch.ts';
+import {
+  isSorted,
+  knownBlockLaw,
+  orderedLaunch,
+  sortedLaunch,
+  windowUnits,
+  type KnownLaunch,
+} from './dealing/known-launch.ts';
 import { searchSteps } from './dealing/even-share.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
@@ -24,6 +32,7 @@ import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
 import { lockstepBalancing, partitionOf, unitsPerFetch, type Candidate } from './design/candidate.ts';
+import { givenOrderOf } from './plan.ts';
 import { cyclesOf, pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
@@ -116,7 +125,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     blockAt,
     gridBlocks,
     meanUnitsPerThread,
-    depths: depthsOf(predictor, candidate),
+    depths: depthsOf(predictor, candidate, device),
     aloneIterations: aloneIterations(predictor, candidate),
     iterationFactor: iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
@@ -129,14 +138,28 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
  */
 export function aloneIterations(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
-  return predictor.longestLength + setupIterations(predictor, candidate);
+  return longestLengthOf(predictor, candidate) + setupIterations(predictor, candidate);
+}
+
+/** The longest unit, iterations: of the units given, or expected of draws. */
+function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
+  return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
+}
+
+/** Whether the units of a candidate are those of the workload, in its order or one that a balancing makes of it. */
+export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: Candidate): boolean {
+  return plan.ordered?.given === true && balancing[balancingAt].kind !== 'shuffle';
 }
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
 
-function depthsOf(predictor: Predictor, candidate: Candidate): DepthOfDesign {
+function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): DepthOfDesign {
   const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
+  if (isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
+    const means = knownLaunchOf(predictor, candidate, device).means!;
+    return { means, scale: meanUnits, laws: null, shorter: null, fullerBlocks: 0, timeScale: 1 };
+  }
   const one = (units: TabulatedUnits): DepthOfDesign => {
     const laws = depthLawsOf(predictor, candidate, units);
     return { means: laws.means, scale: units.scale, laws, shorter: null, fullerBlocks: 0, timeScale: units.scale };
@@ -155,6 +178,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate): DepthOfDesign {
     case 'merge-path':
       return evenShareDepths(predictor, candidate, balancing);
     case 'none':
+    case 'shuffle':
     case 'padded':
     case 'padded-slice': {
       const { fullerBlocks, timeScale, ...dealt } = tabulatedUnits(meanUnits, gridBlocks);
@@ -269,7 +293,7 @@ function launchOf(
 ): TimedLaunch {
   const balancing = lockstepBalancing(predictor, candidate);
   const { multiprocessors } = device;
-  if (isSorted(balancing)) return sortedLaunchOf(predictor, candidate, device, balancing);
+  if (laws === null || isSorted(balancing)) return timedKnownLaunch(predictor, candidate, device);
   const launch = plainLaunch(blocksOf(predictor, candidate, laws), candidate.workingBlocks, multiprocessors);
   if (balancing.kind === 'dynamic-fetch')
     return { ...launch, fetchedUnits: candidate.meanUnitsPerThread / unitsPerFetch(balancing) };
@@ -289,16 +313,26 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, cyclesOf(predictor, candidate));
 }
 
-/** Blocks of sorted units: every one where they are few and fit the device at once, else a sample. */
-function sortedLaunchOf(
-  predictor: Predictor,
-  candidate: Candidate,
-  device: GpuDevice,
-  balancing: SortedBalancing,
-): TimedLaunch {
+/** Blocks of known units: every one where they are few and fit the device at once, else a sample. */
+function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
+  const { caches } = predictor;
+  const launch = knownLaunchOf(predictor, candidate, device);
+  const { residentBlocks } = candidate.shape;
+  const cyclesPerIteration = cyclesOf(predictor, candidate);
+  const { placed, inOrder } = launch;
+  const lawOf = (): BlockLaw => knownBlockLaw(launch, caches.arena);
+  const residency =
+    placed.length === 0 && inOrder === null
+      ? residencyOf(lawOf(), residentBlocks, cyclesPerIteration)
+      : residencyOnDemand(lawOf, residentBlocks, cyclesPerIteration);
+  return { ...plainLaunch(residency, candidate.gridBlocks, device.multiprocessors), placed, inOrder };
+}
+
+function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
   const { plan, caches } = predictor;
   const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
   const { axes } = plan;
+  const balancing = lockstepBalancing(predictor, candidate);
   const dealing: Dealing = {
     units: plan.units,
     unitsPerGroup,
@@ -308,31 +342,30 @@ function sortedLaunchOf(
     loop: axes.loop[loopAt],
     setupIterations: setupIterations(predictor, candidate),
   };
-  const everyBlock = gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // A flattened loop without setup is as deep as a nested one where lanes keep their places.
-  const isLoopAlike = dealing.setupIterations === 0 && keepsLanes(windowUnits(balancing, plan.units), dealing);
+  const given = givenOrderOf(plan);
+  const isInOrder = given !== null && keepsOrder(balancing);
+  // Where blocks start in their order all count, whatever the device.
+  const everyBlock =
+    !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
+  // A flattened loop without setup is as deep as a nested one where lanes keep their places; and one unit is the same in both.
+  const isLoopAlike = isInOrder
+    ? gridBlocks * dealing.slotsPerBlock >= plan.units
+    : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
   // Groups per block follow from these.
   const key =
     ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  const launch = cachedLaunch(
-    caches,
-    isWide(candidate) ? `${key} ${dealing.setupIterations}` : key,
-    plan.law,
-    balancing,
-    dealing,
-    everyBlock,
-  );
-  const cyclesPerIteration = cyclesOf(predictor, candidate);
-  const { placed } = launch;
-  const lawOf = (): BlockLaw => sortedBlockLaw(launch, caches.arena);
-  const residency =
-    placed.length === 0
-      ? residencyOf(lawOf(), shape.residentBlocks, cyclesPerIteration)
-      : residencyOnDemand(lawOf, shape.residentBlocks, cyclesPerIteration);
-  return { ...plainLaunch(residency, gridBlocks, device.multiprocessors), placed };
+  return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
+    if (isInOrder) {
+      const order = cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup);
+      return orderedLaunch(order, balancing, dealing, predictor.meanLength, everyBlock);
+    }
+    if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
+    const order = cachedOrder(caches, plan.law, plan.units, windowUnits(balancing, plan.units));
+    return sortedLaunch(order, balancing, dealing, everyBlock);
+  });
 }
 
 // -- Fetching ----------------------------------------------------------------------------------------------------------

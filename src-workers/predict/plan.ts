@@ -1,7 +1,7 @@
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import type { OrderedLengths } from './ordered.ts';
+import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengths } from './ordered.ts';
 
 /** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
 export interface SweepPlan {
@@ -11,7 +11,10 @@ export interface SweepPlan {
   readonly law: LengthLaw;
   /** Number of work units. */
   readonly units: number;
-  /** What the CPUs of the axes partition; `null` where there are none, or where designs are only classified. */
+  /**
+   * The order of the units, over shared memory: given by the workload, or drawn for CPUs to partition. `null` where it has none and
+   * no CPU is among the devices, or where designs are only classified.
+   */
   readonly ordered: OrderedLengths | null;
   readonly kernel: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
@@ -21,7 +24,22 @@ export interface SweepPlan {
   >;
 }
 
-/** The plan with fewer units of the same lengths: the same designs, each with the blocks that these units need. */
+/** The lengths of the units in the order in which launches take them; `null` where they are independent draws. */
+export function givenOrderOf({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Array | null {
+  return ordered?.given ? ordered.iterations : null;
+}
+
+/** The plan with another number of units of the same workload: the same designs, each with the blocks that these units need. */
+export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
+  const { law, ordered } = plan;
+  const own = ordered?.given ? lawOfUnits(law.label, ordered, units) : law;
+  return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
+}
+
+/** The plan with a part of its units, as a measurement takes them. */
 export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
-  return { ...plan, id: `${plan.id}-units-${units}`, units };
+  const { ordered } = plan;
+  if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
+  const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
+  return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations) }, units);
 }

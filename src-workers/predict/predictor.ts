@@ -50,6 +50,7 @@ export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()
     ),
     meanLength: moments(plan.law).mean,
     longestLength: longestOf(plan.law, plan.units),
+    longestGiven: plan.law.support[plan.law.support.length - 1],
     openStep: openStepOf(plan.law, plan.units),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     paddedLaws: new Map(),

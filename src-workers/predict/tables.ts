@@ -2,8 +2,9 @@ import type { Balancing, EvenShareBalancing } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
+import type { GivenOrder } from './dealing/given.ts';
 import type { SortedOrder } from './dealing/order.ts';
-import type { SortedLaunch } from './dealing/sorted-launch.ts';
+import type { KnownLaunch } from './dealing/known-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
 import type { DepthMeans } from './depth/means.ts';
@@ -28,8 +29,10 @@ export interface Predictor {
   readonly cycleTables: readonly (readonly (readonly CycleTable[])[])[];
   /** Of the units, iterations. */
   readonly meanLength: number;
-  /** E[longest of all units], iterations: no launch of whole units is over before. */
+  /** E[longest of all units], iterations, where units are draws: no launch of whole units is over before. */
   readonly longestLength: number;
+  /** The longest of the units given, iterations. */
+  readonly longestGiven: number;
   /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
   readonly openStep: number;
   /** `null` where no CPU is predicted. */
@@ -51,12 +54,13 @@ export interface Caches {
   /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
   depths: Map<LawKey, DepthLaws>;
   olderDepths: Map<LawKey, DepthLaws>;
-  /** Launches of sorted units, in the same way; and the numbers kept by those in use. */
-  launches: Map<LawKey, SortedLaunch>;
-  olderLaunches: Map<LawKey, SortedLaunch>;
+  /** Launches whose units are known, in the same way; and the numbers kept by those in use. */
+  launches: Map<LawKey, KnownLaunch>;
+  olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
-  /** Sorted orders by window. */
+  /** Sorted orders by window; given ones by balancing, and units per group where it depends on them. */
   readonly orders: Map<number, SortedOrder>;
+  readonly givenOrders: Map<number, GivenOrder>;
   /** Where block laws live. */
   readonly arena: Arena;
   /** What the design predicted last shares with others that differ in their register cap only. */
@@ -103,7 +107,8 @@ export interface DepthOfDesign {
   /** Mean units per slot over those of `means`. */
   readonly scale: number;
   /** Of its blocks, and of those with a unit per slot fewer where not all have as many. */
-  readonly laws: DepthLaws;
+  /** `null` where the units are known in a given order. */
+  readonly laws: DepthLaws | null;
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot over those that the time is computed for. */

@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../domain/result.ts';
-import { indexedQueue } from './queue.ts';
+import { indexedQueue } from '../numeric/queue.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 

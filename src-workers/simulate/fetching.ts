@@ -1,12 +1,14 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { checkLaunch, type DeviceRun, type Launch } from './device.ts';
-import { indexedQueue } from './queue.ts';
+import { indexedQueue } from '../numeric/queue.ts';
 import { indexSampler } from './samplers.ts';
 
 /** Work that lanes fetch for themselves from one queue of the whole device. */
 export interface FetchedWork {
   readonly law: LengthLaw;
+  /** Lengths in the order in which they are fetched, repeated; without them they are independent draws from the law. */
+  readonly given?: Float64Array | null;
   /** Units in the queue, integer ≥ 0. */
   readonly units: number;
   /** n: lanes of a thread group that fetch, integer ≥ 1. */
@@ -44,7 +46,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
-  const { units, setupIterations, fetch = 1, fetchingCyclesPerIteration = cyclesPerIteration } = work;
+  const { units, setupIterations, fetch = 1, fetchingCyclesPerIteration = cyclesPerIteration, given = null } = work;
   // A group that fetches for all its lanes is one lane whose units are the longest of as many.
   const byGroup = fetch === 'group';
   const chunk = byGroup ? 1 : fetch;
@@ -86,6 +88,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const groupOffset = new Float64Array(M * groupsEach);
   // Units that a lane has fetched and not begun.
   const laneHeld = new Int32Array(M * groupsEach * n);
+  const laneNext = new Float64Array(M * groupsEach * n);
   const blockGroups = new Int32Array(M * R);
   const slotBlock = new Int32Array(M * R);
   const ended = new Int32Array(n);
@@ -116,22 +119,26 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         timeline!.stepActiveGroups.push(activeGroups[s]);
       }
 
+      const lengthOf = (unit: number): number => (given === null ? support[draw(random)] : given[unit % given.length]);
+
       /** A lane of a group takes its next unit when the group's clock reads `clock`: one that it has fetched, or that it fetches. */
       function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
         let length: number;
         if (byGroup) {
           const taken = Math.min(left, slotsOf(group % W));
-          left -= taken;
           length = 0;
-          for (let i = 0; i < taken; i++) length = Math.max(length, support[draw(random)]);
+          for (let i = 0; i < taken; i++) length = Math.max(length, lengthOf(units - left + i));
+          left -= taken;
         } else {
-          if (laneHeld[at * n + lane] === 0) {
-            laneHeld[at * n + lane] = Math.min(chunk, left);
-            left -= laneHeld[at * n + lane];
+          const held = at * n + lane;
+          if (laneHeld[held] === 0) {
+            laneHeld[held] = Math.min(chunk, left);
+            laneNext[held] = units - left;
+            left -= laneHeld[held];
           }
-          laneHeld[at * n + lane]--;
-          length = support[draw(random)];
+          laneHeld[held]--;
+          length = lengthOf(laneNext[held]++);
         }
         pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
       }
@@ -236,7 +243,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           if (cancelled?.()) return NaN;
           nextCheck = done + CANCEL_CHECK_UNITS;
         }
-        if (left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
+        if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
           // The queue is far from dry, units are all alike, and so multiprocessors do not meet: each goes ahead on its own.
           const now = nextEnd[queue.first()];
           const horizon = now * (1 + (AHEAD_SHARE * left) / done);

@@ -1,10 +1,12 @@
 import type { DrawnTimeline } from '../domain/timeline.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from './device.ts';
+import { startsAtRandom } from '../predict/dealing/given.ts';
 import { prepareFetchingDevice } from './fetching.ts';
-import { replicate, replicationRandom } from './replicate.ts';
+import { replicate, replicationRandom, type TimeDistribution } from './replicate.ts';
 import { dealtUnits } from './units.ts';
 import { describeDesign, playableDesign, type PlayableDesign } from '../predict/designs.ts';
+import { givenOrderOf } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 
@@ -40,6 +42,18 @@ export interface SimulatedDistribution {
   readonly precise: boolean;
 }
 
+/** A launch that leaves nothing to chance. */
+function playedOnce(cycles: number): TimeDistribution {
+  return {
+    cycles: Float64Array.of(cycles),
+    meanCycles: cycles,
+    standardDeviationCycles: 0,
+    standardErrorCycles: 0,
+    confidenceLowCycles: cycles,
+    confidenceHighCycles: cycles,
+  };
+}
+
 /** Seed of one design: its own, whichever worker plays it and whatever else is played. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
@@ -49,10 +63,15 @@ function designSeed(studySeed: number, design: number): number {
   );
 }
 
-function prepare(
-  predictor: Predictor,
-  index: number,
-): Result<{ readonly design: PlayableDesign; readonly run: DeviceRun }> {
+interface PreparedDesign {
+  readonly design: PlayableDesign;
+  readonly run: DeviceRun;
+  /** Whether its units are those of the workload rather than draws, and nothing else is left to chance either. */
+  readonly isGiven: boolean;
+  readonly isFixed: boolean;
+}
+
+function prepare(predictor: Predictor, index: number): Result<PreparedDesign> {
   const { plan } = predictor;
   const design = playableDesign(predictor, index);
   if (!design && describeDesign(predictor, index).device.kind === 'cpu')
@@ -68,9 +87,14 @@ function prepare(
     launchOverheadCycles: 0,
   };
   const { setupIterations, overheadIterations } = design;
+  const given = givenOrderOf(plan);
+  const isGiven = given !== null && balancing.kind !== 'shuffle';
+  // Blocks of sorted or bucketed units start in random order.
+  const isFixed = isGiven && !startsAtRandom(balancing);
   if (balancing.kind === 'dynamic-fetch') {
     const run = prepareFetchingDevice(launch, {
       law: plan.law,
+      given,
       units: plan.units,
       lanesPerGroup: design.unitsPerGroup,
       lanesPerBlock: design.slotsPerBlock,
@@ -81,10 +105,11 @@ function prepare(
         fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
       }),
     });
-    return run.ok ? ok({ design, run: run.value }) : run;
+    return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
   }
   const source = dealtUnits({
     law: plan.law,
+    given,
     units: plan.units,
     unitsPerGroup: design.unitsPerGroup,
     loop: design.loop,
@@ -97,7 +122,7 @@ function prepare(
   });
   if (!source.ok) return source;
   const run = prepareDevice(launch, source.value);
-  return run.ok ? ok({ design, run: run.value }) : run;
+  return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
 }
 
 /**
@@ -112,19 +137,22 @@ export function simulateDesign(
 ): Result<SimulatedDistribution> {
   const prepared = prepare(predictor, index);
   if (!prepared.ok) return prepared;
-  const { design, run } = prepared.value;
+  const { design, run, isGiven, isFixed } = prepared.value;
   const { timeMs } = predictChunk(predictor, index, 1);
-  const openMs = predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
-  const played = replicate(run, {
-    seed: designSeed(options.seed, index),
-    atLeast:
-      openMs > options.halfWidth * timeMs[0] ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
-    // Units of one length leave nothing to chance.
-    identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
-    atMost: options.maxReplications,
-    relativeStandardError: 0,
-    relativeHalfWidth: options.halfWidth,
-  });
+  const openMs = isGiven ? 0 : predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
+  const seed = designSeed(options.seed, index);
+  const played = isFixed
+    ? ok(playedOnce(run.run(replicationRandom(seed, 0))))
+    : replicate(run, {
+        seed,
+        atLeast:
+          openMs > options.halfWidth * timeMs[0] ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
+        // Units of one length leave nothing to chance.
+        identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
+        atMost: options.maxReplications,
+        relativeStandardError: 0,
+        relativeHalfWidth: options.halfWidth,
+      });
   if (!played.ok) return played;
   const { msPerCycle, balancingMs } = design;
   const toMs = (cycles: number): number => cycles * msPerCycle + balancingMs;

@@ -1,8 +1,10 @@
-import { isEvenShare, isPadded, type EvenShareBalancing, type LockstepBalancing } from '../domain/design.ts';
+import { isEvenShare, isPadded, type LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { shareDepths } from '../predict/dealing/even-share.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
+import { givenOrder, startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
+import { repeatedUnits } from '../predict/ordered.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { sliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
@@ -11,6 +13,8 @@ import { indexSampler, type BlockSource } from './samplers.ts';
 /** A launch of a workload, whose units a balancing puts in order. */
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
+  /** The lengths of the workload in its order, repeated; without them units are independent draws from the law. */
+  readonly given?: Float64Array | null;
   /** Any but `dynamic-fetch`, whose units are not dealt out: see `prepareFetchingDevice`. */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
   /** Of every group besides its items, where slots take even shares of them. */
@@ -24,13 +28,14 @@ const MAX_ORDERED_UNITS = 20_000_000;
 const SAME_SHARE = 1e-9;
 
 /**
- * Blocks whose groups get real units (`predict/dealing/deal.ts`). Blocks of sorted or bucketed units are launched in random
- * order, as the predictions assume; windows keep theirs.
+ * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given ones in their order or what a balancing makes of it,
+ * else draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; others keep theirs.
  * Fails with `unsupported` where too many units would have to be put in order.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
-  const { law, units, balancing, groupsPerBlock: W, gridBlocks } = launch;
-  if (balancing.kind !== 'none' && units > MAX_ORDERED_UNITS) {
+  const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
+  const areDraws = balancing.kind === 'shuffle' || (balancing.kind === 'none' && given === null);
+  if (!areDraws && units > MAX_ORDERED_UNITS) {
     return fail(
       'unsupported',
       `${balancing.kind} of ${units} units cannot be simulated: at most ${MAX_ORDERED_UNITS} can be put in order. Simulate fewer units.`,
@@ -39,7 +44,9 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const draw = indexSampler(law.probability);
   if (isEvenShare(balancing))
     return ok((random) => {
-      const lengths = Float64Array.from({ length: units }, () => law.support[draw(random)]);
+      const lengths = given
+        ? repeatedUnits(given, units)
+        : Float64Array.from({ length: units }, () => law.support[draw(random)]);
       const iterations = lengths.reduce((sum, length) => sum + length, 0);
       const next = shareDepths(balancing, launch, (unit) => lengths[unit], iterations, launch.overheadIterations ?? 0);
       return (out) => {
@@ -47,14 +54,15 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
       };
     });
   const scratch = dealingScratch(launch);
+  const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {
     // Independent draws need not be kept: a launch asks for every unit once.
-    const ordered = balancing.kind === 'none' ? null : orderedUnits(launch, balancing, () => draw(random), random);
-    const order = plainOrder(ordered ? (position) => ordered[position] : () => law.support[draw(random)], units);
-    const blockOrder =
-      balancing.kind === 'none' || balancing.kind === 'window-sort' || isPadded(balancing)
-        ? null
-        : shuffledBlocks(gridBlocks, random);
+    const ordered = areDraws ? null : (fixed ?? orderedUnits(launch, () => draw(random), random));
+    const order = plainOrder(
+      ordered ? (position) => ordered[position % ordered.length] : () => law.support[draw(random)],
+      units,
+    );
+    const blockOrder = startsAtRandom(balancing) ? shuffledBlocks(gridBlocks, random) : null;
     let block = 0;
     return (out) => {
       const at = blockOrder ? blockOrder[block] : block;
@@ -62,6 +70,17 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
       for (let g = 0; g < W; g++) out[g] = groupDepth(order, launch, at, g, scratch);
     };
   });
+}
+
+/** The units that a balancing hands out, the first ones where they repeat. */
+function givenUnits(
+  { units, law, unitsPerGroup }: WorkloadLaunch,
+  given: Float64Array,
+  balancing: GivenBalancing | { readonly kind: 'full-sort' },
+): Float64Array {
+  // A window of all units.
+  const kept = balancing.kind === 'full-sort' ? ({ kind: 'window-sort', units } as const) : balancing;
+  return givenOrder(given, units, law, kept, unitsPerGroup, units).lengths;
 }
 
 /** Units in any order. */
@@ -81,12 +100,9 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
   };
 }
 
-function orderedUnits(
-  launch: WorkloadLaunch,
-  balancing: Exclude<WorkloadLaunch['balancing'], { kind: 'none' } | EvenShareBalancing>,
-  draw: () => number,
-  random: Random,
-): Float64Array {
+/** Draws in the order that a balancing makes of them. */
+function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random): Float64Array {
+  const { balancing } = launch;
   const { law, units, unitsPerGroup } = launch;
   const lengths = new Float64Array(units);
   if (balancing.kind === 'window-sort') {
@@ -111,7 +127,7 @@ function orderedUnits(
     lengths.fill(law.support[i], at, at + count);
     at += count;
   });
-  if (balancing.kind !== 'full-sort') {
+  if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
     // Shares of the units drawn, but cut between the lengths where the law is: units more than expected of one must not spill.
     let passed = 0;
     let from = 0;

@@ -1,6 +1,7 @@
 /**
- * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out.
- * `node test/bench/balancing.ts [--designs 400] [--seed 1] [--worst 10] [--simulated FILE] [--balancing A B …] [--threads-per-unit 64 …]`;
+ * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out, or come
+ * in a given order (`--lengths files`).
+ * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--simulated FILE] [--balancing A B …] [--threads-per-unit 64 …]`;
  * one core, some minutes. With a file, simulated times are kept there and read again by the next run with the same designs and seed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,6 +20,7 @@ import { planOf } from '../unit/sweep-plans.ts';
 
 const { values: options } = parseArgs({
   options: {
+    lengths: { type: 'string', default: 'laws' },
     designs: { type: 'string', default: '400' },
     seed: { type: 'string', default: '1' },
     worst: { type: 'string', default: '10' },
@@ -46,7 +48,20 @@ function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)];
 }
 
-const LENGTHS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
+const LAWS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
+const MATRICES = '../../test/data/matrices';
+const FILES = [
+  'mtx:cage8.mtx',
+  'mtx:ca-GrQc.mtx',
+  `mtx:${MATRICES}/lp_ship04l.mtx`,
+  `mtx:${MATRICES}/1138_bus.mtx`,
+  `mtx:${MATRICES}/EVA.mtx`,
+  'example:collatz',
+  'example:collatz',
+  'example:mandelbrot',
+  'example:mandelbrot',
+];
+const isInOrder = options.lengths === 'files';
 const DEVICES = [
   'nvidia-v100-sxm2-16gb',
   'nvidia-a100-sxm4-40gb',
@@ -55,6 +70,7 @@ const DEVICES = [
   'nvidia-rtx-4090',
 ];
 const BALANCINGS: readonly ((random: Random) => string)[] = [
+  ...(isInOrder ? Array.from({ length: 14 }, () => () => 'none') : []),
   ...Array.from(
     { length: 4 },
     () => (random: Random) => `window-sort(${pick(random, [256, 1000, 1024, 4096, 4096, 5000, 16384])})`,
@@ -65,20 +81,23 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
   (random) => `best-buckets(${pick(random, [3, 4])})`,
   (random) =>
     pick(random, ['dynamic-fetch', 'dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)']),
-  () => 'none',
+  () => (isInOrder ? 'shuffle' : 'none'),
 ];
 
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
+const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
+/** Fewer than an image has, as many, and repetitions. */
+const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {
   const threadsPerUnit = pick(random, chosenThreads);
   const blockThreads = pick(random, [32, 64, 128, 256, 256, 512, 1024, 96, 640]);
-  const units = pick(random, [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000]);
+  const units = pick(random, isInOrder ? FILE_UNITS : LAW_UNITS);
   const study: StudyFile = {
     lockstep: 1,
     name: 'Balancing',
-    workload: { lengths: pick(random, LENGTHS), units },
+    workload: { lengths: pick(random, isInOrder ? FILES : LAWS), units },
     kernel: {
       name: 'k',
       registersPerThread: pick(random, [32, 64]),
@@ -190,7 +209,7 @@ for (const name of ['dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)',
     `  ${name}`,
     rows.filter(({ balancing }) => balancing === name),
   );
-const worst = [...(options.balancing === undefined ? sorted : rows)].sort(
+const worst = [...(options.balancing === undefined && !isInOrder ? sorted : rows)].sort(
   (a, b) => Math.abs(b.difference) - Math.abs(a.difference),
 );
 for (const row of worst.slice(0, Number(options.worst))) {

@@ -9,7 +9,7 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /*
- * Single designs of the example workloads whose launches are over after few waves, where it matters which blocks come last and
+ * Single designs on draws from the laws of the example workloads whose launches are over after few waves, where it matters which blocks come last and
  * how they are dealt out. The simulated means are known to one percent and deterministic; what the prediction may be off beside
  * that is the most it was over some hundred such designs but for one in twenty.
  */
@@ -32,7 +32,7 @@ interface Few {
 async function difference(example: Example, few: Few): Promise<number> {
   const file = join(import.meta.dirname, `../../db/examples/${example}.json`);
   const study = JSON.parse(readFileSync(file, 'utf8')) as StudyFile;
-  const plan = await planOf({
+  const drawn: StudyFile = {
     ...study,
     workload: { ...study.workload, units: few.units },
     kernel: { ...study.kernel, registersPerThread: few.registers, instructionsPerIteration: few.instructions },
@@ -45,8 +45,8 @@ async function difference(example: Example, few: Few): Promise<number> {
       ...few.launch,
     },
     constraints: [],
-  });
-  const predictor = createPredictor(plan);
+  };
+  const predictor = createPredictor(await planOf(drawn, undefined, false));
   const { meanMs } = unwrap(simulateDesign(predictor, 0, { seed: 1, halfWidth: HALF_WIDTH, maxReplications: 60 }));
   return predictChunk(predictor, 0, 1).timeMs[0] / meanMs - 1;
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
+import { partOfUnits } from '../../src-workers/predict/ordered.ts';
 import { describe, expect, it } from 'vitest';
 import {
   fittingMeasurement,
   isProbeEnough,
   nextProbeUnits,
-  partOfUnits,
   probeTimes,
   type AskedMeasurement,
   type ProbeTimes,

@@ -13,7 +13,7 @@ import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
-import { drawnLengths, orderedLengths } from '../../src-workers/predict/ordered.ts';
+import { bundledLengths, drawnLengths, givenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
@@ -45,7 +45,7 @@ function whole(plan: SweepPlan) {
 }
 /** The same plan with lengths given directly. */
 function withLengths(plan: SweepPlan, lengths: Float64Array): SweepPlan {
-  return { ...plan, units: lengths.length, ordered: orderedLengths(lengths) };
+  return { ...plan, units: lengths.length, ordered: givenLengths(lengths) };
 }
 const EPS = Number.EPSILON;
 
@@ -98,9 +98,8 @@ describe('designs of a CPU', () => {
   it('cost the bytes of all units, whatever the partition and the bundling', () => {
     const lengths = Float64Array.from({ length: MAX_ENTRIES + 12_345 }, (_, i) => i % 7);
     const total = lengths.reduce((a, b) => a + b, 0) * 12 + lengths.length * 20;
-    const ordered = orderedLengths(lengths);
-    expect(ordered.iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
-    const loads = createCpuLoads({ bytesPerIteration: 12, bytesPerUnit: 20 }, lengths.length, ordered);
+    const loads = createCpuLoads({ bytesPerIteration: 12, bytesPerUnit: 20 }, lengths.length, givenLengths(lengths));
+    expect(loads.ordered.iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
     for (const kind of ['row-split', 'nonzero-split', 'merge-path'] as const)
       expect(coreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
   });
@@ -249,8 +248,13 @@ describe('what is valid where', () => {
 
 describe('ordered lengths', () => {
   it('come back from the text they are stored as', () => {
-    const ordered = { units: 9, iterations: Float64Array.of(3, 0, 2 ** 40, 1.5) };
-    expect(unpackLengths({ order: JSON.parse(JSON.stringify(packLengths(ordered))) as unknown })).toEqual(ordered);
+    for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
+      const ordered = givenLengths(iterations);
+      expect(unpackLengths({ order: JSON.parse(JSON.stringify(packLengths(ordered))) as unknown })).toEqual(ordered);
+    }
+    // Entries of earlier versions stand for several units each: no GPU takes them in one.
+    const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
+    expect(unpackLengths({ order: JSON.parse(JSON.stringify(packLengths(bundled))) as unknown })).toEqual(bundled);
     for (const wrong of [null, {}, { order: 1 }, { order: { units: 1, iterations: 'no' } }])
       expect(unpackLengths(wrong)).toBeNull();
   });
@@ -268,7 +272,7 @@ describe('ordered lengths', () => {
   });
 
   it('are bundled evenly where they are many', () => {
-    const { units, iterations } = orderedLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1));
+    const { units, iterations } = bundledLengths(givenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
     expect(units).toBe(2 * MAX_ENTRIES + 2);
     expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
     expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);

@@ -7,7 +7,7 @@ import { fileOpener, planLengths } from '../../src-main/services/studies/workloa
 import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
-import { orderedLengths } from '../../src-workers/predict/ordered.ts';
+import { givenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -46,12 +46,21 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
   };
 }
 
-/** What workers would be given for a study whose workload needs no file. `devices` replaces the catalogue's. */
-export async function planOf(study: StudyFile, devices?: readonly Device[]): Promise<SweepPlan> {
+/**
+ * What workers would be given for a study whose workload needs no file but those of the examples. `devices` replaces the catalogue's.
+ * @param inOrder whether units come in the order of the workload; else they are draws from its law
+ */
+export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));
   const axes = unwrap(
     studyAxes(checked, devices ?? checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id))),
   );
   const { law, lengths } = unwrap(await resolveOrderedWorkload(checked.workload.lengths, { openFile }));
-  return sweepPlan('test', checked, axes, law, planLengths(checked, axes, law, lengths && orderedLengths(lengths)));
+  return sweepPlan(
+    'test',
+    checked,
+    axes,
+    law,
+    planLengths(checked, axes, law, inOrder && lengths ? givenLengths(lengths) : null),
+  );
 }

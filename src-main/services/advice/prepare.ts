@@ -66,7 +66,15 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
   const work = lawDigest(law);
   const { units } = study.workload;
   const { name: _name, origins: _origins, ...kernel } = study.kernel;
-  const shared = { work, units, setup: kernel.setupIterationsPerUnit, loop: axes.loop, balancing: axes.balancing };
+  const given = order?.given ? orderDigest(order) : null;
+  const shared = {
+    work,
+    given,
+    units,
+    setup: kernel.setupIterationsPerUnit,
+    loop: axes.loop,
+    balancing: axes.balancing,
+  };
   const key = sha256(JSON.stringify(shared));
   const { devices: _devices, ...rest } = axes;
   return {
@@ -82,7 +90,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         study,
         own,
         inShared(law),
-        device.kind === 'cpu' ? ordered(study, own, law, order) : null,
+        device.kind === 'cpu' || given !== null ? ordered(study, own, law, order) : null,
       );
       let predictor: Predictor | null = null;
       return {
@@ -116,10 +124,10 @@ const digestOf = (...arrays: readonly Float64Array[]): string =>
 const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
 const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
 /** The law over shared memory, copied once. */
-const inShared = memo((law: LengthLaw) => (law.support.buffer instanceof SharedArrayBuffer ? law : sharedLaw(law)));
+const inShared = memo(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
-/** What CPUs partition; made once where only other inputs change. */
+/** The order of the units; made once where only other inputs change. */
 function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLengths | null): OrderedLengths | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;

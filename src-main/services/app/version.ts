@@ -2,7 +2,12 @@
 export const APP_VERSION = '0.1.0';
 
 /** Version of the prediction: raised whenever a saved prediction would come out different. */
-export const MODEL_VERSION = 'composite 2.0';
+export const MODEL_VERSION = 'composite 3.0';
+
+/** Whether a version of the prediction takes units in the order that the workload gives them: since 3.0. */
+export function isOrderAware(version: string | undefined): boolean {
+  return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
+}
 
 /** Version of the simulator: raised whenever a saved simulation would come out different. */
-export const SIMULATOR_VERSION = 'events 1.1';
+export const SIMULATOR_VERSION = 'events 2.0';

@@ -11,7 +11,7 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
-import { drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { bundledLengths, drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { planOfPart } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
@@ -197,7 +197,7 @@ export async function measuredUnits(
   ];
   if (backend === 'cpu') {
     // As a run's view has them (planLengths), and as coreLoads scales them.
-    order ??= drawnLengths(law, workload.units, study.study.seed);
+    order = bundledLengths(order ?? drawnLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {
       bytesPerIteration: (kernel.bytesPerIteration * workload.units) / order.units,
@@ -205,7 +205,7 @@ export async function measuredUnits(
     };
   } else {
     order ??= await orderOfFile(context, study, law);
-    if (order?.units !== units || order.iterations.length !== units) order = null;
+    if (order?.iterations.length !== order?.units) order = null;
   }
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);

@@ -3,7 +3,8 @@ import { affordableLossDistribution } from '../../../src-workers/models/imbalanc
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import { quantile } from '../../../src-workers/models/imbalance/distribution.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import { resolveWorkload } from '../../../src-workers/parse/grammar.ts';
+import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
+import { lossInOrder, type GivenLoss } from '../../../src-workers/predict/dealing/given.ts';
 import { fileOpener } from '../studies/workloads.ts';
 
 export interface LossReport {
@@ -22,13 +23,18 @@ export interface LossReport {
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;
+    /** Of groups of n consecutive units in the order of the workload, exact; `null` where it has none. */
+    readonly givenOrder: GivenLoss | null;
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number };
     /** How the quantiles were found; `resolution` is their largest relative error. */
     readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number };
   }[];
 }
 
-/** The losses of a workload over group sizes (Swatman 2022): closed form for the moments, the distribution for quantiles. */
+/**
+ * The losses of a workload over group sizes (Swatman 2022): of independent units in closed form, with quantiles from the distribution;
+ * of units in their order exactly.
+ */
 export async function lossReport(
   workload: string,
   groupSizes: readonly number[],
@@ -36,15 +42,20 @@ export async function lossReport(
   truncation?: number,
 ): Promise<Result<LossReport>> {
   const openFile = fileOpener(folder);
-  const law = await resolveWorkload(workload, truncation === undefined ? { openFile } : { openFile, truncation });
-  if (!law.ok) return law;
-  const rows = lossMoments(law.value, groupSizes).map((row) => {
-    const distribution = affordableLossDistribution(law.value, row.n);
+  const resolved = await resolveOrderedWorkload(
+    workload,
+    truncation === undefined ? { openFile } : { openFile, truncation },
+  );
+  if (!resolved.ok) return resolved;
+  const { law, lengths } = resolved.value;
+  const rows = lossMoments(law, groupSizes).map((row) => {
+    const distribution = affordableLossDistribution(law, row.n);
     return {
       n: row.n,
       meanLoss: row.meanLoss,
       standardDeviationLoss: row.standardDeviationLoss,
       aggregateLoss: row.aggregateLoss,
+      givenOrder: lengths && lossInOrder(lengths, lengths.length, row.n),
       quantiles: {
         p50: quantile(distribution, 0.5),
         p95: quantile(distribution, 0.95),
@@ -55,10 +66,10 @@ export async function lossReport(
   });
   return ok({
     workload: {
-      label: law.value.label,
-      ...moments(law.value),
-      truncatedMass: law.value.truncatedMass,
-      fitted: law.value.fitted ?? false,
+      label: law.label,
+      ...moments(law),
+      truncatedMass: law.truncatedMass,
+      fitted: law.fitted ?? false,
     },
     rows,
   });

@@ -55,6 +55,8 @@ export function layoutSentences(design: Design): readonly string[] {
   switch (order.kind) {
     case 'none':
       return ['Units in the order they come.', dealt, ...flattened];
+    case 'shuffle':
+      return ['Units in random order: permute them before the launch.', dealt, ...flattened];
     case 'window-sort':
       return [`Every ${order.units} units in a row sorted by length, the shortest first.`, dealt, ...flattened];
     case 'full-sort':

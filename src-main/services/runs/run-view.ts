@@ -16,7 +16,8 @@ import {
 import { studyAxes, sweepPlan } from '../studies/plan.ts';
 import { locatedStudy, type RunStudy } from '../studies/studies.ts';
 import { RUN_KIND_TEXT } from './runs.ts';
-import { planLengths, sharedLaw, unpackLengths } from '../studies/workloads.ts';
+import { isOrderAware } from '../app/version.ts';
+import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
 /** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
 export interface RunView extends Found {
@@ -120,8 +121,11 @@ export async function runPlan(
   if (!workload.ok) return workload;
   if (!workload.value) return fail('storage', `The workload of run ${run.id} is missing from the database.`);
   const { law, provenance } = workload.value;
-  const ordered = planLengths(study.value.study, axes.value, law, unpackLengths(provenance));
-  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, sharedLaw(law), ordered);
+  const known = unpackLengths(provenance);
+  // Earlier predictions took the units of GPUs as independent draws, whatever their order.
+  const order = known && { ...known, given: known.given && isOrderAware(run.modelVersions.prediction) };
+  const ordered = planLengths(study.value.study, axes.value, law, order);
+  const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, law, ordered);
   return ok({ study: study.value, plan });
 }
 

@@ -5,7 +5,7 @@ import { parseLengthsCsv, type CsvColumns } from '../../../src-workers/parse/csv
 import { formatColumns } from '../../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { inspectTable } from '../../../src-workers/parse/table.ts';
-import { orderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary } from '../../contract/api.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
@@ -99,11 +99,11 @@ async function upload(
     ? await parseMatrixMarket(chunks(bytes), fileName)
     : await parseLengthsCsv(chunks(bytes), name, columns);
   if (!parsed.ok) return parsed;
-  const rows = 'rowLengths' in parsed.value ? parsed.value : null;
   const { law } = parsed.value;
   // Other columns of the same file are another workload.
   const hash = columns ? sha256(`${sha256(bytes)}#${formatColumns(columns)}`) : sha256(bytes);
-  const order = rows ? { order: packLengths(orderedLengths(rows.rowLengths)) } : {};
+  const lengths = 'rowLengths' in parsed.value ? parsed.value.rowLengths : parsed.value.lengths;
+  const order = lengths ? { order: packLengths(givenLengths(lengths)) } : {};
   const provenance = { fileName, bytes: bytes.byteLength, ...(columns && { columns }), ...order };
   const kept = await store.saveWorkload({ hash, law, provenance });
   if (!kept.ok) return kept;

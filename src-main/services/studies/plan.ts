@@ -6,9 +6,10 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
-import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { lawOfUnits, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { MAX_AXIS_VALUES, MAX_DESIGNS, type CountAxis, type Study } from '../../contract/study.ts';
+import { sharedLaw } from './workloads.ts';
 import type { RunAxes } from '../../../db/records.ts';
 
 /** The values of an axis in ascending order, each once. */
@@ -126,7 +127,7 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
   };
 }
 
-/** What workers need to predict any design of the study. `ordered`: where a CPU is among its devices. */
+/** What workers need to predict any design of the study. With an order the law is that of the study's units in it. */
 export function sweepPlan(
   id: string,
   study: Study,
@@ -134,12 +135,13 @@ export function sweepPlan(
   law: LengthLaw,
   ordered: OrderedLengths | null = null,
 ): SweepPlan {
+  const { units } = study.workload;
   return {
     id,
     axes,
-    law,
+    law: sharedLaw(ordered?.given ? lawOfUnits(law.label, ordered, units) : law),
     ordered,
-    units: study.workload.units,
+    units,
     kernel: study.kernel,
     constraints: study.constraints,
     pipeline: study.pipeline,

@@ -8,8 +8,8 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
-import { MAX_ENTRIES } from '../../../src-workers/predict/constants.ts';
-import { drawnLengths, orderedLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
+import { drawnLengths, givenLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { Study } from '../../contract/study.ts';
 
 /** The largest workload file that is read: a guard against a wrong path, not a limit of the parsers. */
@@ -44,12 +44,13 @@ function shared(values: Float64Array): Float64Array {
 
 /** The same law over shared memory: workers then read it without a copy. */
 export function sharedLaw(law: LengthLaw): LengthLaw {
+  if (law.support.buffer instanceof SharedArrayBuffer) return law;
   return { ...law, support: shared(law.support), probability: shared(law.probability) };
 }
 
 /**
- * What the CPUs of a study partition, over shared memory; `null` where it has none. Where the order of the lengths is not
- * known they are drawn from the law, by the seed of the study.
+ * The order of a study's units, over shared memory: the workload's own, or, where a CPU is to partition them, draws from the law by
+ * the seed of the study; else `null`.
  */
 export function planLengths(
   study: Study,
@@ -57,18 +58,22 @@ export function planLengths(
   law: LengthLaw,
   known: OrderedLengths | null,
 ): OrderedLengths | null {
+  if (known) return { ...known, iterations: shared(known.iterations) };
   if (!axes.devices.some((device) => device.kind === 'cpu')) return null;
-  const { units, iterations } = known ?? drawnLengths(law, study.workload.units, study.seed);
-  return { units, iterations: shared(iterations) };
+  const drawn = drawnLengths(law, study.workload.units, study.seed);
+  return { ...drawn, iterations: shared(drawn.iterations) };
 }
 
 /** Ordered lengths as text for a stored workload's provenance: compressed, since neighbours are alike. */
 export function packLengths({ units, iterations }: OrderedLengths): {
   readonly units: number;
+  readonly bytesPerLength: number;
   readonly iterations: string;
 } {
-  const bytes = new Uint8Array(iterations.buffer, iterations.byteOffset, iterations.byteLength);
-  return { units, iterations: deflateRawSync(bytes).toString('base64') };
+  const isShort = iterations.every((length) => length < 2 ** 32 && Number.isInteger(length));
+  const { buffer, byteOffset, byteLength } = isShort ? Uint32Array.from(iterations) : iterations;
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  return { units, bytesPerLength: isShort ? 4 : 8, iterations: deflateRawSync(bytes).toString('base64') };
 }
 
 /** Reads `order` of a stored workload's provenance; `null` where there is none, or none that can be read. */
@@ -76,13 +81,17 @@ export function unpackLengths(provenance: unknown): OrderedLengths | null {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;
   if (typeof order !== 'object' || order === null || !('units' in order) || !('iterations' in order)) return null;
-  const { units, iterations } = order;
-  if (typeof units !== 'number' || typeof iterations !== 'string') return null;
+  const { units, iterations: text } = order;
+  if (typeof units !== 'number' || typeof text !== 'string') return null;
+  const isShort = 'bytesPerLength' in order && order.bytesPerLength === 4;
   try {
-    const bytes = inflateRawSync(Buffer.from(iterations, 'base64'), {
-      maxOutputLength: MAX_ENTRIES * Float64Array.BYTES_PER_ELEMENT,
+    const bytes = inflateRawSync(Buffer.from(text, 'base64'), {
+      maxOutputLength: MAX_ORDERED_LENGTHS * Float64Array.BYTES_PER_ELEMENT,
     });
-    return { units, iterations: new Float64Array(new Uint8Array(bytes).buffer) };
+    const { buffer } = new Uint8Array(bytes);
+    const iterations = isShort ? Float64Array.from(new Uint32Array(buffer)) : new Float64Array(buffer);
+    // Entries of earlier versions may be of several units each, which a GPU does not take in one.
+    return { units, iterations, given: iterations.length === units };
   } catch {
     return null;
   }
@@ -129,7 +138,7 @@ export async function resolveLengths(
     truncation === undefined ? { openFile } : { openFile, truncation },
   );
   if (resolved.ok)
-    return ok({ law: resolved.value.law, order: resolved.value.lengths && orderedLengths(resolved.value.lengths) });
+    return ok({ law: resolved.value.law, order: resolved.value.lengths && givenLengths(resolved.value.lengths) });
   const { error } = resolved;
   return {
     ok: false,

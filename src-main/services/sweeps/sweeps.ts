@@ -20,7 +20,7 @@ import { runPlan } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
-import { packLengths, planLengths, resolveLengths, sha256, sharedLaw } from '../studies/workloads.ts';
+import { packLengths, planLengths, resolveLengths, sha256 } from '../studies/workloads.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
@@ -47,7 +47,7 @@ export interface PreparedStudy {
   readonly devices: readonly Device[];
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
-  /** Of a study with CPUs whose workload has an order: stored with the law, which a resumed run reads. */
+  /** Where the workload has one: stored with the law, which a resumed run reads. */
   readonly order: OrderedLengths | null;
   readonly plan: SweepPlan;
 }
@@ -86,8 +86,8 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   if (!lengths.ok) return lengths;
   const { law } = lengths.value;
   const planned = planLengths(study, axes.value, law, lengths.value.order);
-  const plan = sweepPlan(randomUUID(), study, axes.value, sharedLaw(law), planned);
-  return ok({ study, devices: devices.value, axes: axes.value, law, order: planned && lengths.value.order, plan });
+  const plan = sweepPlan(randomUUID(), study, axes.value, law, planned);
+  return ok({ study, devices: devices.value, axes: axes.value, law, order: lengths.value.order, plan });
 }
 
 /** Opens a run for a prepared study and starts predicting. */

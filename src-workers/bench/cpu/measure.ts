@@ -40,7 +40,8 @@ function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
       'unsupported',
       'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',
     );
-  return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations: Float64Array.from(lengths) }));
+  const iterations = Float64Array.from(lengths);
+  return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
 }
 
 function sharesOf(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachine): Result<DesignShares> {

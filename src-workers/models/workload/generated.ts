@@ -1,6 +1,4 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
-import type { LengthLaw } from '../../domain/workload.ts';
-import { empiricalLaw } from './laws.ts';
 
 /** Real irregular loops that need no file; arguments left out of the text take the defaults below. */
 export type GeneratedExample =
@@ -54,12 +52,6 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
       return ok(mandelbrotLengths(width, height, maxIterations));
     }
   }
-}
-
-/** The law of an example's lengths, order forgotten. Fails on sizes out of range. */
-export function exampleLaw(example: GeneratedExample, label: string): Result<LengthLaw> {
-  const lengths = exampleLengths(example);
-  return lengths.ok ? empiricalLaw(countLengths(lengths.value), label) : lengths;
 }
 
 /** How often each length occurs. */

@@ -37,6 +37,8 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 /**
  * Traffic and passes of one balancing.
  *
+ * - shuffle: a permutation of the indices, written and read once (a bijection of the index costs no pass of its own: Mitchell,
+ *   Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
  * - buckets: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
@@ -63,6 +65,8 @@ export function balancingCost(
     case 'nonzero-split':
     case 'merge-path':
       return NO_COST;
+    case 'shuffle':
+      return cost(2 * INDEX_BYTES, 1);
     case 'quantile-buckets':
     case 'best-buckets':
       return balancing.k === 1 ? NO_COST : cost(2 * KEY_BYTES + INDEX_BYTES, 2);

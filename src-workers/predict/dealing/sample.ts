@@ -14,6 +14,7 @@ import {
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
+import { sortRow } from '../time/placed.ts';
 import type { SortedReader } from './order.ts';
 
 /** Depths of the groups of blocks of a launch, iterations. */
@@ -147,15 +148,5 @@ function fillBetween(values: Float64Array, from: number, count: number, stride: 
     const to = Math.min(g + stride, count - 1);
     const slope = (values[from + to] - values[from + g]) / (to - g);
     for (let k = g + 1; k < to; k++) values[from + k] = values[from + g] + slope * (k - g);
-  }
-}
-
-/** By insertion: rows of sorted units are nearly sorted. */
-function sortRow(values: Float64Array, from: number, count: number): void {
-  for (let i = from + 1; i < from + count; i++) {
-    const value = values[i];
-    let j = i;
-    for (; j > from && values[j - 1] > value; j--) values[j] = values[j - 1];
-    values[j] = value;
   }
 }

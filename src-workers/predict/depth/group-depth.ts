@@ -38,7 +38,7 @@ import {
  * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on in
  * the order that the balancing made (a grid-stride loop).
  *
- * - `none`: units are independent draws. Nested: m independent rounds, each as long as its longest unit. Flattened: the
+ * - `none` of a workload without an order, `shuffle`: units are independent draws. Nested: m independent rounds, each as long as its longest unit. Flattened: the
  *   longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
  *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
@@ -188,6 +188,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
       return fetchedStartsOf(prepared, () => law, n, 'units')(rounds).starts;
     }
     case 'none':
+    case 'shuffle':
       return loop === 'nested' ? rounds : dealtStarts(prepared, law, n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
@@ -283,6 +284,7 @@ function depthModel(
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
+    case 'shuffle':
       return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, loop, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
@@ -495,6 +497,7 @@ function meanLossOf(
 ): number {
   switch (balancing.kind) {
     case 'none':
+    case 'shuffle':
       return laneSums ? laneSumsLoss(laneSums, n) : lossOf(prepared, prepared.law, 'all', n);
     case 'quantile-buckets':
     case 'best-buckets': {

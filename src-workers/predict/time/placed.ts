@@ -1,27 +1,44 @@
 import { SLOWEST_CANDIDATES } from '../constants.ts';
 import type { CycleTable } from './cycles.ts';
 
-/** The blocks of a launch of at most one wave, each with its depths. */
-export interface PlacedBlocks {
+/** Blocks with the depths of their groups. */
+export interface KnownBlocks {
   readonly groupsPerBlock: number;
-  /** Depth of group g of block b at b·W_b + g, iterations, shortest first within a block. */
+  /** Depth of group g of block b at b·W_b + g, iterations. */
   readonly depths: Float64Array;
-  /** Mean depth of the groups of every block. */
+  /** Mean and largest depth of the groups of every block. */
   readonly means: Float64Array;
+  readonly lives: Float64Array;
+}
+
+/** The blocks of a launch of at most one wave, each with its depths. */
+export interface PlacedBlocks extends KnownBlocks {
   /** Blocks in the order of their dispatch. */
   readonly order: Int32Array;
 }
 
-/** @param order `null` where blocks are dispatched as they stand */
-export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
+export function knownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
   const W = groupsPerBlock;
   const means = new Float64Array(depths.length / W);
-  for (let b = 0; b < means.length; b++) {
+  const lives = new Float64Array(means.length);
+  for (let b = 0, at = 0; b < means.length; b++) {
     let sum = 0;
-    for (let at = b * W; at < (b + 1) * W; at++) sum += depths[at];
+    let longest = 0;
+    for (let g = 0; g < W; g++, at++) {
+      const depth = depths[at];
+      sum += depth;
+      if (depth > longest) longest = depth;
+    }
     means[b] = sum / W;
+    lives[b] = longest;
   }
-  return { groupsPerBlock: W, depths, means, order: order ?? Int32Array.from(means, (_, b) => b) };
+  return { groupsPerBlock: W, depths, means, lives };
+}
+
+/** @param order `null` where blocks are dispatched as they stand */
+export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
+  const known = knownBlocks(depths, groupsPerBlock);
+  return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
 }
 
 const slowest = {
@@ -35,17 +52,28 @@ function scratchOf(length: number): Float64Array {
   return scratch;
 }
 
+/** Time of a launch of at most one wave whose blocks are known, cycles: see `slowestCycles`. */
+export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cyclesPerIteration: CycleTable): number {
+  const M = Math.min(multiprocessors, blocks.order.length);
+  return slowestCycles(blocks, blocks.order, null, M, cyclesPerIteration);
+}
+
 /**
- * Time of a launch of at most one wave whose blocks are known, cycles: the b-th block runs on multiprocessor b mod M, each
- * multiprocessor takes ∫ t(w(v)) dv, and the slowest decides. Computed in full for the few that an estimate says are slowest.
+ * Time in which multiprocessors run the blocks that they hold to their ends, cycles: the k-th held block is on multiprocessor
+ * k mod M, each multiprocessor takes ∫ t(w(v)) dv. Computed in full for the few that an estimate says are slowest.
+ * @param held which of the blocks, at least one
+ * @param elapsed iterations that each held block has run already; `null` where they all start
+ * @param multiprocessors M
  */
-export function placedCycles(
-  { means, order, groupsPerBlock: W, depths }: PlacedBlocks,
+export function slowestCycles(
+  { means, lives, groupsPerBlock: W, depths }: KnownBlocks,
+  held: Int32Array,
+  elapsed: Float64Array | null,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
 ): number {
-  const G = order.length;
-  const M = Math.min(multiprocessors, G);
+  const G = held.length;
+  const M = multiprocessors;
   const { multiprocessor, estimate } = slowest;
   estimate.fill(-1);
   const own = scratchOf(Math.ceil(G / M) * W);
@@ -53,15 +81,16 @@ export function placedCycles(
     // As if all groups of a block were its mean, except for the longest of all; longest first.
     let count = 0;
     let longest = 0;
-    for (let b = s; b < G; b += multiprocessors) {
-      const block = order[b];
-      longest = Math.max(longest, depths[block * W + W - 1]);
-      const mean = means[block];
+    for (let b = s; b < G; b += M) {
+      const block = held[b];
+      const before = elapsed === null ? 0 : elapsed[b];
+      longest = Math.max(longest, lives[block] - before);
+      const mean = Math.max(0, means[block] - before);
       let i = count++;
       for (; i > 0 && own[i - 1] < mean; i--) own[i] = own[i - 1];
       own[i] = mean;
     }
-    let time = (longest - own[0]) * cyclesPerIteration[1];
+    let time = count > 0 ? (longest - own[0]) * cyclesPerIteration[1] : 0;
     for (let i = 0; i < count; i++)
       time += (own[i] - (i + 1 < count ? own[i + 1] : 0)) * cyclesPerIteration[(i + 1) * W];
     if (time <= estimate[SLOWEST_CANDIDATES - 1]) continue;
@@ -76,8 +105,10 @@ export function placedCycles(
   let launch = 0;
   for (let i = 0; i < SLOWEST_CANDIDATES && estimate[i] >= 0; i++) {
     let count = 0;
-    for (let b = multiprocessor[i]; b < G; b += multiprocessors) {
-      for (let at = order[b] * W; at < (order[b] + 1) * W; at++) own[count++] = depths[at];
+    for (let b = multiprocessor[i]; b < G; b += M) {
+      const before = elapsed === null ? 0 : elapsed[b];
+      for (let at = held[b] * W; at < (held[b] + 1) * W; at++)
+        if (depths[at] > before) own[count++] = depths[at] - before;
     }
     const ends = own.subarray(0, count).sort();
     let time = 0;
@@ -89,4 +120,14 @@ export function placedCycles(
     launch = Math.max(launch, time);
   }
   return launch;
+}
+
+/** By insertion: rows are short, and those of sorted units nearly sorted. */
+export function sortRow(values: Float64Array, from: number, count: number): void {
+  for (let i = from + 1; i < from + count; i++) {
+    const value = values[i];
+    let j = i;
+    for (; j > from && values[j - 1] > value; j--) values[j] = values[j - 1];
+    values[j] = value;
+  }
 }

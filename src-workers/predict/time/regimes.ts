@@ -3,6 +3,7 @@ import type { RegimeId } from '../../domain/regime.ts';
 import { prepareBlockLaw } from './block-law.ts';
 import { placedCycles, type PlacedBlocks } from './placed.ts';
 import type { CycleTable } from './cycles.ts';
+import { inOrderCycles, type OrderedBlocks } from './in-order.ts';
 import { residencyOf, type Residency } from './residency.ts';
 import {
   equalBlocksCycles,
@@ -24,6 +25,8 @@ export interface TimedLaunch {
   readonly multiprocessors: number;
   /** Every block with its depths, in equally likely orders, where they are known and all fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
+  /** Blocks of units in a given order, which start in it; else `null`. */
+  readonly inOrder: OrderedBlocks | null;
   /** Where the grid does not divide the units: the blocks with one unit per slot fewer; else `null`. */
   readonly shorter: Residency | null;
   /** Blocks with more units, first in the launch; below one, the part of one block's slots that have more. */
@@ -46,6 +49,7 @@ export interface Regime {
  * are in `domain/regime.ts`, for the interface.
  */
 export const REGIMES: readonly Regime[] = [
+  { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: givenOrderCycles },
   {
     id: 'known-blocks',
     when: ({ placed }) => placed.length > 0,
@@ -90,7 +94,20 @@ export function predictCycles(launch: IndependentLaunch): number {
 
 /** A launch of independent blocks of one kind. */
 export function plainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
-  return { residency, gridBlocks, multiprocessors, placed: [], shorter: null, fullerBlocks: 0, fetchedUnits: 0 };
+  return {
+    residency,
+    gridBlocks,
+    multiprocessors,
+    placed: [],
+    inOrder: null,
+    shorter: null,
+    fullerBlocks: 0,
+    fetchedUnits: 0,
+  };
+}
+
+function givenOrderCycles({ inOrder, gridBlocks, multiprocessors, residency }: TimedLaunch): number {
+  return inOrderCycles(inOrder!, gridBlocks, residency.residentBlocks, multiprocessors, residency.cyclesPerIteration);
 }
 
 /** The mean over the orders in which the blocks may start. */

@@ -108,6 +108,7 @@ function orderedUnits(
   };
   switch (balancing.kind) {
     case 'none':
+    case 'shuffle':
       return units;
     case 'full-sort':
       return sorted();

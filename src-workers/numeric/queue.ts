@@ -3,6 +3,8 @@ export interface IndexedQueue {
   push(index: number): void;
   /** Removes and returns the first. */
   pop(): number;
+  /** Moves the first to its place after its key has grown. */
+  settle(): void;
   /** The first, or undefined behaviour where empty. */
   first(): number;
   size(): number;
@@ -14,6 +16,30 @@ export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;
   const before = (a: number, b: number): boolean => key[a] < key[b] || (key[a] === key[b] && a < b);
+  /** Moves an entry down from the top to its place. */
+  const sink = (moved: number): void => {
+    const own = key[moved];
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= size) break;
+      let index = heap[child];
+      let smaller = key[index];
+      if (child + 1 < size) {
+        const other = heap[child + 1];
+        const otherKey = key[other];
+        if (otherKey < smaller || (otherKey === smaller && other < index)) {
+          child++;
+          index = other;
+          smaller = otherKey;
+        }
+      }
+      if (smaller > own || (smaller === own && index > moved)) break;
+      heap[i] = index;
+      i = child;
+    }
+    heap[i] = moved;
+  };
   return {
     first: () => heap[0],
     size: () => size,
@@ -32,18 +58,10 @@ export function indexedQueue(key: Float64Array): IndexedQueue {
     },
     pop() {
       const top = heap[0];
-      const moved = heap[--size];
-      let i = 0;
-      for (;;) {
-        let child = 2 * i + 1;
-        if (child >= size) break;
-        if (child + 1 < size && before(heap[child + 1], heap[child])) child++;
-        if (!before(heap[child], moved)) break;
-        heap[i] = heap[child];
-        i = child;
-      }
-      heap[i] = moved;
+      size--;
+      sink(heap[size]);
       return top;
     },
+    settle: () => sink(heap[0]),
   };
 }

@@ -1,0 +1,277 @@
+import {
+  isEvenShare,
+  type LockstepBalancing,
+  type PaddedBalancing,
+  type WholeUnitBalancing,
+} from '../../domain/design.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { GIVEN_UNITS } from '../constants.ts';
+import { bucketRanges } from '../depth/group-depth.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { repeatedUnits } from '../ordered.ts';
+import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
+
+/** Balancings that keep the given order of the units, or part of it: inside a window only its lengths, inside a bucket their order. */
+export type GivenBalancing =
+  Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }> | PaddedBalancing;
+
+/** Whether a balancing leaves the units of a workload with an order where their neighbours are known. */
+export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
+  return (
+    balancing.kind !== 'shuffle' &&
+    balancing.kind !== 'full-sort' &&
+    balancing.kind !== 'dynamic-fetch' &&
+    !isEvenShare(balancing)
+  );
+}
+
+/** Whether blocks start in random order, as they are taken to where units are sorted throughout or in buckets. */
+export function startsAtRandom({ kind }: LockstepBalancing): boolean {
+  return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
+}
+
+/** The units of a workload with an order as a balancing hands them to a launch. */
+export interface GivenOrder {
+  readonly units: number;
+  /** The lengths of the first units, with padding; they repeat. */
+  readonly lengths: Float64Array;
+  /** The same without padding. */
+  readonly work: Float64Array;
+  /** Kept units over all, below 1 where more would be needed than are kept of buckets: then evenly spaced groups stand for all. */
+  readonly part: number;
+  /** By n: the longest of each n consecutive units, up to where these repeat. */
+  readonly longest: Map<number, Float64Array>;
+  /** By n: `lossOfGroups`. */
+  readonly losses: Map<number, GivenLoss>;
+}
+
+/** Losses of groups of n consecutive units; those of the last one count as units as are left. */
+export interface GivenLoss {
+  /** Total lockstep time over total work, ≥ 1. */
+  readonly aggregateLoss: number;
+  /** Mean over the groups of their loss, ≥ 1; a group without work has none. */
+  readonly meanLoss: number;
+}
+
+/**
+ * @param lengths of the workload in its order; more units repeat them, fewer are the first ones
+ * @param law of the units, from which the ranges of buckets follow
+ * @param unitsPerGroup n, on which the best buckets depend
+ * @param most units that are sorted or put in buckets; they stand for the others
+ */
+export function givenOrder(
+  lengths: Float64Array,
+  units: number,
+  law: LengthLaw,
+  balancing: GivenBalancing,
+  unitsPerGroup: number,
+  most = Math.max(GIVEN_UNITS, lengths.length),
+): GivenOrder {
+  const own = lengths.length > units ? lengths.subarray(0, units) : lengths;
+  const order = (kept: Float64Array, part = 1, work = kept): GivenOrder => ({
+    units,
+    lengths: kept,
+    work,
+    part,
+    longest: new Map(),
+    losses: new Map(),
+  });
+  switch (balancing.kind) {
+    case 'none':
+      return order(own);
+    case 'window-sort': {
+      const window = Math.min(balancing.units, units, most);
+      const sorted = inWindows(own, units, window, most).slice();
+      for (let from = 0; from < sorted.length; from += window) sorted.subarray(from, from + window).sort();
+      return order(sorted);
+    }
+    case 'padded':
+      return order(new Float64Array(own.length).fill(law.support[law.support.length - 1]), 1, own);
+    case 'padded-slice': {
+      const slice = Math.min(balancing.units, units, most);
+      const work = inWindows(own, units, slice, most);
+      const padded = work.slice();
+      for (let from = 0; from < padded.length; from += slice) {
+        const inside = padded.subarray(from, from + slice);
+        inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+      }
+      return order(padded, 1, work);
+    }
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const kept = units <= most ? units : Math.max(1, Math.floor(most / own.length)) * own.length;
+      return order(bucketed(repeatedUnits(own, kept), law, balancing, unitsPerGroup), kept / units);
+    }
+  }
+}
+
+/** The units that windows are cut from: where windows end with the lengths they repeat; else as many as are kept stand for all. */
+function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
+  const repeats = own.length % window === 0 && units % window === 0;
+  return repeatedUnits(own, repeats ? own.length : units <= most ? units : Math.floor(most / window) * window);
+}
+
+/**
+ * Units in the buckets of their lengths, the shortest first, in the given order inside each. Of a length on both sides of a cut
+ * the first units are in the lower bucket.
+ */
+function bucketed(
+  lengths: Float64Array,
+  law: LengthLaw,
+  balancing: Extract<GivenBalancing, { kind: 'quantile-buckets' | 'best-buckets' }>,
+  unitsPerGroup: number,
+): Float64Array {
+  const sorted = lengths.slice().sort();
+  const ends: number[] = [];
+  let passed = 0;
+  for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
+    passed += share;
+    ends.push(Math.round(passed * lengths.length));
+  }
+  ends[ends.length - 1] = lengths.length;
+  // Of the length that a bucket ends with: units that it still takes.
+  const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
+  const room = ends.map((end, b) => {
+    let from = end;
+    while (from > (b === 0 ? 0 : ends[b - 1]) && sorted[from - 1] === last[b]) from--;
+    return end - from;
+  });
+  const next = ends.map((_, b) => (b === 0 ? 0 : ends[b - 1]));
+  const out = new Float64Array(lengths.length);
+  for (const length of lengths) {
+    let b = 0;
+    while (length > last[b] || (length === last[b] && room[b] === 0)) b++;
+    if (length === last[b]) room[b]--;
+    out[next[b]++] = length;
+  }
+  return out;
+}
+
+/** A given order as a launch reads it. */
+export interface GivenReader extends UnitOrder {
+  /** The longest of the n units from each multiple of n, entry by entry, repeated; `null` where groups begin elsewhere. */
+  readonly longest: Float64Array | null;
+  /** Of the order. */
+  readonly lengths: Float64Array;
+  readonly part: number;
+}
+
+export function readGiven(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock }: Dealing): GivenReader {
+  const { units, lengths, part } = order;
+  const kept = lengths.length;
+  const lengthAt =
+    part === 1
+      ? (position: number): number => lengths[position % kept]
+      : (position: number): number => {
+          const group = Math.floor(Math.floor(position / n) * part);
+          return lengths[Math.min(kept - 1, group * n + (position % n))];
+        };
+  const longestOf = (position: number, count: number): number => {
+    let most = 0;
+    for (let i = 0; i < count; i++) {
+      const length = lengthAt(position + i);
+      if (length > most) most = length;
+    }
+    return most;
+  };
+  const longest = slotsPerBlock % n === 0 ? longestOfGroups(order, n) : null;
+  return {
+    part,
+    longest,
+    lengths,
+    lengthAt,
+    longestSum(first, count, stride) {
+      if (longest === null || count !== n || first % n !== 0 || stride % n !== 0)
+        return sumOfLongest(longestOf, units, first, count, stride);
+      const period = longest.length;
+      let sum = 0;
+      let position = first;
+      if (part === 1) {
+        let at = (first / n) % period;
+        const step = (stride / n) % period;
+        for (; position + n <= units; position += stride) {
+          sum += longest[at];
+          at += step;
+          if (at >= period) at -= period;
+        }
+      } else for (; position + n <= units; position += stride) sum += longest[Math.floor((position / n) * part)];
+      return position < units ? sum + longestOf(position, units - position) : sum;
+    },
+    isLastLongest: (_first, count) => count === 1,
+  };
+}
+
+/** The longest of each n consecutive units from the first, up to where the groups repeat. */
+function longestOfGroups(order: GivenOrder, n: number): Float64Array {
+  const { units, lengths, part } = order;
+  if (n === 1) return lengths;
+  let longest = order.longest.get(n);
+  if (!longest) {
+    const kept = lengths.length;
+    const all = part === 1 ? units : kept;
+    const groups = Math.min(Math.ceil(all / n), kept / greatestCommonDivisor(kept, n));
+    longest = new Float64Array(groups);
+    for (let group = 0, at = 0; group < groups; group++) {
+      let most = 0;
+      for (let i = 0; i < n; i++) {
+        const length = lengths[at];
+        if (length > most) most = length;
+        if (++at === kept) at = 0;
+      }
+      longest[group] = most;
+    }
+    order.longest.set(n, longest);
+  }
+  return longest;
+}
+
+/** Losses of groups of n consecutive units of an order. */
+export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
+  let loss = order.losses.get(n);
+  if (!loss)
+    order.losses.set(
+      n,
+      (loss = lossInOrder(order.lengths, order.part === 1 ? order.units : order.lengths.length, n, order.work)),
+    );
+  return loss;
+}
+
+/**
+ * Losses of groups of n consecutive units in their order: exact to rounding. A last group with fewer units is as long as the
+ * longest of these and has as many lanes as units.
+ * @param unpadded lengths that count as work
+ */
+export function lossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
+  const kept = lengths.length;
+  const groups = Math.ceil(units / n);
+  // Groups repeat after this many; whole repetitions count as often as they occur.
+  const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
+  const tail = groups % period;
+  const whole = Math.floor(groups / period);
+  let lockstep = 0;
+  let work = 0;
+  let losses = 0;
+  const count = (group: number, times: number): void => {
+    const from = group * n;
+    const lanes = Math.min(n, units - from);
+    let at = from % kept;
+    let most = 0;
+    let sum = 0;
+    for (let i = 0; i < lanes; i++) {
+      const length = lengths[at];
+      sum += unpadded[at];
+      if (length > most) most = length;
+      if (++at === kept) at = 0;
+    }
+    lockstep += times * lanes * most;
+    work += times * sum;
+    losses += times * (sum > 0 ? (lanes * most) / sum : 1);
+  };
+  // The last group is apart: it may have fewer units than the same one of other repetitions.
+  for (let group = 0; group < period; group++) {
+    const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
+    if (times > 0) count(group, times);
+  }
+  count(groups - 1, 1);
+  return { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: losses / groups };
+}

@@ -1,0 +1,111 @@
+import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
+import { arbitraryOrder } from '../../numeric/random.ts';
+import { BLOCK_ORDERS, MAX_GIVEN_BLOCKS, MAX_LAW_GROUPS, MIN_GIVEN_BLOCKS } from '../constants.ts';
+import type { Arena } from '../time/arena.ts';
+import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
+import type { DepthMeans } from '../depth/means.ts';
+import type { OrderedBlocks } from '../time/in-order.ts';
+import type { BlockLaw } from '../time/law.ts';
+import { placedBlocks, sortRow, type PlacedBlocks } from '../time/placed.ts';
+import type { Dealing } from './deal.ts';
+import { startsAtRandom, type GivenBalancing, type GivenOrder } from './given.ts';
+import { givenLaunch } from './given-launch.ts';
+import { readSorted, type SortedOrder } from './order.ts';
+import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
+
+export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
+
+export function isSorted(balancing: LockstepBalancing): balancing is SortedBalancing {
+  return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
+}
+
+/** M of the windows that the units are sorted in. */
+export function windowUnits(balancing: SortedBalancing, units: number): number {
+  return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
+}
+
+/** A launch whose units are known, sorted or in a given order, whatever the device. */
+export interface KnownLaunch {
+  readonly groupsPerBlock: number;
+  /** Every block in the order of its start, for each of some such orders; empty where only a sample is known. */
+  readonly placed: readonly PlacedBlocks[];
+  /** Blocks of units in a given order, which start in it; `null` where they start in random order. */
+  readonly inOrder: OrderedBlocks | null;
+  /** Of a given order: means of one unit per slot; else `null`, as the law says. */
+  readonly means: DepthMeans | null;
+  /** Lives of the blocks. Of placed blocks made on demand, since their time does not need it. */
+  steps: StepLaws | null;
+  /** Law of a block's life, in the memory of an arena; made on demand by `knownBlockLaw`. */
+  law: BlockLaw | null;
+  /** Numbers that it keeps. */
+  readonly size: number;
+}
+
+/**
+ * Deals sorted units out to a launch.
+ * @param everyBlock whether the launch fits the device at once, so that each block counts; else a sample is enough
+ */
+export function sortedLaunch(
+  order: SortedOrder,
+  balancing: SortedBalancing,
+  dealing: Dealing,
+  everyBlock: boolean,
+): KnownLaunch {
+  const { groupsPerBlock, gridBlocks } = dealing;
+  const reader = readSorted(order, dealing);
+  if (!everyBlock || !canKnowBlocks(dealing)) {
+    const steps = sampledSteps(sampleBlocks(reader, dealing));
+    return { ...UNORDERED, groupsPerBlock, placed: [], steps, size: 4 * steps.steps.length };
+  }
+  const { depths } = allBlocks(reader, dealing);
+  const placed =
+    balancing.kind === 'window-sort'
+      ? [placedBlocks(depths, groupsPerBlock, null)]
+      : randomlyPlaced(depths, groupsPerBlock, gridBlocks);
+  return { ...UNORDERED, groupsPerBlock, placed, size: depths.length + placed.length * 2 * gridBlocks };
+}
+
+const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
+
+/** Blocks of units that are sorted, or in buckets, start in random order. */
+function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
+  return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
+    const random = arbitraryOrder(gridBlocks, 0);
+    return placedBlocks(depths, groupsPerBlock, v % 2 === 0 ? random : random.reverse());
+  });
+}
+
+/** Deals units in a given order out to a launch. See `sortedLaunch`. */
+export function orderedLaunch(
+  order: GivenOrder,
+  balancing: GivenBalancing,
+  dealing: Dealing,
+  meanLength: number,
+  everyBlock: boolean,
+): KnownLaunch {
+  const { groupsPerBlock, gridBlocks } = dealing;
+  const startsInOrder = !startsAtRandom(balancing);
+  // Blocks that start in random order are a law, unless each counts.
+  const sampled = Math.max(MIN_GIVEN_BLOCKS, Math.ceil(MAX_LAW_GROUPS / groupsPerBlock));
+  const most = everyBlock && canKnowBlocks(dealing) ? gridBlocks : sampled;
+  const { blocks, means } = givenLaunch(order, dealing, meanLength, startsInOrder ? MAX_GIVEN_BLOCKS : most);
+  const { depths, count } = blocks;
+  const size = depths.length + 2 * count;
+  const launch = { ...UNORDERED, groupsPerBlock, means, size };
+  if (startsInOrder) return { ...launch, placed: [], inOrder: blocks };
+  for (let at = 0; at < depths.length; at += groupsPerBlock) sortRow(depths, at, groupsPerBlock);
+  if (everyBlock && count === gridBlocks)
+    return { ...launch, placed: randomlyPlaced(depths, groupsPerBlock, gridBlocks) };
+  return { ...launch, placed: [], steps: sampledSteps({ depths, groupsPerBlock, weights: null }) };
+}
+
+/** @param arena where the law lives; `launch.law` is void once that is cleared */
+export function knownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
+  if (!launch.steps) {
+    const known = launch.inOrder ?? launch.placed[0];
+    const { depths, groupsPerBlock: W } = known;
+    for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
+    launch.steps = sampledSteps({ ...known, weights: null });
+  }
+  return (launch.law ??= steppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
+}

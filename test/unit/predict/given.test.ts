@@ -1,0 +1,239 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fileOpener } from '../../../src-main/services/studies/workloads.ts';
+import { lossReport } from '../../../src-main/services/models/loss.ts';
+import { isPadded } from '../../../src-workers/domain/design.ts';
+import { sliceUnits } from '../../../src-workers/predict/depth/padded.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { countLengths } from '../../../src-workers/models/workload/generated.ts';
+import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
+import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
+import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { givenOrder, lossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
+import { givenLaunch } from '../../../src-workers/predict/dealing/given-launch.ts';
+import { lawOfUnits, givenLengths, repeatedUnits } from '../../../src-workers/predict/ordered.ts';
+import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const FOLDERS = ['test/data/matrices', 'db/examples'];
+const SIZES = [1, 2, 3, 8, 32, 64];
+
+/** Losses of groups of n consecutive units, group by group. */
+function bruteForce(lengths: readonly number[], n: number) {
+  let lockstep = 0;
+  let work = 0;
+  const losses: number[] = [];
+  for (let from = 0; from < lengths.length; from += n) {
+    const group = lengths.slice(from, from + n);
+    const sum = group.reduce((a, b) => a + b, 0);
+    const longest = Math.max(...group);
+    lockstep += group.length * longest;
+    work += sum;
+    losses.push(sum > 0 ? (group.length * longest) / sum : 1);
+  }
+  return { aggregateLoss: lockstep / work, meanLoss: losses.reduce((a, b) => a + b, 0) / losses.length };
+}
+
+describe('losses in the given order', () => {
+  const matrices = FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((file) => file.endsWith('.mtx'))
+      .map((file) => join(folder, file)),
+  );
+
+  it.each(matrices)('are those of consecutive rows: %s', async (file) => {
+    const source = unwrap(await fileOpener(ROOT)(file));
+    const parsed = await parseMatrixMarket(source, file);
+    // One of the matrices counts from 0, which the format does not allow.
+    if (!parsed.ok) return expect(parsed.error.message).toContain('may count from 0');
+    const rows = Array.from(parsed.value.rowLengths);
+    const report = unwrap(await lossReport(`mtx:${file}`, SIZES, ROOT));
+    for (const { n, givenOrder: given } of report.rows) {
+      const expected = bruteForce(rows, n);
+      expect(Math.abs(given!.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
+      expect(Math.abs(given!.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
+    }
+  });
+
+  // Published with the task: 32 units in order, and shuffled.
+  it.each([
+    ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
+    ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
+    ['example:collatz', 1.87, 2.07],
+    ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
+  ])('of %s are %f, and %f shuffled', async (workload, inOrder, shuffled) => {
+    const [row] = unwrap(await lossReport(workload, [32], ROOT)).rows;
+    expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
+    expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
+  });
+
+  it('are null where the workload has no order', async () => {
+    const [row] = unwrap(await lossReport('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
+    expect(row.givenOrder).toBeNull();
+    expect(unwrap(await lossReport('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
+  });
+
+  it('are those of the units one by one, repeated or cut off', () => {
+    fc.assert(
+      fc.property(
+        lengthsOf(40),
+        fc.integer({ min: 1, max: 400 }),
+        fc.integer({ min: 1, max: 33 }),
+        (lengths, units, n) => {
+          const expected = bruteForce(Array.from(repeatedUnits(lengths, units)), n);
+          const found = lossInOrder(lengths.subarray(0, units), units, n);
+          if (Number.isFinite(expected.aggregateLoss))
+            expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
+          expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
+        },
+      ),
+    );
+  });
+});
+
+function lengthsOf(maxLength: number) {
+  return fc
+    .array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength })
+    .map((lengths) => Float64Array.from(lengths));
+}
+
+const balancing: fc.Arbitrary<GivenBalancing> = fc.oneof(
+  fc.constant({ kind: 'none' } as const),
+  fc.integer({ min: 1, max: 50 }).map((units) => ({ kind: 'window-sort', units }) as const),
+  fc.integer({ min: 1, max: 5 }).map((k) => ({ kind: 'quantile-buckets', k }) as const),
+  fc.integer({ min: 1, max: 4 }).map((k) => ({ kind: 'best-buckets', k }) as const),
+  fc.constant({ kind: 'padded' } as const),
+  fc.integer({ min: 1, max: 50 }).map((units) => ({ kind: 'padded-slice', units }) as const),
+);
+
+const launch = fc
+  .record({
+    lengths: lengthsOf(60),
+    units: fc.integer({ min: 1, max: 500 }),
+    n: fc.constantFrom(1, 2, 4, 8),
+    W: fc.integer({ min: 1, max: 4 }),
+    missing: fc.constantFrom(0, 0, 0, 1),
+    rounds: fc.integer({ min: 1, max: 6 }),
+    loop: fc.constantFrom('nested' as const, 'flattened' as const),
+    setupIterations: fc.constantFrom(0, 0, 2),
+    balancing,
+  })
+  .map(({ lengths, units, n, W, missing, rounds, loop, setupIterations, balancing: kind }) => {
+    const slotsPerBlock = n * W - Math.min(missing, n - 1);
+    const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
+    const law = lawOfUnits('x', givenLengths(lengths), units);
+    const dealing: Dealing = {
+      units,
+      unitsPerGroup: n,
+      groupsPerBlock: W,
+      slotsPerBlock,
+      gridBlocks,
+      loop,
+      setupIterations,
+    };
+    return { lengths, law, kind, dealing };
+  });
+
+describe('a given order', () => {
+  it('is the one that measurements put their units in', () => {
+    fc.assert(
+      fc.property(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
+        const all = repeatedUnits(lengths, units);
+        const order = givenOrder(lengths, units, law, kind, unitsPerGroup);
+        const { lengthAt } = readGiven(order, { units, unitsPerGroup, ...rest });
+        if (isPadded(kind)) {
+          const slice = sliceUnits(kind, units);
+          for (let position = 0; position < units; position++) {
+            const from = position - (position % slice);
+            expect(lengthAt(position)).toBe(Math.max(...all.subarray(from, from + slice)));
+          }
+          return;
+        }
+        const expected = unwrap(unitOrder(Uint32Array.from(all), kind, unitsPerGroup));
+        for (let position = 0; position < units; position++) expect(lengthAt(position)).toBe(all[expected[position]]);
+      }),
+    );
+  });
+
+  it('has the law of its units', () => {
+    fc.assert(
+      fc.property(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
+        const expected = unwrap(empiricalLaw(countLengths(repeatedUnits(lengths, units)), 'x'));
+        const { support, probability } = lawOfUnits('x', givenLengths(lengths), units);
+        expect(support).toEqual(expected.support);
+        probability.forEach((p, i) => expect(Math.abs(p - expected.probability[i])).toBeLessThan(1e-12));
+      }),
+    );
+  });
+
+  it('is dealt out like any other: a launch knows the depth of every group', () => {
+    fc.assert(
+      fc.property(launch, ({ lengths, law, kind, dealing }) => {
+        const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
+        const order = givenOrder(lengths, units, law, kind, n);
+        const { blocks } = givenLaunch(order, dealing, 1);
+        expect(blocks.count).toBe(G);
+        const scratch = dealingScratch(dealing);
+        const { lengthAt } = readGiven(order, dealing);
+        // Unit by unit, without what a reader knows of its order.
+        const plain = {
+          lengthAt,
+          longestSum: (first: number, count: number, stride: number) => {
+            let sum = 0;
+            for (let position = first; position < units; position += stride) {
+              let longest = 0;
+              for (let i = 0; i < count && position + i < units; i++)
+                longest = Math.max(longest, lengthAt(position + i));
+              sum += longest;
+            }
+            return sum;
+          },
+          isLastLongest: () => false,
+        };
+        for (let block = 0; block < G; block++) {
+          const expected = Array.from({ length: W }, (_, g) => groupDepth(plain, dealing, block, g, scratch));
+          expected.sort((a, b) => a - b);
+          expect(Array.from(blocks.depths.subarray(block * W, (block + 1) * W).sort())).toEqual(expected);
+          expect(blocks.lives[block]).toBe(expected[W - 1]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is sampled evenly where a launch is large: the mean life is that of all blocks', () => {
+    const lengths = Float64Array.from({ length: 5000 }, (_, i) => (i % 4999 === 0 ? 4000 : 1 + (i % 37)));
+    const units = 2_000_000;
+    const dealing: Dealing = {
+      units,
+      unitsPerGroup: 32,
+      groupsPerBlock: 4,
+      slotsPerBlock: 128,
+      gridBlocks: Math.ceil(units / 256),
+      loop: 'nested',
+      setupIterations: 0,
+    };
+    const law = lawOfUnits('x', givenLengths(lengths), units);
+    const { blocks } = givenLaunch(givenOrder(lengths, units, law, { kind: 'none' }, 32), dealing, 1, 1024);
+    expect(blocks.count).toBeLessThan(dealing.gridBlocks / 4);
+    const all = repeatedUnits(lengths, units);
+    let life = 0;
+    for (let block = 0; block < dealing.gridBlocks; block++) {
+      let longest = 0;
+      for (let g = 0; g < 4; g++) {
+        let depth = 0;
+        for (let from = block * 128 + g * 32; from < units; from += 128 * dealing.gridBlocks)
+          depth += Math.max(...all.subarray(from, from + 32));
+        longest = Math.max(longest, depth);
+      }
+      life += longest / dealing.gridBlocks;
+    }
+    let sampled = 0;
+    for (let row = 0; row < blocks.count; row++) sampled += blocks.lives[row] / blocks.count;
+    expect(Math.abs((sampled * blocks.lifeRatio) / life - 1)).toBeLessThan(1e-9);
+    // Long blocks are as frequent as in the launch, so that little is left to correct.
+    expect(Math.abs(blocks.lifeRatio - 1)).toBeLessThan(0.05);
+  });
+});
