@@ -1,3 +1,4 @@
+import { wholeOf } from '../../src-workers/domain/device-part.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
@@ -15,15 +16,18 @@ interface Options {
   readonly device?: string;
 }
 
-/** A run by its number, or a study by its file. */
+/** A run by its number, or a study by its file; where a part of a device is asked for, on that instead of the study's devices. */
 async function advised(
   what: string,
+  device: string | undefined,
 ): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder?: string }>> {
   const run = runId(what);
   if (run.ok) return ok({ runId: run.value });
   const located = await readStudyFile(what);
   if (!located.ok) return located;
-  const { study, baseFolder } = located.value;
+  const { baseFolder } = located.value;
+  const part = device !== undefined && wholeOf(device) !== null;
+  const study = part ? { ...located.value.study, devices: [device] } : located.value.study;
   return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
 }
 
@@ -34,7 +38,7 @@ export async function recommendCommand(
   what: string,
   options: Options,
 ): Promise<number> {
-  const input = await advised(what);
+  const input = await advised(what, options.device);
   if (!input.ok) return reportFailure(terminal, input.error);
   const found = await engine.call('advice.recommend', {
     ...input.value,
@@ -67,7 +71,7 @@ export async function sensitivityCommand(
   what: string,
   options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
 ): Promise<number> {
-  const input = await advised(what);
+  const input = await advised(what, options.device);
   if (!input.ok) return reportFailure(terminal, input.error);
   const found = await engine.call('advice.sensitivity', {
     ...input.value,

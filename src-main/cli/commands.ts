@@ -141,11 +141,12 @@ export async function sweepCommand(
   engine: Engine,
   terminal: Terminal,
   file: string,
-  options: Options & { readonly top: number },
+  options: Options & { readonly top: number; readonly device?: readonly string[] },
 ): Promise<number> {
   const located = await readStudyFile(file);
   if (!located.ok) return reportFailure(terminal, located.error);
-  const { study, baseFolder } = located.value;
+  const { baseFolder } = located.value;
+  const study = { ...located.value.study, ...(options.device && { devices: [...options.device] }) };
   const start = performance.now();
   const run = await followRun(engine, terminal, 'Predicting', () =>
     engine.call('runs.start', { study, ...(baseFolder === null ? {} : { folder: baseFolder }) }),

@@ -246,7 +246,8 @@ function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine } = cli;
   command(program, 'sweep <study>', 'predict every design of a study and save the run')
     .option('--top <count>', 'best designs to print', positive, 10)
-    .action((study: string, options: GlobalOptions & { top: number }) =>
+    .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
+    .action((study: string, options: GlobalOptions & { top: number; device?: string[] }) =>
       withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
     )
     .addHelpText(
@@ -254,7 +255,10 @@ function sweepCommands(program: Command, cli: CommandLine): void {
       `
 A study is JSON: lengths of the units, kernel, devices and axes. Its schema, with what every field means, and examples:
   ${join(places.root, 'db', 'study.schema.json')}
-  ${join(places.root, 'db', 'examples')}`,
+  ${join(places.root, 'db', 'examples')}
+How much of a GPU the work needs: several parts of one, as in
+  lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
+ID:66 shares memory and L2 with nothing else; ID:66:slice has its share of both.`,
     );
 
   command(program, 'rank <run>', 'the best designs of a run')
@@ -266,7 +270,7 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
     );
 
   command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
-    .option('--device <id>', 'only this device')
+    .option('--device <id>', 'only this device; ID:66 for 66 multiprocessors of one, where a study is given')
     .action((what: string, options: GlobalOptions & { device?: string }) =>
       withEngine(options, (engine) => recommendCommand(engine, terminal, what, options)),
     )

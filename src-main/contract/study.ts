@@ -300,7 +300,16 @@ export const studySchema = v.strictObject({
   workload: v.pipe(workloadSchema, v.description('The work: how many units, and how their lengths are distributed')),
   kernel: v.pipe(kernelSchema, v.description('What is known of the kernel, whatever the device')),
   devices: v.pipe(
-    list(v.pipe(text(200), v.description('Id of a device of the catalogue or of your own devices')), 64, 'device ids'),
+    list(
+      v.pipe(
+        text(200),
+        v.description(
+          'Id of a device of the catalogue or of your own devices; ID:66 for 66 of its multiprocessors (memory and L2 shared), ID:66:slice for these with their share of memory, bandwidth and L2',
+        ),
+      ),
+      64,
+      'device ids',
+    ),
     v.description('Devices to map the work onto'),
   ),
   axes: v.pipe(axesSchema, v.description('The design space: the product of these axes and the devices')),

@@ -1,4 +1,5 @@
-import type { GpuDevice, GpuVendor } from '../../src-workers/domain/device.ts';
+import type { Device, GpuDevice, GpuVendor } from '../../src-workers/domain/device.ts';
+import { deviceById } from '../../src-workers/domain/device-part.ts';
 
 export const VENDOR_NAMES: Readonly<Record<GpuVendor, string>> = {
   nvidia: 'NVIDIA',
@@ -8,6 +9,12 @@ export const VENDOR_NAMES: Readonly<Record<GpuVendor, string>> = {
   software: 'Software',
   other: 'Other',
 };
+
+/** The device of an id, or the part of one that it asks for; undefined where there is none. */
+export function deviceOf<D extends Device>(devices: readonly D[], id: string): D | undefined {
+  const found = deviceById(devices, id);
+  return found?.ok ? found.value : undefined;
+}
 
 /** What programmers call a device's architecture: `9.0`, `gfx90a`; an en dash where there is no such name. */
 export function computeName(device: GpuDevice): string {
@@ -27,7 +34,7 @@ export function computeName(device: GpuDevice): string {
 
 /** Marketing families that say nothing of the device. Radeon stays where the rest alone would not be known: `Radeon VII`. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
-const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \(.*\)$/g;
+const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;
 const MEMORY = /\s+\d+ GB$/;
 

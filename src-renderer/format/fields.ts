@@ -4,7 +4,7 @@ import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { printAxis, printCaps } from '../views/study/axis-text.ts';
 import { printConstraint } from '../views/study/constraint-text.ts';
 import { kernelFields } from '../views/study/kernel-fields.ts';
-import { shortDeviceName } from './devices.ts';
+import { deviceOf, shortDeviceName } from './devices.ts';
 import { memorySize, plain } from './numbers.ts';
 
 /** What names and values are written with. */
@@ -60,7 +60,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     // Ids of devices have dots of their own: `nvidia-h100-1.5`.
     const key = Object.hasOwn(PIPELINE, last) ? last : null;
     const id = (key === null ? rest : rest.slice(0, -1)).join('.');
-    const device = devices.find((each) => each.id === id);
+    const device = deviceOf(devices, id);
     return `${key === null ? 'Calibration' : PIPELINE[key]} of ${device ? shortDeviceName(device.name) : id}`;
   }
   return path;
@@ -84,7 +84,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
   if (typeof value === 'string') return value.replace(STORED, '');
   if (path === 'devices' && Array.isArray(value))
     return value
-      .map((id) => words.devices.find((device) => device.id === id)?.name ?? String(id))
+      .map((id) => deviceOf(words.devices, String(id))?.name ?? String(id))
       .map(shortDeviceName)
       .join(', ');
   if (path === 'constraints' && Array.isArray(value))

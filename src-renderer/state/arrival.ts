@@ -1,3 +1,4 @@
+import { deviceOf } from '../format/devices.ts';
 import type { App } from './app.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
 
@@ -40,7 +41,7 @@ export async function checkAddress(app: App): Promise<void> {
 
   for (const field of ['device', 'reference']) {
     const id = location.params.get(field);
-    if (id === null || id === '' || id === ALL_DEVICES || library.devices.some((device) => device.id === id)) continue;
+    if (id === null || id === '' || id === ALL_DEVICES || deviceOf(library.devices, id)) continue;
     location.drop(field);
     return missing(
       `device ${id}`,

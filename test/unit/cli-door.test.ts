@@ -56,3 +56,27 @@ it('a sweep of the command line is known as running, and a cancel through the co
   expect(await engine.call('runs.wait', { id: 2 })).toMatchObject({ error: { code: 'not-found' } });
   expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });
 });
+
+it('how much of a GPU a study needs: its best designs on parts of one, instead of on its own devices', async () => {
+  const file = join(folder, 'parts.json');
+  writeFileSync(file, JSON.stringify(smallStudy()));
+  const [id, parts] = ['nvidia-h100-sxm5-80gb', ['33', '33:slice', '66']];
+  const run = async (device: string[], json: boolean) => {
+    let out = '';
+    const terminal = { out: (text: string) => (out += text), err: (text: string) => (out += text) };
+    const host = { ...terminal, interactive: false, columns: 200 };
+    return { status: await sweepCommand(engine, host, file, { top: 3, device, json }), out };
+  };
+  const devices = [...parts.map((part) => `${id}:${part}`), id];
+  const { out } = await run(devices, true);
+  const { bestOfDevices } = JSON.parse(out) as { bestOfDevices: { device: string; predictedMs: number }[] };
+  const times = devices.map((device) => bestOfDevices.find((row) => row.device === device)!.predictedMs);
+  const [quarter, slice, half, whole] = times;
+  expect(half).toBeLessThan(quarter);
+  expect(whole).toBeLessThan(half);
+  expect(slice).toBeGreaterThanOrEqual(quarter);
+  expect((await run(devices, false)).out).toContain('H100 SXM5 80 GB (66 of 132 SMs)');
+  const refused = await run([`${id}:500`], false);
+  expect(refused.status).toBe(1);
+  expect(refused.out).toContain('a part of this device has 1 to 131 multiprocessors, not 500');
+});

@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { deviceById, wholeOf } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
@@ -9,7 +10,7 @@ import { validateDevice } from '../../../src-workers/parse/device.ts';
 /** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /** Devices by id, in the order asked; a name that does not exist is answered with the nearest ones. */
+  /** Devices by id, or parts of them (`ID:66`), in the order asked; a name that does not exist is answered with the nearest ones. */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
@@ -52,20 +53,24 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
   const devices: Catalogue['devices'] = async (ids) => {
     const all = await list();
     if (!all.ok) return all;
-    const byId = new Map(all.value.map((device) => [device.id, device]));
+    const known = all.value.map(({ own: _own, ...device }): Device => device);
     const found: Device[] = [];
     for (const [position, id] of ids.entries()) {
-      const device = byId.get(id);
+      const device = deviceById(known, id);
       if (!device) {
-        const near = nearestNames(id, [...byId.keys()]);
+        const near = nearestNames(
+          wholeOf(id) ?? id,
+          known.map((each) => each.id),
+        );
         return fail(
           'not-found',
           `devices[${position}]: No device has the id "${id}". Did you mean ${near.join(', ')}?`,
           { field: `devices[${position}]` },
         );
       }
-      const { own: _own, ...rest } = device;
-      found.push(rest);
+      const field = `devices[${position}]`;
+      if (!device.ok) return fail('bad-input', `${field}: ${device.error.message}`, { field });
+      found.push(device.value);
     }
     return ok(found);
   };

@@ -1,5 +1,6 @@
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { wholeOf } from '../../../src-workers/domain/device-part.ts';
 
 /** Words that a driver or a browser adds to a device's name, or leaves out: makers, trademarks, kinds, capacities. */
 const NOISE =
@@ -28,6 +29,9 @@ function variant(name: string): readonly (string | undefined)[] {
  * Boards of different memory or form are different devices where both names say which.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
+  // A part of a device has its name.
+  if (wholeOf(device.id) !== null && device.kind === 'gpu' && measuring.multiprocessors !== device.multiprocessors)
+    return false;
   const theirs = variant(measuring.name);
   if (variant(device.name).some((value, at) => value && theirs[at] && value !== theirs[at])) return false;
   const [ours, others] = [words(device.name).join(''), words(measuring.name).join('')];

@@ -1,0 +1,68 @@
+import type { Device, GpuDevice } from './device.ts';
+import { fail, ok, type Result } from './result.ts';
+
+/**
+ * Most that one multiprocessor takes from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826). Assumed for
+ * every device: a part of few multiprocessors cannot use all of the memory's bandwidth.
+ */
+const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
+
+/** `ID:66`: 66 multiprocessors of a device; `ID:66:slice`: with their share of its memory. */
+const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
+
+/** The id of the device that an id names a part of; null where it names no part. */
+export function wholeOf(id: string): string | null {
+  return PART.exec(id)?.[1] ?? null;
+}
+
+/**
+ * The device of an id, or the part that the id asks for: so many of its multiprocessors, as a green context or a partition has them,
+ * with memory, its bandwidth and the L2 shared with whatever runs beside it, which is taken to be nothing. `:slice` has its share of
+ * the three, as a slice of a multi-instance GPU has.
+ *
+ * @returns undefined where there is no such device; `bad-input` where it has no such part
+ */
+export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {
+  const exact = devices.find((device) => device.id === id);
+  if (exact) return ok(exact);
+  const [, whole, count, slice] = PART.exec(id) ?? [];
+  const device = devices.find((each) => each.id === whole);
+  if (!device) return undefined;
+  if (device.kind === 'cpu')
+    return fail('bad-input', `"${id}": ${whole} is a CPU, of which axes.cores says how many cores are used.`);
+  const multiprocessors = Number(count);
+  if (multiprocessors >= device.multiprocessors)
+    return fail(
+      'bad-input',
+      `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. All of it is "${whole}".`,
+    );
+  return ok({ ...device, ...partOf(device, multiprocessors, slice !== undefined) });
+}
+
+function partOf(device: GpuDevice, multiprocessors: number, slice: boolean): GpuDevice {
+  const { id, name, vendor, clockMhz, memoryBandwidthGbS, memoryGib, l2Bytes, sources } = device;
+  const all = device.multiprocessors;
+  const share = multiprocessors / all;
+  const reach = (BYTES_PER_MULTIPROCESSOR_CYCLE * multiprocessors * clockMhz) / 1e3;
+  const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
+  const shared = slice
+    ? 'a share as large as that of the multiprocessors, as of a multi-instance slice'
+    : `all of it, with nothing beside this part; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
+  const whole = sources['*'] ?? '';
+  return {
+    ...device,
+    id: `${id}:${multiprocessors}${slice ? ':slice' : ''}`,
+    name: `${name} (${text}${slice ? ', slice' : ''})`,
+    multiprocessors,
+    memoryBandwidthGbS: Math.min(slice ? share * memoryBandwidthGbS : memoryBandwidthGbS, reach),
+    memoryGib: slice ? share * memoryGib : memoryGib,
+    l2Bytes: slice ? Math.floor(share * l2Bytes) : l2Bytes,
+    sources: {
+      ...sources,
+      multiprocessors: `given: ${text} (${sources['multiprocessors'] ?? whole})`,
+      memoryBandwidthGbS: `estimate: ${shared} (${sources['memoryBandwidthGbS'] ?? whole})`,
+      memoryGib: slice ? `estimate: ${shared}` : (sources['memoryGib'] ?? whole),
+      l2Bytes: `estimate: ${slice ? shared : 'all of it, with nothing beside this part'} (${sources['l2Bytes'] ?? whole})`,
+    },
+  };
+}

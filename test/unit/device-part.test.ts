@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { Device } from '../../src-workers/domain/device.ts';
+import { deviceById, wholeOf } from '../../src-workers/domain/device-part.ts';
+import { isEstimate } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { shortNames } from '../../src-renderer/format/devices.ts';
+import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { CPUS, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+
+const H100 = gpu('nvidia-h100-sxm5-80gb');
+const devices: readonly Device[] = [H100, gpu('amd-mi300x'), CPUS[0]];
+const part = (id: string) => {
+  const device = unwrap(deviceById(devices, id)!);
+  if (device.kind !== 'gpu') throw new Error('no GPU');
+  return device;
+};
+
+describe('a part of a device', () => {
+  it('has its multiprocessors, and shares memory and L2 with nothing else', () => {
+    const half = part(`${H100.id}:66`);
+    expect(half).toMatchObject({ id: `${H100.id}:66`, name: `${H100.name} (66 of 132 SMs)`, multiprocessors: 66 });
+    const { memoryBandwidthGbS, memoryGib, l2Bytes, limits, clockMhz } = H100;
+    expect(half).toMatchObject({ memoryBandwidthGbS, memoryGib, l2Bytes, limits, clockMhz });
+    expect(isEstimate(half, 'memoryBandwidthGbS')).toBe(true);
+    expect(part('amd-mi300x:38').name).toContain('(38 of 304 multiprocessors)');
+    expect(wholeOf(half.id)).toBe(H100.id);
+    expect(wholeOf(H100.id)).toBeNull();
+  });
+
+  it('cannot use all of the bandwidth where it has few: 64 bytes per multiprocessor and cycle', () => {
+    expect(part(`${H100.id}:10`).memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
+  });
+
+  it('has a share of memory, bandwidth and L2 where it is a slice', () => {
+    const slice = part(`${H100.id}:33:slice`);
+    expect(slice.name).toBe(`${H100.name} (33 of 132 SMs, slice)`);
+    expect(slice.memoryBandwidthGbS).toBeCloseTo(H100.memoryBandwidthGbS / 4, 9);
+    expect(slice.l2Bytes).toBe(H100.l2Bytes / 4);
+    expect(slice.memoryGib).toBe(20);
+  });
+
+  it.each([
+    [`${H100.id}:132`, 'a part of this device has 1 to 131 multiprocessors, not 132. All of it is'],
+    [`${CPUS[0].id}:2`, 'is a CPU, of which axes.cores says how many cores are used'],
+  ])('is refused: %s', (id, message) => {
+    const found = deviceById(devices, id);
+    expect(found && !found.ok && found.error.message).toContain(message);
+  });
+
+  it.each([`${H100.id}:0`, `${H100.id}:066`, `${H100.id}:1.5`, 'nobody:3', 'nobody', `${H100.id}:3:half`])(
+    'does not exist: %s',
+    (id) => expect(deviceById(devices, id)).toBeUndefined(),
+  );
+
+  it('keeps its size in short names, and is not the device that was measured as a whole', () => {
+    expect(shortNames([H100.name, part(`${H100.id}:66`).name])).toEqual(['H100', 'H100 (66 of 132 SMs)']);
+    expect(isSameDevice(part(`${H100.id}:66`), { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(false);
+    expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
+  });
+
+  // One multiprocessor more never makes the best time longer, and half of them need twice the time where arithmetic decides.
+  it('takes longer the fewer multiprocessors it has', async () => {
+    const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
+    const plan = await planOf(
+      oneDesign({
+        workload: { lengths: 'geometric(0.05)', units: 2 ** 23 },
+        kernel: { ...KERNEL, instructionsPerIteration: 50, bytesPerIteration: 0 },
+        devices: [...sizes, H100].map(({ id }) => id),
+        axes: { blockThreads: [256], unitsPerThread: [1] },
+      }),
+      [...sizes, H100],
+    );
+    const times = [...predictChunk(createPredictor(plan), 0, 4).timeMs];
+    for (let i = 1; i < times.length; i++) expect(times[i]).toBeLessThan(times[i - 1]);
+    expect(Math.abs(times[2] / times[3] - 2)).toBeLessThan(0.1);
+  });
+});
