@@ -14,8 +14,12 @@ export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
 export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
 
 export type AxisValue = string | number | null;
-/** Values of each axis in order of position; the space is their product. */
-export type RunAxes = Readonly<Record<AxisName, readonly AxisValue[]>>;
+/**
+ * Values of each axis in order of position; the space is their product, times the implementations that the study names. Between
+ * the device and the other axes, they leave positions as they are.
+ */
+export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
+export type StoredAxis = Exclude<AxisName, 'implementation'>;
 
 export interface StudyDraft {
   readonly name: string;
@@ -46,6 +50,8 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
+  /** How many implementations the study names; 1 where this is left out. */
+  readonly implementations?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
   readonly axes: RunAxes | null;
 }

@@ -1,6 +1,6 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
-import { AXIS_ORDER, type AxisName } from '../src-workers/domain/space.ts';
+import { AXIS_ORDER } from '../src-workers/domain/space.ts';
 import { checkChunk } from './columns.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
@@ -10,6 +10,7 @@ import type {
   CommittedChunk,
   PredictionChunk,
   RunAxes,
+  StoredAxis,
   RunColumns,
   RunDraft,
   RunEnd,
@@ -114,9 +115,13 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     return row;
   }
 
-  function insertAxes(runId: number, axes: RunAxes): void {
+  function insertAxes(runId: number, axes: RunAxes, implementations: number): void {
     let stride = 1;
     for (const axis of AXIS_ORDER.toReversed()) {
+      if (axis === 'implementation') {
+        stride *= implementations;
+        continue;
+      }
       const values = axes[axis];
       run('INSERT INTO run_axes (run_id, axis, size, stride) VALUES (?, ?, ?, ?)', runId, axis, values.length, stride);
       values.forEach((value, position) => {
@@ -134,12 +139,12 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   }
 
   function axesOf(runId: number): RunAxes | null {
-    const rows = all<{ axis: AxisName; value: AxisValue }>(
+    const rows = all<{ axis: StoredAxis; value: AxisValue }>(
       'SELECT axis, value FROM run_axis_values WHERE run_id = ? ORDER BY axis, position',
       runId,
     );
     if (rows.length === 0) return null;
-    const values = (axis: AxisName): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
+    const values = (axis: StoredAxis): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
     return {
       device: values('device'),
       threadsPerUnit: values('threadsPerUnit'),
@@ -200,7 +205,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
           toJson('device', device),
         ),
       );
-      if (draft.axes) insertAxes(id, draft.axes);
+      if (draft.axes) insertAxes(id, draft.axes, draft.implementations ?? 1);
       return id;
     });
     return getRun(runId);
@@ -421,13 +426,13 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   };
 }
 
-function checkDraft({ name, enumeratedCount, axes, devices }: RunDraft): void {
+function checkDraft({ name, enumeratedCount, axes, devices, implementations = 1 }: RunDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
   if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
     refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
   }
   if (!axes) return;
-  const product = AXIS_ORDER.reduce((size, axis) => size * axes[axis].length, 1);
+  const product = Object.values(axes).reduce((size, values) => size * values.length, implementations);
   if (product !== enumeratedCount) {
     refuse('bad-input', `A run of ${enumeratedCount} designs cannot have axes that span ${product}.`);
   }

@@ -39,11 +39,13 @@ function printDesigns(
   // Measurements time the kernel alone, predictions count balancing in.
   const balanced = rows.some((row) => row.orderingMs > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
+  const several = rows.some((row) => row.design.implementation !== undefined);
   const head = [
     'rank',
     ...(equal ? ['equal'] : []),
     'design',
     'device',
+    ...(several ? ['implementation'] : []),
     ...DESIGN_HEAD,
     'cap',
     'predicted, ms',
@@ -61,6 +63,7 @@ function printDesigns(
     ...(equal ? [equal[at]] : []),
     row.designIndex,
     row.device,
+    ...(several ? [row.design.implementation!] : []),
     ...designCells(row.design),
     row.design.registerCap ?? '–',
     row.predictedMs.toPrecision(4),
@@ -98,7 +101,7 @@ async function reportSweep(
 ): Promise<number> {
   const found = await engine.call('ranking.best', { runId, limit: Math.min(options.top, MAX_DESIGNS) });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const { study, devices, rows, ofDevices, recommended, inputs } = found.value;
+  const { study, devices, rows, ofDevices, ofImplementations, recommended, inputs } = found.value;
   if (options.json) {
     printJson(terminal, {
       runId,
@@ -107,6 +110,7 @@ async function reportSweep(
       elapsedMs,
       best: rows.map(jsonRow),
       bestOfDevices: ofDevices.map(jsonRow),
+      ...(ofImplementations.length > 0 && { bestOfImplementations: ofImplementations.map(jsonRow) }),
       recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
       inputs,
     });
@@ -121,6 +125,11 @@ async function reportSweep(
     say(terminal, `Not valid: ${reasons.join('; ')}.`);
   }
   if (rows.length > 0) printDesigns(terminal, rows, found.value);
+  if (ofImplementations.length > 0) {
+    say(terminal, '');
+    say(terminal, 'The best design of each implementation:');
+    printDesigns(terminal, ofImplementations, found.value, false);
+  }
   if (devices.length > 1 && rows.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each device:');
@@ -180,7 +189,12 @@ export async function rankCommand(
   engine: Engine,
   terminal: Terminal,
   run: string,
-  options: Options & { readonly top: number; readonly device?: string; readonly groups: boolean },
+  options: Options & {
+    readonly top: number;
+    readonly device?: string;
+    readonly groups: boolean;
+    readonly bestOf?: string;
+  },
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
@@ -191,6 +205,18 @@ export async function rankCommand(
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
+  if (options.bestOf !== undefined) {
+    const { ofDevices, ofImplementations } = found.value;
+    const rows = options.bestOf === 'device' ? ofDevices : ofImplementations;
+    if (options.bestOf === 'implementation' && rows.length === 0)
+      return reportFailure(terminal, {
+        code: 'unsupported',
+        message: `The study of run ${id.value} names no implementations. Use --best-of device, or leave --best-of out.`,
+      });
+    if (options.json) printJson(terminal, { runId: id.value, bestOf: options.bestOf, rows: rows.map(jsonRow) });
+    else printDesigns(terminal, rows, { ...found.value, equal: null });
+    return EXIT_OK;
+  }
   const { rows, equal } = found.value;
   if (options.json)
     printJson(terminal, {

@@ -265,8 +265,15 @@ ID:66 shares memory and L2 with nothing else; ID:66:slice has its share of both.
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
     .option('--groups', 'one row for designs that differ in nothing that matters', false)
-    .action((run: string, options: GlobalOptions & { top: number; device?: string; groups: boolean }) =>
-      withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
+    .addOption(
+      new Option('--best-of <axis>', 'the best design of every device, or of every implementation').choices([
+        'device',
+        'implementation',
+      ]),
+    )
+    .action(
+      (run: string, options: GlobalOptions & { top: number; device?: string; groups: boolean; bestOf?: string }) =>
+        withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
     );
 
   command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')

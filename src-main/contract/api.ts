@@ -214,6 +214,8 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
+  /** The best design of every implementation that has a valid one, within the filter; empty where the study names none. */
+  readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
   /** The design to use, with the number of designs of its device that it was picked of, and by which rule; null where none is valid. */
@@ -232,6 +234,7 @@ export const RANK_COLUMNS = [
   'simulatedMs',
   'measuredMs',
   'device',
+  'implementation',
   'threadsPerUnit',
   'unitsPerThread',
   'loop',

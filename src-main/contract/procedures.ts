@@ -86,6 +86,8 @@ const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.mi
 /** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
   deviceId: v.optional(shortText),
+  /** Names, of a study with several. */
+  implementation: v.optional(v.array(shortText)),
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
   loop: v.optional(v.array(shortText)),

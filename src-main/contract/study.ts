@@ -195,6 +195,55 @@ export const kernelSchema = v.strictObject(
   'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
 );
 
+const { name: kernelName, origins: _origins, ...kernelEntries } = kernelSchema.entries;
+/** What of a kernel an implementation says otherwise than the study. */
+const kernelChange = v.strictObject(
+  Object.fromEntries(
+    Object.entries(kernelEntries).map(([field, schema]) => [
+      field,
+      v.optional(schema.type === 'optional' ? schema.wrapped : schema),
+    ]),
+  ) as unknown as {
+    readonly [Field in keyof typeof kernelEntries]: v.OptionalSchema<(typeof kernelEntries)[Field], undefined>;
+  },
+  'must be an object with fields of a kernel',
+);
+
+export const implementationSchema = v.strictObject(
+  {
+    name: kernelName,
+    kernel: v.pipe(
+      v.optional(kernelChange, {}),
+      v.description('What is different in its kernel; fields that are left out are those of the kernel of the study'),
+    ),
+    axes: v.optional(
+      v.pipe(
+        v.strictObject({
+          threadsPerUnit: v.optional(v.pipe(countAxis, v.description('Of the threads per unit of the study'))),
+          loop: v.optional(
+            v.pipe(
+              list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
+              v.description('Of the loops of the study'),
+            ),
+          ),
+          balancing: v.optional(
+            v.pipe(list(text(64), 64, 'strategies'), v.description('Of the balancings of the study')),
+          ),
+          blockThreads: v.optional(v.pipe(countAxis, v.description('Of the threads per block of the study'))),
+          registerCap: v.optional(
+            v.pipe(
+              list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
+              v.description('Of the register caps of the study'),
+            ),
+          ),
+        }),
+        v.description('Values of the axes of the study that it can have; all of an axis that is left out'),
+      ),
+    ),
+  },
+  'must be an object with "name", "kernel" and "axes"',
+);
+
 export const pipelineSchema = v.strictObject({
   latencyCycles: v.pipe(positive, v.description('Latency floor of one iteration, cycles')),
   issueCycles: v.pipe(
@@ -299,6 +348,14 @@ export const studySchema = v.strictObject({
   ),
   workload: v.pipe(workloadSchema, v.description('The work: how many units, and how their lengths are distributed')),
   kernel: v.pipe(kernelSchema, v.description('What is known of the kernel, whatever the device')),
+  implementations: v.optional(
+    v.pipe(
+      list(implementationSchema, 32, 'implementations'),
+      v.description(
+        'Ways to write the kernel, all ranked together: each with its own figures and the values of the axes that it can have. Without it there is one, the kernel with all values',
+      ),
+    ),
+  ),
   devices: v.pipe(
     list(
       v.pipe(

@@ -46,11 +46,12 @@ export function balancingWords(text: string): string {
 /** A design in words: what decides most first, then the rest of it. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
-  if (isCpuDesign(design)) return { main: counted(gridBlocks, 'core'), rest: balancingWords(balancing) };
+  const named = design.implementation === undefined ? '' : `${design.implementation}, `;
+  if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const order = balancingWords(balancing);
   return {
-    main: `${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${count(blockThreads)}${order && `, ${order}`}`,
+    main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${count(blockThreads)}${order && `, ${order}`}`,
     rest: [
       counted(gridBlocks, say('block'), say('block', 'many')),
       `${counted(unitsPerThread, 'unit')} per slot`,

@@ -30,23 +30,23 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
   const candidate = {} as Candidate;
   return Float64Array.from(designs, (design) => {
     decodeInto(positions, counts, design);
-    examine(predictor, positions, candidate);
+    const own = examine(predictor, positions, candidate);
     const { invalid, device, shape, workingBlocks, unitsPerGroup } = candidate;
     if (invalid !== 0) return NaN;
     if (device.kind === 'cpu') return 0;
-    const cycles = cyclesOf(predictor, candidate);
+    const cycles = cyclesOf(own, candidate);
     const { multiprocessors } = device;
     // Several lanes may set up at once where shares are even.
-    const setup = isEvenShare(lockstepBalancing(predictor, candidate)) ? 0 : setupIterations(predictor, candidate);
+    const setup = isEvenShare(lockstepBalancing(own, candidate)) ? 0 : setupIterations(own, candidate);
     const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / multiprocessors));
     const groups = blocks * shape.groupsPerBlock;
     const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / multiprocessors;
     const least = Math.max(
       (groupIterations * cycles[groups]) / groups,
-      aloneIterations(predictor, candidate) * cycles[1],
+      aloneIterations(own, candidate) * cycles[1],
     );
-    const factor = iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device);
-    return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(predictor, candidate, device);
+    const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
+    return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(own, candidate, device);
   });
 }
 

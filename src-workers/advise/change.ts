@@ -1,4 +1,5 @@
 import type { KernelNumber, VariedInput } from '../domain/provenance.ts';
+import type { KernelProfile } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
 import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
@@ -28,7 +29,18 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
     }
     default: {
       const field = input.slice('kernel.'.length) as KernelNumber;
-      return { ...plan, id, kernel: { ...plan.kernel, [field]: value } };
+      const changed = { ...plan, id, kernel: { ...plan.kernel, [field]: value } };
+      const { implementations } = plan.axes;
+      if (!implementations) return changed;
+      // The input is that of the study: implementations that have a value of their own keep it.
+      const follows = (kernel: KernelProfile): boolean => kernel[field] === plan.kernel[field];
+      const axes = {
+        ...plan.axes,
+        implementations: implementations.map((one) =>
+          follows(one.kernel) ? { ...one, kernel: { ...one.kernel, [field]: value } } : one,
+        ),
+      };
+      return { ...changed, axes };
     }
   }
 }

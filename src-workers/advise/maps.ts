@@ -42,12 +42,12 @@ const lineOf = (position: number, lines: number, count: number): number => Math.
 
 /** Gives the cell of each design of one device: all maps one after another, each row-major. */
 export function cellsOf(counts: readonly number[]): (design: number) => number {
-  const [, , loops, balancings, launches, caps, blocks] = counts;
-  const { rows, columns } = mapShape(counts);
-  const perLaunch = caps * blocks;
-  const perGranularity = loops * balancings * launches * perLaunch;
+  const { maps, rows, columns } = mapShape(counts);
+  const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];
+  const perLaunch = counts[AXIS.registerCap] * blocks;
+  const perGranularity = counts[AXIS.loop] * counts[AXIS.balancing] * launches * perLaunch;
   return (design) => {
-    const map = Math.floor(design / perGranularity);
+    const map = Math.floor(design / perGranularity) % maps;
     const row = lineOf(Math.floor(design / perLaunch) % launches, rows, launches);
     return (map * rows + row) * columns + lineOf(design % blocks, columns, blocks);
   };

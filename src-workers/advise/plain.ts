@@ -20,7 +20,7 @@ export function plainDesign(axes: SpaceAxes, device: number, waves: (design: num
   const counts = axisCounts(axes);
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
   const isCpu = axes.devices[device].kind === 'cpu';
-  const base =
+  const first =
     device * strides[AXIS.device] +
     smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit] +
     Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop] +
@@ -29,7 +29,11 @@ export function plainDesign(axes: SpaceAxes, device: number, waves: (design: num
   const sizes = axes.blockThreads
     .map((threads, at) => ({ at, distance: Math.abs(Math.log2(threads / 256)) }))
     .sort((a, b) => a.distance - b.distance);
-  for (const { at } of sizes) {
+  const bases = Array.from(
+    { length: counts[AXIS.implementation] },
+    (_, at) => first + at * strides[AXIS.implementation],
+  );
+  for (const { base, at } of bases.flatMap((base) => sizes.map(({ at }) => ({ base, at })))) {
     let chosen: number | null = null;
     let bestDistance = Infinity;
     for (let launch = 0; launch < counts[AXIS.launch]; launch += 1) {

@@ -36,6 +36,8 @@ function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   switch (axis) {
     case 'device':
       return [''];
+    case 'implementation':
+      return axes.implementations?.map(({ name }) => name) ?? [''];
     case 'launch':
       return axes.launch.map(formatLaunch);
     default:

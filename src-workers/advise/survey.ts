@@ -3,6 +3,7 @@ import { examine, type Candidate } from '../predict/design/candidate.ts';
 import { predictInto, predictRanges } from '../predict/ranges.ts';
 import type { TimedDesign } from '../predict/pipeline.ts';
 import type { Predictor } from '../predict/tables.ts';
+import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { wavesOn } from '../sweep/ranking.ts';
 import { cellBests, type CellBests } from './maps.ts';
@@ -114,7 +115,7 @@ function nearOf(
   first: number,
   fraction: number,
 ): readonly number[] {
-  const [, , , , launches, caps, blocks] = counts;
+  const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   const groups = new Map<number, number[]>();
   for (let at = 0; at < timeMs.length; at += 1) {
     if (Number.isNaN(timeMs[at])) continue;

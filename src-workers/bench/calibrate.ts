@@ -10,7 +10,7 @@ import {
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
   calibrationFigures,
@@ -240,8 +240,8 @@ function onlyMeasured(
       });
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
-    if (at[0] !== deviceAt) {
-      const names = [at[0], deviceAt].map((position) => plan.axes.devices[position].name);
+    if (at[AXIS.device] !== deviceAt) {
+      const names = [at[AXIS.device], deviceAt].map((position) => plan.axes.devices[position].name);
       return fail('bad-input', `design ${designIndex} is of ${names[0]}, not of ${names[1]}`, {
         design: designIndex,
       });
@@ -252,13 +252,13 @@ function onlyMeasured(
   const pick = <T>(values: readonly T[], axis: number): readonly T[] => used[axis].map((at) => values[at]);
   const { axes } = plan;
   const kept: SpaceAxes = {
-    devices: pick(axes.devices, 0),
-    threadsPerUnit: pick(axes.threadsPerUnit, 1),
-    loop: pick(axes.loop, 2),
-    balancing: pick(axes.balancing, 3),
-    launch: pick(axes.launch, 4),
-    registerCap: pick(axes.registerCap, 5),
-    blockThreads: pick(axes.blockThreads, 6),
+    devices: pick(axes.devices, AXIS.device),
+    threadsPerUnit: pick(axes.threadsPerUnit, AXIS.threadsPerUnit),
+    loop: pick(axes.loop, AXIS.loop),
+    balancing: pick(axes.balancing, AXIS.balancing),
+    launch: pick(axes.launch, AXIS.launch),
+    registerCap: pick(axes.registerCap, AXIS.registerCap),
+    blockThreads: pick(axes.blockThreads, AXIS.blockThreads),
   };
   const keptCounts = axisCounts(kept);
   return ok({

@@ -86,6 +86,8 @@ export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing
 
 /** One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
 export interface Design {
+  /** Name of its implementation, where the study has several. */
+  readonly implementation?: string;
   /** u: threads that share one unit; a power of two up to the whole block. */
   readonly threadsPerUnit: number;
   /** m: units each slot of u threads processes, one after another. */
@@ -114,6 +116,7 @@ export const INVALID_REASONS = [
   { code: 'idle-blocks', text: 'more blocks than units of work: some would have nothing to do' },
   { code: 'not-on-device', text: 'this setting means nothing on this device' },
   { code: 'cores', text: 'more cores than the device has' },
+  { code: 'implementation', text: 'the implementation does not allow this setting' },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 

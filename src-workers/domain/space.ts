@@ -1,5 +1,5 @@
 import type { Device } from './device.ts';
-import type { LoopForm } from './kernel.ts';
+import type { KernelProfile, LoopForm } from './kernel.ts';
 
 /**
  * How many blocks are launched, and so how many units each slot gets. A grid that covers all units fixes the units per
@@ -13,12 +13,27 @@ export type GridLaunch =
 /** A value of the launch axis: a grid on a GPU, the number of cores used on a CPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
+/** One way to write the kernel: what is known of it, and the values of the axes that it can have; all where one is left out. */
+export interface Implementation {
+  readonly name: string;
+  readonly kernel: KernelProfile;
+  readonly allows: {
+    readonly threadsPerUnit?: readonly number[] | undefined;
+    readonly loop?: readonly LoopForm[] | undefined;
+    readonly balancing?: readonly string[] | undefined;
+    readonly registerCap?: readonly (number | null)[] | undefined;
+    readonly blockThreads?: readonly number[] | undefined;
+  };
+}
+
 /**
  * The axes of a design space. A design is an index into their product, mixed radix, slowest first:
- * device, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ * device, implementation, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
+  /** Left out where there is one: the kernel of the study, with all values of the axes. */
+  readonly implementations?: readonly Implementation[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];
   readonly balancing: readonly string[];
@@ -29,6 +44,7 @@ export interface SpaceAxes {
 
 export const AXIS_ORDER = [
   'device',
+  'implementation',
   'threadsPerUnit',
   'loop',
   'balancing',

@@ -1,6 +1,7 @@
 import { INVALID_REASONS, type Design, type InvalidReason, type LockstepBalancing } from '../domain/design.ts';
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
+import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
 import { balancingMs, iterationCost, playedFetches, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
@@ -51,13 +52,17 @@ export function describeDesign(
     residentThreadGroups:
       candidate.shape.residentBlocks * candidate.shape.groupsPerBlock * candidate.shape.threadGroupsPerGroup,
     design: {
-      threadsPerUnit: axes.threadsPerUnit[positions[1]],
+      ...(axes.implementations && { implementation: axes.implementations[positions[AXIS.implementation]].name }),
+      threadsPerUnit: axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
       unitsPerThread: candidate.unitsPerThread,
-      loop: axes.loop[positions[2]],
-      balancing: axes.balancing[positions[3]],
-      blockThreads: candidate.device.kind === 'cpu' && candidate.invalid === 0 ? 1 : axes.blockThreads[positions[6]],
+      loop: axes.loop[positions[AXIS.loop]],
+      balancing: axes.balancing[positions[AXIS.balancing]],
+      blockThreads:
+        candidate.device.kind === 'cpu' && candidate.invalid === 0
+          ? 1
+          : axes.blockThreads[positions[AXIS.blockThreads]],
       gridBlocks: candidate.gridBlocks,
-      registerCap: axes.registerCap[positions[5]],
+      registerCap: axes.registerCap[positions[AXIS.registerCap]],
     },
   };
 }
@@ -89,11 +94,11 @@ export interface PlayableDesign {
 }
 
 /** @returns `null` where the design is invalid, or of a CPU */
-export function playableDesign(predictor: Predictor, index: number): PlayableDesign | null {
-  const positions = new Int32Array(predictor.counts.length);
-  decodeInto(positions, predictor.counts, index);
+export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
+  const positions = new Int32Array(whole.counts.length);
+  decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
-  examine(predictor, positions, candidate);
+  const predictor = examine(whole, positions, candidate);
   const { device, shape, threadsPerUnit } = candidate;
   if (candidate.invalid !== 0 || device.kind === 'cpu') return null;
   const { axes } = predictor.plan;
@@ -103,7 +108,7 @@ export function playableDesign(predictor: Predictor, index: number): PlayableDes
     loop: axes.loop[candidate.loopAt],
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
-    slotsPerBlock: axes.blockThreads[positions[6]] / threadsPerUnit,
+    slotsPerBlock: axes.blockThreads[positions[AXIS.blockThreads]] / threadsPerUnit,
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,

@@ -25,11 +25,11 @@ import type { Predictor } from './tables.ts';
  * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
  * + block tail → + last wave → + reconvergence stack → + balancing. Of a CPU see `explainCpu`.
  */
-export function explainDesign(predictor: Predictor, index: number): Breakdown | null {
-  const positions = new Int32Array(predictor.counts.length);
-  decodeInto(positions, predictor.counts, index);
+export function explainDesign(whole: Predictor, index: number): Breakdown | null {
+  const positions = new Int32Array(whole.counts.length);
+  decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
-  examine(predictor, positions, candidate);
+  const predictor = examine(whole, positions, candidate);
   if (candidate.invalid !== 0) return null;
   const { device, shape, threadsPerUnit } = candidate;
   if (device.kind === 'cpu')

@@ -2,6 +2,7 @@ import { parseBalancing } from '../domain/balancing.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { unwrap } from '../domain/result.ts';
+import type { Implementation, SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { cycleTable } from '../models/pipeline/soft-saturation.ts';
@@ -13,7 +14,7 @@ import { createCpuLoads } from './cpu.ts';
 import type { Candidate } from './design/candidate.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
-import type { Caches, Predictor } from './tables.ts';
+import type { Allowed, Caches, Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
 /**
@@ -21,11 +22,40 @@ import type { CycleTable } from './time/cycles.ts';
  * @param caches of another predictor whose plan has the same laws, see `Predictor`
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()): Predictor {
+  const { implementations } = plan.axes;
+  if (!implementations) return predictorOf(plan, caches, null);
+  // Laws depend on the setup alone, of all that a kernel says.
+  const bySetup = new Map<number, Caches>();
+  const setups = implementations.map(({ kernel }) => kernel.setupIterationsPerUnit);
+  setups.forEach((setup) => bySetup.set(setup, bySetup.size === 0 ? caches : createCaches()));
+  const own = implementations.map(({ name, kernel, allows }, at) =>
+    predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, bySetup.get(setups[at])!, allowedIn(plan.axes, allows)),
+  );
+  return { ...own[0], plan, implementations: own };
+}
+
+function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
+  const among = <T>(values: readonly T[], kept: readonly T[] | undefined): readonly boolean[] =>
+    values.map((value) => kept === undefined || kept.includes(value));
+  return {
+    threadsPerUnit: among(axes.threadsPerUnit, allows.threadsPerUnit),
+    loop: among(axes.loop, allows.loop),
+    balancing: among(axes.balancing, allows.balancing),
+    registerCap: among(axes.registerCap, allows.registerCap),
+    blockThreads: among(axes.blockThreads, allows.blockThreads),
+  };
+}
+
+/** @param allowed values of the axes that the kernel of the plan can have; null: all */
+function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
-  return {
+  const implementations: Predictor[] = [];
+  const predictor: Predictor = {
     plan,
+    implementations,
+    allowed,
     counts: axisCounts(axes),
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
     shapes: axes.devices.map((device) =>
@@ -58,6 +88,8 @@ export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()
     stackFactors: new Map(),
     caches,
   };
+  implementations.push(predictor);
+  return predictor;
 }
 
 /** Cycles of an iteration of groups that are `n` thread groups each, all in step. */

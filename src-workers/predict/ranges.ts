@@ -1,4 +1,5 @@
 import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
+import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './pipeline.ts';
@@ -24,7 +25,7 @@ export function predictRanges(
   ranges: readonly { readonly first: number; readonly count: number }[],
 ): PredictionChunk[] {
   const { counts } = predictor;
-  const [, , , , launches, caps, blocks] = counts as [number, number, number, number, number, number, number];
+  const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0];
   const chunks = ranges.map(({ first, count }) => allocateChunk(first, count));
   const segments: Segment[] = [];
@@ -44,23 +45,23 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // One family has one granularity, loop and balancing. In it a block size keeps its laws over all launches; a launch of it is
+  // One family has one implementation, granularity, loop and balancing. In it a block size keeps its laws over all launches; a launch of it is
   // the same on every device and with every cap, or nearly so.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));
     decodeInto(positions, counts, tile * perLaunch);
     for (let block = 0; block < blocks; block += 1) {
-      positions[6] = block;
+      positions[AXIS.blockThreads] = block;
       for (let at = tile; at < lastTile; at += 1) {
-        positions[4] = firstLaunch + at - tile;
+        positions[AXIS.launch] = firstLaunch + at - tile;
         for (const segment of segments) {
           const first = at * perLaunch + block;
           if (first >= segment.to || first + perLaunch <= segment.from) continue;
-          positions[0] = segment.deviceAt;
+          positions[AXIS.device] = segment.deviceAt;
           for (let cap = 0, design = first; cap < caps; cap += 1, design += blocks) {
             if (design < segment.from || design >= segment.to) continue;
-            positions[5] = cap;
+            positions[AXIS.registerCap] = cap;
             predictInto(segment.columns, segment.offset + design, predictor, positions, candidate, timed);
           }
         }
@@ -80,7 +81,7 @@ export function predictInto(
   candidate: Candidate,
   timed: TimedDesign,
 ): void {
-  examine(predictor, positions, candidate);
+  const own = examine(predictor, positions, candidate);
   columns.invalidReason[i] = candidate.invalid;
   columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
   columns.residentBlocks[i] = candidate.shape.residentBlocks;
@@ -88,7 +89,7 @@ export function predictInto(
   columns.unitsPerThread[i] = candidate.unitsPerThread;
   columns.gridBlocks[i] = candidate.gridBlocks;
   if (candidate.invalid === 0) {
-    timeDesign(predictor, candidate, timed);
+    timeDesign(own, candidate, timed);
     columns.timeMs[i] = timed.timeMs;
     columns.meanLoss[i] = timed.meanLoss;
     columns.aggregateLoss[i] = timed.aggregateLoss;

@@ -20,6 +20,10 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
 export interface Predictor {
   readonly plan: SweepPlan;
+  /** By implementation: predictors of its kernel, over the same space; only this one where there is one. */
+  readonly implementations: readonly Predictor[];
+  /** By threads per unit, loop, balancing, register cap and block size: whether the implementation has them. */
+  readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
@@ -48,6 +52,15 @@ export interface Predictor {
 
 /** Text where a law depends on more than fits a number: on setups that cooperation makes longer, or on the items of a share. */
 export type LawKey = number | string;
+
+/** Of each axis that an implementation may narrow: which positions it has. */
+export interface Allowed {
+  readonly threadsPerUnit: readonly boolean[];
+  readonly loop: readonly boolean[];
+  readonly balancing: readonly boolean[];
+  readonly registerCap: readonly boolean[];
+  readonly blockThreads: readonly boolean[];
+}
 
 export interface Caches {
   readonly limits: CacheLimits;

@@ -4,6 +4,7 @@ import type { SpaceAxes } from '../domain/space.ts';
 export function axisCounts(axes: SpaceAxes): readonly number[] {
   return [
     axes.devices.length,
+    axes.implementations?.length ?? 1,
     axes.threadsPerUnit.length,
     axes.loop.length,
     axes.balancing.length,

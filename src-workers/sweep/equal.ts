@@ -11,17 +11,18 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 const SAME_TIME = 1e-9;
 
 /**
- * Which designs differ in nothing that matters: of one device, with the same threads per unit, balancing and block size, the same
+ * Which designs differ in nothing that matters: of one device and implementation, with the same threads per unit, balancing and block size, the same
  * blocks and register cap in effect, and the same time to 1e-9 (then the form of the loop makes no difference either). A cap at or
  * above what the compiler wants caps nothing. Blocks that start when a fetching launch has no unit left do nothing.
- * @param registersPerThread what the compiler uses without a cap
+ * @param registersPerThread what the compiler uses without a cap, where there are no implementations
  * @returns of each design the first of its equals, which stands for them; an invalid design stands for itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
   const { axes, strides, counts, columns, waves } = ranking;
   const { timeMs, gridBlocks } = columns;
   const first = Uint32Array.from(timeMs, (_, design) => design);
-  const caps = axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registersPerThread));
+  const wanted = axes.implementations?.map(({ kernel }) => kernel.registersPerThread) ?? [registersPerThread];
+  const caps = wanted.map((registers) => axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registers)));
   const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
   // What may differ among equals: loop, launch and cap. All else is walked through, one set of candidates at a time.
   const loose: readonly number[] = [AXIS.loop, AXIS.launch, AXIS.registerCap];
@@ -37,7 +38,9 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const standing = new Uint32Array(sorted.length);
   const earlier = new Int32Array(sorted.length);
   const capOf = (design: number): number =>
-    caps[Math.floor(design / strides[AXIS.registerCap]) % counts[AXIS.registerCap]];
+    caps[Math.floor(design / strides[AXIS.implementation]) % counts[AXIS.implementation]][
+      Math.floor(design / strides[AXIS.registerCap]) % counts[AXIS.registerCap]
+    ];
   const blocksOf = (design: number, fetching: boolean): number =>
     fetching && waves[design] > 1 ? Math.round(gridBlocks[design] / waves[design]) : gridBlocks[design];
   const gather = (base: number): void => {

@@ -16,6 +16,7 @@ export type SortColumn =
   | 'unitsPerThread'
   | 'gridBlocks'
   | 'device'
+  | 'implementation'
   | 'threadsPerUnit'
   | 'loop'
   | 'balancing'
@@ -105,9 +106,11 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
     axis === 'device'
       ? axes.devices.map((device) => device.name)
-      : axis === 'registerCap'
-        ? axes.registerCap.map((cap) => cap ?? Infinity)
-        : axes[axis];
+      : axis === 'implementation'
+        ? (axes.implementations?.map(({ name }) => name) ?? [''])
+        : axis === 'registerCap'
+          ? axes.registerCap.map((cap) => cap ?? Infinity)
+          : axes[axis];
   const order = values
     .map((value, position) => ({ value, position }))
     .sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : a.position - b.position));

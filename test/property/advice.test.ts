@@ -23,7 +23,7 @@ const size = counts.reduce((product, count) => product * count, 1);
 
 /** What the rule says, written out: smaller is simpler. */
 function order(design: number, blocks: number, timeMs: number): number[] {
-  const [, unit, loop, balancing, , cap] = positionsOf(design);
+  const [, , unit, loop, balancing, , cap] = positionsOf(design);
   return [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit], blocks, timeMs];
 }
 function positionsOf(design: number): number[] {
@@ -143,7 +143,7 @@ describe('the least regret', () => {
           const positions = new Int32Array(AXES);
           for (let design = 0; design < timeMs.length; design += 1) {
             decodeInto(positions, axisCounts(own), design);
-            const [, unit, , , launch, , block] = positions;
+            const [, , unit, , , launch, , block] = positions;
             if (!Number.isNaN(timeMs[design]))
               of.set(
                 `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
 import { surveyDesigns, timesOf, type DesignPart } from '../../src-workers/advise/survey.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
@@ -38,9 +39,9 @@ function brute(counts: readonly number[], times: Float64Array) {
   const at = new Int32Array(counts.length);
   times.forEach((time, design) => {
     decodeInto(at, counts, design);
-    const row = Math.floor((at[4] * rows) / counts[4]);
-    const column = Math.floor((at[6] * columns) / counts[6]);
-    cells[at[1]][row * columns + column].push(time);
+    const row = Math.floor((at[AXIS.launch] * rows) / counts[AXIS.launch]);
+    const column = Math.floor((at[AXIS.blockThreads] * columns) / counts[AXIS.blockThreads]);
+    cells[at[AXIS.threadsPerUnit]][row * columns + column].push(time);
   });
   return cells.map((map) => map.map((all) => Math.min(...all.filter((time) => !Number.isNaN(time)))));
 }
@@ -82,8 +83,10 @@ describe('small maps of the landscape', () => {
     const known = new Map<number, number>();
     timesOf(predictor, designs).forEach((time, entry) => {
       decodeInto(at, counts, designs[entry]);
-      if (at[1] !== 1) return;
-      const cell = Math.floor((at[4] * rows) / counts[4]) * columns + Math.floor((at[6] * columns) / counts[6]);
+      if (at[AXIS.threadsPerUnit] !== 1) return;
+      const cell =
+        Math.floor((at[AXIS.launch] * rows) / counts[AXIS.launch]) * columns +
+        Math.floor((at[AXIS.blockThreads] * columns) / counts[AXIS.blockThreads]);
       const before = known.get(cell) ?? NaN;
       known.set(cell, Number.isNaN(time) || before <= time ? before : time);
     });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import {
   axisPosition,
@@ -109,19 +110,21 @@ describe('rankedDesigns', () => {
         const key = (design: number): number | string => {
           switch (sort) {
             case 'device':
-              return AXES.devices[axisPosition(ranking, 0, design)].name;
+              return AXES.devices[axisPosition(ranking, AXIS.device, design)].name;
             case 'threadsPerUnit':
-              return AXES.threadsPerUnit[axisPosition(ranking, 1, design)];
+              return AXES.threadsPerUnit[axisPosition(ranking, AXIS.threadsPerUnit, design)];
             case 'loop':
-              return AXES.loop[axisPosition(ranking, 2, design)];
+              return AXES.loop[axisPosition(ranking, AXIS.loop, design)];
             case 'balancing':
-              return AXES.balancing[axisPosition(ranking, 3, design)];
+              return AXES.balancing[axisPosition(ranking, AXIS.balancing, design)];
             case 'registerCap':
-              return AXES.registerCap[axisPosition(ranking, 5, design)] ?? Infinity;
+              return AXES.registerCap[axisPosition(ranking, AXIS.registerCap, design)] ?? Infinity;
             case 'blockThreads':
-              return AXES.blockThreads[axisPosition(ranking, 6, design)];
+              return AXES.blockThreads[axisPosition(ranking, AXIS.blockThreads, design)];
             case 'waves':
               return ranking.waves[design];
+            case 'implementation':
+              return '';
             default:
               return columns[sort][design];
           }

@@ -74,6 +74,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
     setup: kernel.setupIterationsPerUnit,
     loop: axes.loop,
     balancing: axes.balancing,
+    implementations: axes.implementations,
   };
   const key = sha256(JSON.stringify(shared));
   const { devices: _devices, ...rest } = axes;

@@ -10,6 +10,7 @@ import { tableText } from '../../../src-workers/domain/csv.ts';
 /** A design as the command line and exports print it. */
 export function designFields(design: Design) {
   return {
+    ...(design.implementation !== undefined && { implementation: design.implementation }),
     threadsPerUnit: design.threadsPerUnit,
     unitsPerThread: design.unitsPerThread,
     balancing: design.balancing,
@@ -79,8 +80,19 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
   const rows = bestFidelityRows(view, predicted);
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
+  const several = rows.some((row) => row.design.implementation !== undefined);
   const head = [
-    ...['rank', 'device', 'threads_per_unit', 'units_per_thread', 'loop', 'balancing', 'block_threads', 'grid_blocks'],
+    ...[
+      'rank',
+      'device',
+      ...(several ? ['implementation'] : []),
+      'threads_per_unit',
+      'units_per_thread',
+      'loop',
+      'balancing',
+      'block_threads',
+      'grid_blocks',
+    ],
     ...['register_cap', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves'],
     'limited_by',
     ...(simulated || measured ? ['fidelity', 'predicted_ms'] : []),
@@ -94,6 +106,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
   const lines = rows.map((row) => [
     row.rank,
     row.deviceId,
+    ...(several ? [row.design.implementation!] : []),
     row.design.threadsPerUnit,
     row.design.unitsPerThread,
     row.design.loop,

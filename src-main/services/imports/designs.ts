@@ -6,6 +6,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/parse/design-names.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts, encode } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { isSameDevice } from '../measured/device.ts';
@@ -273,26 +274,27 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         reason ??= ofDevice;
         continue;
       }
-      for (const unit of units as number[])
-        for (const loop of loops as number[])
-          for (const order of orders as number[])
-            for (const cap of caps as number[])
-              for (const block of ofDevice)
-                for (let launch = 0; launch < axes.launch.length; launch += 1) {
-                  looked += 1;
-                  if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
-                  const index = encode(counts, [device, unit, loop, order, launch, cap, block]);
-                  const { design, invalid } = describeDesign(view.predictor, index);
-                  // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
-                  if (invalid === 'not-on-device') continue;
-                  if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
-                  if (!isLaunch(design, wanted)) continue;
-                  if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
-                  else {
-                    const key = JSON.stringify([device, design]);
-                    if (!hits.has(key)) hits.set(key, index);
+      for (let implementation = 0; implementation < counts[AXIS.implementation]; implementation += 1)
+        for (const unit of units as number[])
+          for (const loop of loops as number[])
+            for (const order of orders as number[])
+              for (const cap of caps as number[])
+                for (const block of ofDevice)
+                  for (let launch = 0; launch < axes.launch.length; launch += 1) {
+                    looked += 1;
+                    if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
+                    const index = encode(counts, [device, implementation, unit, loop, order, launch, cap, block]);
+                    const { design, invalid } = describeDesign(view.predictor, index);
+                    // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
+                    if (invalid === 'not-on-device') continue;
+                    if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
+                    if (!isLaunch(design, wanted)) continue;
+                    if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
+                    else {
+                      const key = JSON.stringify([device, design]);
+                      if (!hits.has(key)) hits.set(key, index);
+                    }
                   }
-                }
     }
     if (hits.size > 1) return tooLittle(wanted, String(hits.size), runId);
     const [index] = hits.values();

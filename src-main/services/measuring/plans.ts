@@ -69,6 +69,12 @@ export async function chosenDesigns(
   ability: () => Promise<Ability>,
 ): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
+  const { implementations } = view.ranking.axes;
+  if (implementations)
+    return fail(
+      'unsupported',
+      `Run ${runId} has ${implementations.length} implementations, and the loop that stands in for a kernel is one. Save the implementation to measure as the kernel of a study of its own.`,
+    );
   if (input.choose === 'named' || input.designs) {
     if (!input.designs) return fail('bad-input', 'Specify the numbers of the designs to measure (designs).');
     for (const design of input.designs) {

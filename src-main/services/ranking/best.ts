@@ -9,7 +9,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
 import { equalsOf } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign } from './recommended.ts';
-import { ALL_VALID, bestOfDevices, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
+import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
 
 /** Rows by prediction, each at its best fidelity. */
 export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): readonly ExportRow[] {
@@ -63,7 +63,10 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
     ...(input.groups
       ? groupedRows(view, filter.value, input.limit)
       : { rows: withRegimes(view, bestRows(view, filter.value, input.limit)), equal: null }),
-    ofDevices: withRegimes(view, bestOfDevices(view)),
+    ofDevices: withRegimes(view, bestOfAxis(view, 'device', ALL_VALID)),
+    ofImplementations: view.ranking.axes.implementations
+      ? withRegimes(view, bestOfAxis(view, 'implementation', filter.value))
+      : [],
     recommended: recommendedRow(view, filter.value),
     inputs: inputsByDevice(view),
     invalid: [...counts]

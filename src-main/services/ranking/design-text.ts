@@ -5,13 +5,18 @@ import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 
+function implementationText({ implementation }: Design): string {
+  return implementation === undefined ? '' : `${implementation}: `;
+}
+
 /** A design in one line, as exports and lists write it. */
 export function designText(design: Design): string {
   const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
-  if (isCpuDesign(design)) return `cores=${gridBlocks} partition=${balancing}`;
+  const named = implementationText(design);
+  if (isCpuDesign(design)) return `${named}cores=${gridBlocks} partition=${balancing}`;
   const flattened = loop === 'flattened' ? ' flattened' : '';
   const cap = registerCap === null ? '' : ` cap=${registerCap}`;
-  return `u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
+  return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
 /** A design in one line, with its launch as the study gives it: the same text on every device, whatever the number of blocks. */
@@ -20,10 +25,11 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   const positions = new Int32Array(counts.length);
   decodeInto(positions, counts, index);
   const launch = formatLaunch(axes.launch[positions[AXIS.launch]]);
-  if (isCpuDesign(design)) return `${launch} partition=${design.balancing}`;
+  const named = implementationText(design);
+  if (isCpuDesign(design)) return `${named}${launch} partition=${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ' flattened' : '';
   const cap = design.registerCap === null ? '' : ` cap=${design.registerCap}`;
-  return `u=${design.threadsPerUnit} block=${design.blockThreads} ${launch} order=${design.balancing}${flattened}${cap}`;
+  return `${named}u=${design.threadsPerUnit} block=${design.blockThreads} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
 /** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. A design that cannot run has no blocks. */
@@ -31,6 +37,7 @@ export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);
   const parts: readonly [keyof Design, string][] = [
+    ['implementation', `the implementation ${to.implementation}`],
     ['threadsPerUnit', `${to.threadsPerUnit} ${to.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit`],
     ['balancing', to.balancing === 'none' ? 'no balancing' : to.balancing],
     ['loop', `a ${to.loop} loop`],

@@ -12,6 +12,7 @@ import { axisTexts, rankingFilter, TIE_FRACTION } from './rows.ts';
 
 const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   device: 'Device',
+  implementation: 'Implementation',
   threadsPerUnit: 'Threads per unit',
   loop: 'Loop',
   balancing: 'Balancing',

@@ -81,6 +81,8 @@ export function rankingFilter(
         [filter.deviceId],
       ),
     );
+  if (filter.implementation)
+    steps.push(pick('implementation', axisTexts(view, AXIS.implementation), filter.implementation));
   if (filter.threadsPerUnit) steps.push(pick('threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
   if (filter.loop) steps.push(pick('loop', axes.loop, filter.loop));
   if (filter.balancing) steps.push(pick('balancing', axes.balancing, filter.balancing));
@@ -169,18 +171,21 @@ export function bestRows(view: RunView, filter: RankingFilter, limit: number): r
   return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, at < ties));
 }
 
-/** The best design of every device that has a valid one, as rows: fastest first, ranked among the designs of all. */
-export function bestOfDevices(view: RunView): readonly RankRow[] {
-  const list = rankedDesigns(view.ranking, ALL_VALID, 'timeMs');
+/**
+ * The best design of every value of an axis that has a valid one within a filter, as rows: fastest first, ranked among the designs
+ * of the filter.
+ */
+export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
+  const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tieCount(view.ranking, list, TIE_FRACTION);
   const found = new Set<number>();
   const rows: RankRow[] = [];
   for (const [at, design] of list.entries()) {
-    const device = axisPosition(view.ranking, AXIS.device, design);
-    if (found.has(device)) continue;
-    found.add(device);
+    const position = axisPosition(view.ranking, AXIS[axis], design);
+    if (found.has(position)) continue;
+    found.add(position);
     rows.push(rankRow(view, design, at + 1, at < ties));
-    if (found.size === view.devices.length) break;
+    if (found.size === view.ranking.counts[AXIS[axis]]) break;
   }
   return rows;
 }
@@ -222,6 +227,8 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
   switch (AXIS_ORDER[axis]) {
     case 'device':
       return axes.devices.map((device) => device.name);
+    case 'implementation':
+      return axes.implementations?.map(({ name }) => name) ?? [view.study.study.kernel.name];
     case 'threadsPerUnit':
       return axes.threadsPerUnit.map(String);
     case 'loop':

@@ -1,7 +1,7 @@
 import { isPartition, type Balancing } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
+import type { Implementation, Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
@@ -61,6 +61,57 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
   return ok(null);
 }
 
+/** The implementations of a study with their kernels in full; null where it names none. Fails with the field that is wrong. */
+function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
+  if (!implementations) return ok(null);
+  const made: Implementation[] = [];
+  for (const [at, own] of implementations.entries()) {
+    const field = `implementations[${at}]`;
+    if (made.some(({ name }) => name === own.name))
+      return fail('bad-input', `${field}.name: there are two implementations named "${own.name}". Rename one.`, {
+        field: `${field}.name`,
+      });
+    const counts: Partial<Record<'threadsPerUnit' | 'blockThreads', readonly number[]>> = {};
+    for (const axis of ['threadsPerUnit', 'blockThreads'] as const) {
+      const values = own.axes?.[axis];
+      if (values === undefined) continue;
+      const expanded = expandAxis(values, `${field}.axes.${axis}`);
+      if (!expanded.ok) return expanded;
+      counts[axis] = expanded.value;
+    }
+    const balancing: string[] = [];
+    for (const [position, text] of (own.axes?.balancing ?? []).entries()) {
+      const parsed = parseBalancing(text);
+      const place = `${field}.axes.balancing[${position}]`;
+      if (!parsed.ok) return fail('bad-input', `${place}: ${parsed.error.message}`, { field: place });
+      balancing.push(formatBalancing(parsed.value));
+    }
+    const allows = {
+      ...counts,
+      loop: own.axes?.loop,
+      balancing: own.axes?.balancing && balancing,
+      registerCap: own.axes?.registerCap,
+    };
+    const { origins: _origins, ...base } = kernel;
+    const changed = Object.fromEntries(Object.entries(own.kernel).filter(([, value]) => value !== undefined));
+    made.push({ name: own.name, kernel: { ...base, ...changed, name: own.name }, allows });
+  }
+  const offered = new Set(
+    axes.balancing.flatMap((text) => {
+      const parsed = parseBalancing(text);
+      return parsed.ok ? [formatBalancing(parsed.value)] : [];
+    }),
+  );
+  for (const [at, { allows }] of made.entries()) {
+    const missing = allows.balancing?.find((text) => !offered.has(text));
+    if (missing !== undefined) {
+      const field = `implementations[${at}].axes.balancing`;
+      return fail('bad-input', `${field} has ${missing}, which is not in axes.balancing. Add it there.`, { field });
+    }
+  }
+  return ok(made);
+}
+
 /** Expands the axes of a study over its devices. Fails with the field that is wrong. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
@@ -95,8 +146,11 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (launch.length === 0 && (devices.some((device) => device.kind === 'gpu') || !expanded.cores))
     launch.push({ kind: 'units-per-thread', value: 1 });
   launch.push(...(expanded.cores ?? []).map((value) => ({ kind: 'cores', value }) as const));
+  const implementations = studyImplementations(study);
+  if (!implementations.ok) return implementations;
   const result: SpaceAxes = {
     devices,
+    ...(implementations.value && { implementations: implementations.value }),
     threadsPerUnit: expanded.threadsPerUnit!,
     loop: [...new Set(axes.loop)],
     balancing: [...new Set(balancing.map(formatBalancing))],

@@ -29,7 +29,9 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
         invalid: INVALID_REASONS.map(({ code: reason, text }, code) => ({ reason, text, count: tally[code] }))
           .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
           .sort((a, b) => b.count - a.count),
-        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at] })),
+        axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at] })).filter(
+          ({ axis }) => axis !== 'implementation' || axes.value.implementations,
+        ),
         estimatedMs: enumerated / context.running.designsPerMs(),
       });
     },

@@ -119,6 +119,7 @@ export async function startSweep(
     machine: thisMachine(),
     enumeratedCount: spaceSize(prepared.axes),
     devices: prepared.devices,
+    implementations: prepared.axes.implementations?.length ?? 1,
     axes: storedAxes(prepared.axes),
   });
   if (!run.ok) return run;

@@ -10,7 +10,7 @@ import type { SimulatedTimes, StripScale } from './simulated.ts';
 /** The columns of the ranking as data: what they say, how wide, what sorts them, which go first where room is short. */
 
 export type ColumnId =
-  | 'rank' | 'equal' | 'device' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
+  | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange'; // prettier-ignore
@@ -95,6 +95,7 @@ export function availableColumns({
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among all designs of the device, or of all devices where all are shown', width: Math.max(60, roomFor(ranked)), sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
     { id: 'equal', head: 'Equal', title: `Designs that differ in nothing that matters: the same time, and in effect the same launch. The right arrow lists them`, width: Math.max(58, roomFor(ranked) - 8), sort: null, kind: 'value', align: 'left', drop: 1, when: grouped, text: () => EMPTY },
     { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => shortDeviceName(row.device) },
+    { id: 'implementation', head: 'Implementation', title: 'Which of the study’s implementations', width: 124, sort: 'implementation', kind: 'value', align: 'left', drop: 0, when: varies.has('implementation'), text: (row) => row.design.implementation ?? EMPTY },
     { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.threadsPerUnit)) },
     { id: 'unitsPerThread', head: 'Units', name: 'Units per slot', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: Math.max(48, Math.min(roomFor(units), 66)), sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },

@@ -33,6 +33,7 @@ export function filterChips(
 ): readonly Chip[] {
   const chips: Chip[] = [];
   const add = (key: keyof Narrowing, label: string, value: string) => chips.push({ key, label, value });
+  if (filter.implementation) add('implementation', 'implementation', filter.implementation.join(', '));
   if (filter.threadsPerUnit) add('threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit.join(', '));
   if (filter.loop) add('loop', 'loop', filter.loop.join(', '));
   if (filter.balancing) add('balancing', 'balancing', filter.balancing.join(', '));

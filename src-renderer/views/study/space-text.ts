@@ -12,6 +12,7 @@ export function axisCounts(study: Study): { readonly axis: string; readonly coun
   );
   return [
     { axis: 'device', count: devices.length },
+    ...(study.implementations ? [{ axis: 'implementation', count: study.implementations.length }] : []),
     { axis: 'threadsPerUnit', count: axisCount(axes.threadsPerUnit) },
     { axis: 'loop', count: axes.loop.length },
     { axis: 'balancing', count: axes.balancing.length },
@@ -51,5 +52,7 @@ export function reasonLabel(reason: InvalidReason, say: Term): string {
       return 'Setting of another kind of device';
     case 'cores':
       return 'More cores than the device has';
+    case 'implementation':
+      return 'Not allowed by the implementation';
   }
 }

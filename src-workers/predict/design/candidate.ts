@@ -8,7 +8,7 @@ import {
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
-import type { SpaceConstraint } from '../../domain/space.ts';
+import { AXIS, type SpaceConstraint } from '../../domain/space.ts';
 import { evenShares } from '../dealing/even-share.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
@@ -55,14 +55,14 @@ function violates(
         break;
       case 'blockThreads':
         if (device.kind === 'cpu') continue;
-        value = plan.axes.blockThreads[positions[6]];
+        value = plan.axes.blockThreads[positions[AXIS.blockThreads]];
         break;
       case 'gridBlocks':
         value = candidate.gridBlocks;
         break;
       case 'registerCap':
         if (device.kind === 'cpu') continue;
-        value = plan.axes.registerCap[positions[5]] ?? plan.kernel.registersPerThread;
+        value = plan.axes.registerCap[positions[AXIS.registerCap]] ?? plan.kernel.registersPerThread;
         break;
       case 'occupancyFraction':
         value = candidate.shape.occupancyFraction;
@@ -87,26 +87,49 @@ export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dyn
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here. */
-export function examine(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+/** Whether the implementation has these values. */
+function allows({ allowed }: Predictor, positions: Int32Array): boolean {
+  return (
+    allowed === null ||
+    (allowed.threadsPerUnit[positions[AXIS.threadsPerUnit]] &&
+      allowed.loop[positions[AXIS.loop]] &&
+      allowed.balancing[positions[AXIS.balancing]] &&
+      allowed.registerCap[positions[AXIS.registerCap]] &&
+      allowed.blockThreads[positions[AXIS.blockThreads]])
+  );
+}
+
+/**
+ * Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here.
+ * @returns the predictor of the design's implementation, which is the one to ask about it
+ */
+export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  const predictor = whole.implementations[positions[AXIS.implementation]];
+  examineOwn(predictor, positions, candidate);
+  return predictor;
+}
+
+function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
-  const device = axes.devices[positions[0]];
-  const blockThreads = axes.blockThreads[positions[6]];
+  const device = axes.devices[positions[AXIS.device]];
+  const blockThreads = axes.blockThreads[positions[AXIS.blockThreads]];
   const shapeAt =
     device.kind === 'cpu'
-      ? positions[4]
-      : (positions[1] * axes.registerCap.length + positions[5]) * axes.blockThreads.length + positions[6];
-  const shape = predictor.shapes[positions[0]][shapeAt];
-  const threadsPerUnit = axes.threadsPerUnit[positions[1]];
+      ? positions[AXIS.launch]
+      : (positions[AXIS.threadsPerUnit] * axes.registerCap.length + positions[AXIS.registerCap]) *
+          axes.blockThreads.length +
+        positions[AXIS.blockThreads];
+  const shape = predictor.shapes[positions[AXIS.device]][shapeAt];
+  const threadsPerUnit = axes.threadsPerUnit[positions[AXIS.threadsPerUnit]];
   candidate.device = device;
-  candidate.deviceAt = positions[0];
-  candidate.capAt = positions[5];
-  candidate.blockAt = positions[6];
+  candidate.deviceAt = positions[AXIS.device];
+  candidate.capAt = positions[AXIS.registerCap];
+  candidate.blockAt = positions[AXIS.blockThreads];
   candidate.shape = shape;
   candidate.threadsPerUnit = threadsPerUnit;
-  candidate.loopAt = positions[2];
-  candidate.balancingAt = positions[3];
+  candidate.loopAt = positions[AXIS.loop];
+  candidate.balancingAt = positions[AXIS.balancing];
   candidate.gridBlocks = 0;
   candidate.unitsPerThread = 0;
   candidate.workingBlocks = 0;
@@ -117,10 +140,14 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
     examineOnCpu(predictor, positions, candidate);
     return;
   }
-  const launchValue = axes.launch[positions[4]];
-  const balancing = predictor.balancing[positions[3]];
+  const launchValue = axes.launch[positions[AXIS.launch]];
+  const balancing = predictor.balancing[positions[AXIS.balancing]];
   if (launchValue.kind === 'cores' || !runsOn(balancing, 'gpu')) {
     candidate.invalid = REASON['not-on-device'];
+    return;
+  }
+  if (!allows(predictor, positions)) {
+    candidate.invalid = REASON.implementation;
     return;
   }
   if (shape.invalid !== 0) {
@@ -170,18 +197,19 @@ export function examine(predictor: Predictor, positions: Int32Array, candidate: 
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
-  const balancing = predictor.balancing[positions[3]];
+  const balancing = predictor.balancing[positions[AXIS.balancing]];
   const { shape } = candidate;
   const plain =
-    axes.threadsPerUnit[positions[1]] === 1 &&
-    axes.loop[positions[2]] === 'nested' &&
-    axes.registerCap[positions[5]] === null &&
-    positions[6] === 0;
+    axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&
+    axes.loop[positions[AXIS.loop]] === 'nested' &&
+    axes.registerCap[positions[AXIS.registerCap]] === null &&
+    positions[AXIS.blockThreads] === 0;
   if (!plain || !isPartition(balancing)) candidate.invalid = REASON['not-on-device'];
+  else if (predictor.allowed?.balancing[positions[AXIS.balancing]] === false) candidate.invalid = REASON.implementation;
   else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
   else if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) candidate.invalid = REASON['lengths-unknown'];
   else {
-    const cores = axes.launch[positions[4]].value;
+    const cores = axes.launch[positions[AXIS.launch]].value;
     candidate.gridBlocks = cores;
     candidate.unitsPerThread = Math.ceil(plan.units / cores);
     candidate.workingBlocks = cores;

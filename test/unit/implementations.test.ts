@@ -1,0 +1,218 @@
+/* Several implementations in one study: each with its own kernel and the values of the axes that it allows. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BestDesigns, RankPage } from '../../src-main/contract/api.ts';
+import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { classifyDesigns, describeDesign, playableDesign } from '../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
+import { axisCounts, decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
+import { call as callOn, finished } from './engine-calls.ts';
+import { oneDesign, planOf } from './sweep-plans.ts';
+
+const BASE: StudyFile['kernel'] = {
+  name: 'rows',
+  registersPerThread: 40,
+  instructionsPerIteration: 20,
+  serialFraction: 0.05,
+  lengthsKnownBeforeLaunch: true,
+};
+const DEVICES = ['nvidia-a100-sxm4-40gb', 'nvidia-v100-sxm2-16gb'];
+const AXES: StudyFile['axes'] = {
+  threadsPerUnit: [1, 32],
+  loop: ['nested', 'flattened'],
+  balancing: ['none', 'padded-slice(32)', 'merge-path'],
+  blockThreads: [64, 256],
+  unitsPerThread: [1, 4],
+  registerCap: [null, 32],
+};
+const IMPLEMENTATIONS: NonNullable<StudyFile['implementations']> = [
+  { name: 'scalar', kernel: {}, axes: { threadsPerUnit: [1], balancing: ['none'] } },
+  {
+    name: 'ell',
+    kernel: { registersPerThread: 24, setupIterationsPerUnit: 0 },
+    axes: { balancing: ['padded-slice(32)'], loop: ['nested'] },
+  },
+  {
+    name: 'merge',
+    kernel: { setupIterationsPerUnit: 2, instructionsPerIteration: 35 },
+    axes: { balancing: ['merge-path'], blockThreads: [256], registerCap: [null] },
+  },
+];
+const study = (change: Partial<StudyFile> = {}): StudyFile =>
+  oneDesign({
+    workload: { lengths: 'geometric(0.05)', units: 60_000 },
+    kernel: BASE,
+    devices: DEVICES,
+    axes: AXES,
+    implementations: IMPLEMENTATIONS,
+    ...change,
+  });
+
+describe('the predictor', () => {
+  it('predicts each implementation as a study of its kernel alone, and says which values it does not allow', async () => {
+    const plan = await planOf(study());
+    const predictor = createPredictor(plan);
+    const size = spaceSize(plan.axes);
+    const columns = predictChunk(predictor, 0, size);
+    const counts = axisCounts(plan.axes);
+    const perImplementation = size / (DEVICES.length * IMPLEMENTATIONS.length);
+    const positions = new Int32Array(counts.length);
+    const alone = await Promise.all(
+      IMPLEMENTATIONS.map(async ({ kernel }) => {
+        const own = await planOf(
+          study({ kernel: { ...BASE, ...kernel } as StudyFile['kernel'], implementations: undefined }),
+        );
+        return predictChunk(createPredictor(own), 0, spaceSize(own.axes));
+      }),
+    );
+    let valid = 0;
+    for (let design = 0; design < size; design += 1) {
+      decodeInto(positions, counts, design);
+      const at = positions[AXIS.implementation];
+      const { design: described } = describeDesign(predictor, design);
+      expect(described.implementation).toBe(IMPLEMENTATIONS[at].name);
+      const same = positions[AXIS.device] * perImplementation + (design % perImplementation);
+      const { axes: allowed = {} } = IMPLEMENTATIONS[at];
+      const isAllowed = Object.entries(allowed).every(([axis, values]) =>
+        (values as readonly unknown[]).includes(described[axis as keyof typeof described]),
+      );
+      if (isAllowed) {
+        expect(columns.timeMs[design]).toBe(alone[at].timeMs[same]);
+        expect(columns.occupancyFraction[design]).toBe(alone[at].occupancyFraction[same]);
+        if (!Number.isNaN(columns.timeMs[design])) valid += 1;
+      } else expect(INVALID_REASONS[columns.invalidReason[design]].code).toBe('implementation');
+    }
+    expect(valid).toBeGreaterThan(20);
+    expect(classifyDesigns(predictor, 0, size)[0]).toBe(valid);
+  });
+
+  it('explains and simulates with the kernel of the implementation', async () => {
+    const plan = await planOf(study());
+    const predictor = createPredictor(plan);
+    const columns = predictChunk(predictor, 0, spaceSize(plan.axes));
+    for (const { name } of IMPLEMENTATIONS) {
+      const design = columns.timeMs.findIndex(
+        (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === name,
+      );
+      const { timeMs, parts } = explainDesign(predictor, design)!;
+      expect(timeMs).toBe(columns.timeMs[design]);
+      expect(Math.abs(Object.values(parts).reduce((a, b) => a + b, 0) / timeMs - 1)).toBeLessThan(1e-9);
+      expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
+      const options = { seed: 1, halfWidth: 0.01, maxReplications: 30 };
+      expect(Math.abs(unwrap(simulateDesign(predictor, design, options)).meanMs / timeMs - 1)).toBeLessThan(0.03);
+    }
+  });
+
+  it('leaves studies without implementations as they were', async () => {
+    const plan = await planOf(study({ implementations: undefined }));
+    expect(plan.axes).not.toHaveProperty('implementations');
+    expect(axisCounts(plan.axes)[AXIS.implementation]).toBe(1);
+    const { design } = describeDesign(createPredictor(plan), 3);
+    expect(design).not.toHaveProperty('implementation');
+  });
+});
+
+describe('a run of several implementations', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-implementations-'));
+  let engine: Engine;
+  let runId: number;
+  const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
+  beforeAll(async () => {
+    const resourceFolder = join(import.meta.dirname, '..', '..');
+    engine = unwrap(
+      await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder, host: 'cli', workers: 1 }),
+    );
+    const { id } = await call<{ id: number }>('studies.save', { study: study() });
+    ({ runId } = await call<{ runId: number }>('runs.start', { studyId: id }));
+    await finished(engine, runId);
+  });
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const page = (filter: object) =>
+    call<RankPage>('ranking.page', {
+      runId,
+      filter: { validity: 'valid', ...filter },
+      sort: { column: 'implementation', descending: false },
+      offset: 0,
+      limit: 500,
+    });
+
+  it('ranks all of them, and names the best of each', async () => {
+    const best = await call<BestDesigns>('ranking.best', { runId, limit: 500 });
+    const { ofImplementations, rows } = best;
+    expect(new Set(ofImplementations.map(({ design }) => design.implementation))).toEqual(
+      new Set(IMPLEMENTATIONS.map(({ name }) => name)),
+    );
+    for (const one of ofImplementations) {
+      const own = rows.filter(({ design }) => design.implementation === one.design.implementation);
+      expect(one.timeMs).toBe(Math.min(...own.map(({ timeMs }) => timeMs)));
+    }
+    expect(ofImplementations[0].designIndex).toBe(rows[0].designIndex);
+  });
+
+  it('is filtered and sorted by implementation, and exported with its name', async () => {
+    const all = await page({});
+    const names = all.rows.map(({ design }) => design.implementation!);
+    expect(names).toEqual([...names].sort());
+    const some = await page({ implementation: ['merge'] });
+    expect(some.rows.length).toBe(names.filter((name) => name === 'merge').length);
+    expect(
+      await engine.call('ranking.page', {
+        runId,
+        filter: { validity: 'valid', implementation: ['none such'] },
+        sort: { column: 'timeMs', descending: false },
+        offset: 0,
+        limit: 1,
+      }),
+    ).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    const csv = await call<{ text: string }>('export.render', { runId, format: 'csv', limit: 5 });
+    expect(csv.text.split('\n')[0]).toMatch(/^rank,device,implementation,threads_per_unit,/);
+    for (const format of ['json', 'markdown', 'cuda'] as const)
+      expect((await call<{ text: string }>('export.render', { runId, format, limit: 5 })).text).toMatch(
+        /scalar|ell|merge/,
+      );
+  });
+
+  it('recommends an implementation, as the ranking does', async () => {
+    const advice = await call<Recommendation>('advice.recommend', { study: study(), deviceId: DEVICES[0] });
+    const best = await call<BestDesigns>('ranking.best', { runId, limit: 1, deviceId: DEVICES[0] });
+    expect(advice.row.design.implementation).toBeDefined();
+    expect(advice.row.timeMs / best.rows[0].timeMs).toBeLessThan(1.0151);
+  });
+
+  it('is not measured by the loop that stands in for one kernel', async () => {
+    expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported', message: expect.stringMatching(/3 implementations/) },
+    });
+  });
+
+  it.each([
+    [
+      [
+        { name: 'a', kernel: {} },
+        { name: 'a', kernel: {} },
+      ],
+      'implementations[1].name',
+    ],
+    [[{ name: 'a', kernel: {}, axes: { balancing: ['full-sort'] } }], 'implementations[0].axes.balancing'],
+    [[{ name: 'a', kernel: {}, axes: { balancing: ['sorted'] } }], 'implementations[0].axes.balancing[0]'],
+  ])('names the field that is wrong: %j', async (implementations, field) => {
+    expect(await engine.call('space.size', { study: study({ implementations }) })).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', context: { field } },
+    });
+  });
+});
