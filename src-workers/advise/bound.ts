@@ -41,10 +41,7 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
     const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / multiprocessors));
     const groups = blocks * shape.groupsPerBlock;
     const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / multiprocessors;
-    const least = Math.max(
-      (groupIterations * cycles[groups]) / groups,
-      aloneIterations(own, candidate) * cycles[1],
-    );
+    const least = Math.max((groupIterations * cycles[groups]) / groups, aloneIterations(own, candidate) * cycles[1]);
     const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
     return (1 - SLACK) * ((least * factor) / (device.clockMhz * 1e3)) + balancingMs(own, candidate, device);
   });

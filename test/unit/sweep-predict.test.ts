@@ -116,6 +116,14 @@ describe('invalid designs carry their reason and no time', () => {
       oneDesign({ axes: { threadsPerUnit: [32], blockThreads: [192] } }),
       [{ ...small, occupancy: { family: 'generic' }, threadGroupWidth: 48 }],
     ],
+    [
+      'implementation',
+      oneDesign({
+        axes: { threadsPerUnit: [1, 2], blockThreads: [256] },
+        implementations: [{ name: 'pairs', kernel: {}, axes: { threadsPerUnit: [2] } }],
+      }),
+      [small],
+    ],
     ['constraint', oneDesign({ constraints: [{ quantity: 'blockThreads', atMost: 128 }] }), [small]],
     [
       'no-residency',
