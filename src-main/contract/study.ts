@@ -120,6 +120,28 @@ export const kernelSchema = v.strictObject(
       ),
       KERNEL_DEFAULTS.flattenedCost,
     ),
+    integerShare: v.optional(
+      v.pipe(
+        between(0, 1),
+        v.description(
+          'Part of the instructions that are 32-bit integer or logic, 0 to 1; what is no other class counts as FP32, by assumption',
+        ),
+      ),
+      KERNEL_DEFAULTS.integerShare,
+    ),
+    fp64Share: v.optional(
+      v.pipe(between(0, 1), v.description('Part of the instructions that are FP64, 0 to 1')),
+      KERNEL_DEFAULTS.fp64Share,
+    ),
+    specialShare: v.optional(
+      v.pipe(
+        between(0, 1),
+        v.description(
+          'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
+        ),
+      ),
+      KERNEL_DEFAULTS.specialShare,
+    ),
     blockReductionIterations: v.optional(
       v.pipe(
         nonNegative,

@@ -13,6 +13,13 @@ export interface KernelProfile {
   readonly sharedMemoryBytesPerBlock: number;
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
+  /**
+   * 0…1, their sum at most 1, 0 where left out: parts of the instructions that are 32-bit integer or logic, FP64, and special
+   * functions. The others are taken to be FP32.
+   */
+  readonly integerShare?: number;
+  readonly fp64Share?: number;
+  readonly specialShare?: number;
   /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes. */

@@ -135,6 +135,14 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     if (!parsed.ok) return fail('bad-input', `${field}: ${parsed.error.message}`, { field });
     balancing.push(parsed.value);
   }
+  const { integerShare = 0, fp64Share = 0, specialShare = 0 } = study.kernel;
+  const shares = integerShare + fp64Share + specialShare;
+  if (shares > 1 + 1e-9)
+    return fail(
+      'bad-input',
+      `kernel.integerShare, fp64Share and specialShare sum to ${Number(shares.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
+      { field: 'kernel.integerShare' },
+    );
   const cpu = devices.find((device) => device.kind === 'cpu');
   const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);
   if (!checked.ok) return checked;

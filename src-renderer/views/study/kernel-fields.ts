@@ -108,6 +108,27 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 0.01 },
     ),
     field(
+      'integerShare',
+      'Integer instructions',
+      '',
+      'Part of the instructions that are 32-bit integer or logic. Some devices have fewer lanes for them than for FP32.',
+      { max: 1, step: 0.01 },
+    ),
+    field(
+      'fp64Share',
+      'FP64 instructions',
+      '',
+      'Part of the instructions in double precision. What is in no class counts as FP32.',
+      { max: 1, step: 0.01 },
+    ),
+    field(
+      'specialShare',
+      'Special functions',
+      '',
+      'Part of the instructions that are reciprocals, square roots, exponentials or sines.',
+      { max: 1, step: 0.01 },
+    ),
+    field(
       'sharedMemoryBytesPerBlock',
       sentenceCase(speak('sharedMemory')),
       '',

@@ -1,5 +1,6 @@
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
+import { mixedLanes } from './instruction-classes.ts';
 
 export interface PipelineOptions {
   /** Registers per thread the compiler has to spill because of a register cap, ≥ 0. */
@@ -11,7 +12,8 @@ export interface PipelineOptions {
  *
  * 1. Instructions of one iteration: I = instructionsPerIteration + spilledRegisters · spillInstructionsPerRegister.
  * 2. Issue: a thread-group instruction occupies ω lanes' worth of the SM's FP32 lanes, so an iteration of one thread
- *    group costs I·ω/lanes cycles of the SM. Every instruction counts as one that runs at the FP32 rate.
+ *    group costs I·ω/lanes cycles of the SM. Instructions of other classes have lanes of their own, as far as the profile gives
+ *    their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32 rate.
  * 3. Bandwidth: the same iteration moves bytesPerIteration·ω bytes, of which one SM gets its even share, bandwidth /
  *    (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the throughput.
  * 4. Latency floor: τ = I·dependentIssueLatency + dependentLoads·memoryLatency, an iteration executed alone, each
@@ -29,7 +31,7 @@ export function pipelineParameters(
 ): PipelineParameters {
   const width = device.threadGroupWidth;
   const instructions = kernel.instructionsPerIteration + options.spilledRegisters * kernel.spillInstructionsPerRegister;
-  const issueCycles = (instructions * width) / device.fp32LanesPerMultiprocessor;
+  const issueCycles = (instructions * width) / mixedLanes(device, kernel);
   const bandwidthCycles = (kernel.bytesPerIteration * width) / bytesPerMultiprocessorCycle(device);
   return {
     latencyCycles:
