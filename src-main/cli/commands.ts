@@ -24,7 +24,7 @@ interface Options {
 
 /** A row of `--json`. */
 function jsonRow(row: BestRow) {
-  return { ...plainRow(row), regime: regimeFields(row.regime) };
+  return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
 /** @param legend whether to say under the table what its marks mean */

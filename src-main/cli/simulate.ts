@@ -110,6 +110,7 @@ function plainSimulation({
   simulated,
   difference,
   regime,
+  order,
 }: SimulatedDesign) {
   return {
     rank,
@@ -130,5 +131,6 @@ function plainSimulation({
     contradicted: isContradicted(predictedMs, simulated),
     designIndex,
     regime: regimeFields(regime),
+    order,
   };
 }

@@ -1,4 +1,4 @@
-import type { Breakdown } from '../../src-workers/domain/breakdown.ts';
+import type { Breakdown, UnitsOrder } from '../../src-workers/domain/breakdown.ts';
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
 import type { DrawnTimeline } from '../../src-workers/domain/timeline.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
@@ -145,6 +145,8 @@ export interface SimulatedDesign {
   readonly difference: number;
   /** How the prediction was computed; null where nothing explains it. */
   readonly regime: RegimeInfo | null;
+  /** Which units it is for; null on a CPU. */
+  readonly order: UnitsOrder | null;
 }
 
 /** One replication of one design of a run. */
@@ -200,6 +202,8 @@ export interface ExportRow extends RankRow {
 export interface BestRow extends ExportRow {
   /** How the prediction was computed; null where nothing explains it. */
   readonly regime: RegimeInfo | null;
+  /** Which units it is for; null on a CPU. */
+  readonly order: UnitsOrder | null;
 }
 
 /** The best designs of a run, each at its best fidelity. */

@@ -294,7 +294,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(text(64), 64, 'strategies'),
         v.description(
-          'How slots take the units: none, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch, dynamic-fetch(16) for so many units at a time, dynamic-fetch(group) for one of every slot of a thread group; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
+          'How slots take the units: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch, dynamic-fetch(16) for so many units at a time, dynamic-fetch(group) for one of every slot of a thread group; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
         ),
       ),
       ['none'],

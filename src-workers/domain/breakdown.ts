@@ -26,8 +26,21 @@ export interface Breakdown {
   /** How the time was computed, and how well that agrees with the event simulation. */
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
+  /** Which units a launch on a GPU takes; left out on a CPU. */
+  readonly order?: UnitsOrder;
   /** The longest unit, where it takes a large part of the time even alone on a multiprocessor; left out elsewhere. */
   readonly longestUnit?: LongestUnit;
+}
+
+/** Those of the workload in its order, or in one that the balancing makes of it; or independent draws from the law. */
+export type UnitsOrder = 'given' | 'independent';
+
+/** `Units in the order of the workload.`; empty on a CPU. */
+export function orderText({ order }: Pick<Breakdown, 'order'>): string {
+  if (order === undefined) return '';
+  return order === 'given'
+    ? 'The units are those of the workload in its order.'
+    : 'The units are independent draws from the law of lengths.';
 }
 
 export interface LongestUnit {

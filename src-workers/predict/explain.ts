@@ -14,6 +14,7 @@ import {
   stackFactor,
   timeOnGpu,
   type TimedOnGpu,
+  isInGivenOrder,
 } from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
 import { cyclesOf, pipelineOf } from './predictor.ts';
@@ -86,7 +87,13 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
   const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(lockstepBalancing(predictor, candidate));
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
-  return { timeMs: timed.timeMs, parts, regime: regimeInfo(timed.regime), ...(longestUnit && { longestUnit }) };
+  return {
+    timeMs: timed.timeMs,
+    parts,
+    regime: regimeInfo(timed.regime),
+    order: isInGivenOrder(predictor, candidate) ? 'given' : 'independent',
+    ...(longestUnit && { longestUnit }),
+  };
 }
 
 /** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */

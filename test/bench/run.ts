@@ -15,6 +15,10 @@ const BENCHES = [
   'advice',
   'evidence',
 ];
+/** Benchmarks that run more than once. */
+const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
+};
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !BENCHES.includes(name));
 if (unknown !== undefined) {
@@ -23,6 +27,9 @@ if (unknown !== undefined) {
 } else
   for (const name of asked.length > 0 ? asked : BENCHES) {
     process.stdout.write(`\n${name}\n`);
-    const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit' });
-    if (status !== 0) process.exitCode = 1;
+    for (const options of OPTIONS[name] ?? [[]]) {
+      const bench = join(import.meta.dirname, `${name}.ts`);
+      const { status } = spawnSync(process.execPath, [bench, ...options], { stdio: 'inherit' });
+      if (status !== 0) process.exitCode = 1;
+    }
   }

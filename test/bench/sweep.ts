@@ -53,6 +53,21 @@ const MILLION: StudyFile = {
   },
 };
 
+/** 98,304 designs of an image in its order. */
+const IN_ORDER: StudyFile = {
+  ...MILLION,
+  name: 'An image in its order',
+  workload: { lengths: 'example:mandelbrot', units: 1 << 18 },
+  axes: {
+    threadsPerUnit: [1],
+    loop: ['nested', 'flattened'],
+    balancing: ['none', 'shuffle', 'window-sort(4096)', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
+    registerCap: [null, ...Array.from({ length: 7 }, (_, i) => 60 - 4 * i)],
+  },
+};
+
 async function predictorBenches(): Promise<void> {
   const examples = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'].map(
     (name): readonly [string, StudyFile] => [
@@ -60,7 +75,7 @@ async function predictorBenches(): Promise<void> {
       JSON.parse(readFileSync(join(ROOT, 'db/examples', `${name}.json`), 'utf8')) as StudyFile,
     ],
   );
-  for (const [name, study] of [...examples, ['million', MILLION] as const]) {
+  for (const [name, study] of [...examples, ['million', MILLION] as const, ['in order', IN_ORDER] as const]) {
     const plan = await planOf(study);
     const size = spaceSize(plan.axes);
     const predictor = createPredictor(plan);

@@ -1,4 +1,10 @@
-import { BREAKDOWN_PARTS, longestUnitText, regimeText, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import {
+  BREAKDOWN_PARTS,
+  longestUnitText,
+  orderText,
+  regimeText,
+  type Breakdown,
+} from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { assumedPhrase } from '../../../src-workers/domain/provenance.ts';
@@ -85,7 +91,7 @@ export function reportFacts(
     reasons: [
       ...simulationReasons(view, chosen),
       ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown)),
-      regimeText(breakdown.regime),
+      [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' '),
       ...(pick ? [pick] : []),
     ],
     deviceReasons: compared.value.reasons,

@@ -19,12 +19,12 @@ export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): reado
   }));
 }
 
-/** With the regime of each prediction, which takes about a tenth of a millisecond: for rows that are shown. */
+/** With the regime of each prediction and the order of its units, which takes about a tenth of a millisecond: for rows that are shown. */
 function withRegimes(view: RunView, rows: readonly RankRow[]): readonly BestRow[] {
-  return bestFidelityRows(view, rows).map((row) => ({
-    ...row,
-    regime: explainDesign(view.predictor, row.designIndex)?.regime ?? null,
-  }));
+  return bestFidelityRows(view, rows).map((row) => {
+    const breakdown = explainDesign(view.predictor, row.designIndex);
+    return { ...row, regime: breakdown?.regime ?? null, order: breakdown?.order ?? null };
+  });
 }
 
 function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['recommended'] {

@@ -259,6 +259,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
     const simulated = times.get(designIndex)!;
     const { device, design } = describeDesign(view.predictor, designIndex);
     const predictedMs = view.ranking.columns.timeMs[designIndex];
+    const breakdown = explainDesign(view.predictor, designIndex);
     return {
       rank: at + 1,
       tied: first !== null && intervalsOverlap(simulated, first),
@@ -269,7 +270,8 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
       predictedMs,
       simulated,
       difference: predictedMs / simulated.meanMs - 1,
-      regime: explainDesign(view.predictor, designIndex)?.regime ?? null,
+      regime: breakdown?.regime ?? null,
+      order: breakdown?.order ?? null,
     };
   });
 }
