@@ -108,6 +108,23 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 0.01 },
     ),
     field(
+      'blockReductionIterations',
+      'Block reduction',
+      'iter.',
+      `Combining the results of a unit whose ${speak('thread', 'many')} span several ${speak('threadGroup', 'many')}, once a unit: exchanges through ${speak('sharedMemory')} and barriers.`,
+      { step: 0.1 },
+    ),
+    field(
+      'searchStepIterations',
+      'Search step',
+      'iter.',
+      'One step of the binary search for the start of an even share (merge path, even non-zeros).',
+      { step: 0.1 },
+    ),
+    field('carryIterations', 'Carry', 'iter.', 'Handing on the unit that the end of an even share cuts.', {
+      step: 0.1,
+    }),
+    field(
       'integerShare',
       'Integer instructions',
       '',

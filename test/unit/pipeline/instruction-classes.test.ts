@@ -59,7 +59,7 @@ describe('lanes by class of instruction', () => {
 });
 
 describe('a study with shares of instructions', () => {
-  const study = (kernel: object) => oneDesign({ kernel: { ...KERNEL, bytesPerIteration: 0, ...kernel } as never });
+  const study = (kernel: object) => oneDesign({ kernel: { ...KERNEL, bytesPerIteration: 0, ...kernel } });
 
   it('has the issue cycles that follow', async () => {
     const { kernel } = await planOf(study({ integerShare: 1 }));

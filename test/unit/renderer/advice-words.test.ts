@@ -49,7 +49,7 @@ describe('a design in words', () => {
   });
 
   it('names the cores of a CPU', () => {
-    expect(designWords({ ...DESIGN, balancing: 'merge-path', gridBlocks: 1 }, cuda)).toEqual({
+    expect(designWords({ ...DESIGN, balancing: 'merge-path', blockThreads: 1, gridBlocks: 1 }, cuda)).toEqual({
       main: '1 core',
       rest: 'merge path',
     });
