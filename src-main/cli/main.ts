@@ -146,7 +146,7 @@ function lossCommand(program: Command, cli: CommandLine): void {
         const cut = workload.truncatedMass;
         say(
           terminal,
-          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}`,
+          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; fitted to these figures, otherwise assumed' : ''}`,
         );
         printTable(
           terminal,

@@ -41,6 +41,8 @@ export interface ResolvedWorkload {
   readonly truncatedMass: number;
   readonly support: Float64Array;
   readonly probability: Float64Array;
+  /** Made to have given figures, and otherwise assumed. */
+  readonly fitted?: true;
 }
 
 export interface SpaceSize {

@@ -547,6 +547,17 @@ describe('devices', () => {
   });
 });
 
+describe('a workload from figures', () => {
+  it('is marked as fitted', async () => {
+    const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
+    expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
+    expect((await run(args)).out).toContain('; fitted to these figures, otherwise assumed');
+    expect(await json('loss', '--workload', 'geometric(0.05)', '--n', '2')).toMatchObject({
+      workload: { fitted: false },
+    });
+  });
+});
+
 describe('evidence', () => {
   it('judges a data set, and another file of its columns', async () => {
     interface Found {

@@ -117,6 +117,6 @@ function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: C
 }
 
 function resolved(law: LengthLaw): ResolvedWorkload {
-  const { label, truncatedMass, support, probability } = law;
-  return { label, moments: moments(law), truncatedMass, support, probability };
+  const { label, truncatedMass, support, probability, fitted } = law;
+  return { label, moments: moments(law), truncatedMass, support, probability, ...(fitted && { fitted }) };
 }
