@@ -43,6 +43,16 @@ export interface ResolvedWorkload {
   readonly probability: Float64Array;
   /** Made to have given figures, and otherwise assumed. */
   readonly fitted?: true;
+  /** `null` where the workload has no order, or too many lengths for a preview. */
+  readonly order: WorkloadOrder | null;
+}
+
+/** What the order of a workload's lengths does to groups of consecutive units. */
+export interface WorkloadOrder {
+  /** Mean lengths of equal stretches, from the first unit to the last. */
+  readonly strip: Float64Array;
+  /** By group size, in the order and fully sorted: total lockstep time over total work. */
+  readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
 export interface SpaceSize {

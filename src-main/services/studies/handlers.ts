@@ -5,8 +5,9 @@ import { parseLengthsCsv, type CsvColumns } from '../../../src-workers/parse/csv
 import { formatColumns } from '../../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { inspectTable } from '../../../src-workers/parse/table.ts';
+import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
-import type { ResolvedWorkload, StudyRecord, StudySummary } from '../../contract/api.ts';
+import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
@@ -64,7 +65,9 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       if (!located.ok) return located;
       const folder = located.value?.baseFolder ?? null;
       const law = await resolveLengths(store, workload.lengths, folder, workload.truncation);
-      return law.ok ? ok(resolved(law.value.law)) : law;
+      if (!law.ok) return law;
+      const { order } = law.value;
+      return ok(resolved(law.value.law, order?.given ? order.iterations : null));
     },
     'workload.inspect': ({ fileName, bytes, ...asked }) => inspectTable(chunks(bytes), fileName, asked),
     'workload.upload': (input) => upload(context, input),
@@ -108,7 +111,7 @@ async function upload(
   const kept = await store.saveWorkload({ hash, law, provenance });
   if (!kept.ok) return kept;
   const units = 'rows' in parsed.value ? parsed.value.rows : parsed.value.units;
-  return ok({ lengths: `stored:${hash}:${name}`, workload: resolved(law), units });
+  return ok({ lengths: `stored:${hash}:${name}`, workload: resolved(law, lengths), units });
 }
 
 /** Which columns are read, without how the file is written. */
@@ -116,7 +119,31 @@ function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: C
   return columns;
 }
 
-function resolved(law: LengthLaw): ResolvedWorkload {
+function resolved(law: LengthLaw, lengths: Float64Array | null): ResolvedWorkload {
   const { label, truncatedMass, support, probability, fitted } = law;
-  return { label, moments: moments(law), truncatedMass, support, probability, ...(fitted && { fitted }) };
+  const order = lengths && orderOf(lengths);
+  return { label, moments: moments(law), truncatedMass, support, probability, ...(fitted && { fitted }), order };
+}
+
+/** Lengths of which a preview shows the order: of more it would delay other requests. */
+const MAX_PREVIEWED_LENGTHS = 2 ** 20;
+const STRIP_STRETCHES = 120;
+const ORDER_GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
+
+function orderOf(lengths: Float64Array): WorkloadOrder | null {
+  const units = lengths.length;
+  if (units > MAX_PREVIEWED_LENGTHS) return null;
+  const sorted = lengths.slice().sort();
+  const stretches = Math.min(units, STRIP_STRETCHES);
+  return {
+    strip: Float64Array.from({ length: stretches }, (_, i) => {
+      const stretch = lengths.subarray(Math.floor((i * units) / stretches), Math.floor(((i + 1) * units) / stretches));
+      return stretch.reduce((sum, length) => sum + length, 0) / stretch.length;
+    }),
+    losses: ORDER_GROUP_SIZES.map((n) => ({
+      n,
+      aggregateLoss: lossInOrder(lengths, units, n).aggregateLoss,
+      sortedLoss: lossInOrder(sorted, units, n).aggregateLoss,
+    })),
+  };
 }

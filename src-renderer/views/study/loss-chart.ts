@@ -1,4 +1,5 @@
 import type { LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import type { WorkloadOrder } from '../../../src-main/contract/api.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   label,
@@ -20,18 +21,27 @@ export interface LossInput {
   /** n of the best lane cost: its tick is bold. */
   readonly chosen: number | null;
   readonly groupWord: string;
+  /** Of a workload with an order; `null` without. */
+  readonly order: WorkloadOrder | null;
 }
 
 /** Mean and aggregate loss by group size on a log₂ axis, in the band of the middle 90 % of groups. */
 export function lossChart(
-  { losses, band, chosen, groupWord }: LossInput,
+  { losses, band, chosen, groupWord, order }: LossInput,
   theme: ChartTheme,
   { height }: ChartSize,
 ): EChartsOption {
   const categories = losses.map(({ n }) => String(n));
   const at = (n: number) => categories.indexOf(String(n));
+  const inOrder = order?.losses.filter(({ n }) => at(n) >= 0) ?? [];
+  const orderAt = (n: number) => inOrder.find((row) => row.n === n);
   const bandAt = (n: number) => band.find((row) => row.n === n);
-  const top = Math.max(1.05, ...losses.map(({ aggregateLoss }) => aggregateLoss), ...band.map(({ high }) => high));
+  const top = Math.max(
+    1.05,
+    ...losses.map(({ aggregateLoss }) => aggregateLoss),
+    ...inOrder.map(({ aggregateLoss }) => aggregateLoss),
+    ...band.map(({ high }) => high),
+  );
   const step = niceStep(top - 1);
   // From 1, which is no loss; from 0 where that would make the ticks uneven.
   const yMin = step > 1 ? 0 : 1;
@@ -48,7 +58,9 @@ export function lossChart(
   // Labels at the lines' ends give way to each other: they need 14 px.
   const [above, below] = [12, 36];
   const apart = ((yMax - yMin) * 15) / Math.max(1, height - above - below);
+  const lastInOrder = orderAt(last.n);
   const ends = [
+    ...(lastInOrder ? [{ text: 'in order', value: lastInOrder.aggregateLoss, strong: true }] : []),
     { text: 'aggregate', value: last.aggregateLoss, strong: true },
     { text: 'mean', value: last.meanLoss, strong: true },
     ...(edge
@@ -90,6 +102,7 @@ export function lossChart(
         return tooltipBody(`${row.n} units in lockstep`, '', [
           { label: 'Mean loss', value: fixed(row.meanLoss, 4) },
           { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 4) },
+          ...orderRows(orderAt(row.n)),
           { label: 'Deviation between groups', value: fixed(row.standardDeviationLoss, 3) },
           ...(own ? [{ label: 'Middle 90 % of groups', value: `${fixed(own.low, 2)} – ${fixed(own.high, 2)}` }] : []),
         ]);
@@ -116,6 +129,16 @@ export function lossChart(
               symbol: 'none',
               lineStyle: { opacity: 0 },
               areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 },
+            }),
+          ]
+        : []),
+      ...(inOrder.length > 1
+        ? [
+            line('in order', [], {
+              data: inOrder.map(({ n, aggregateLoss }) => [at(n), aggregateLoss]),
+              symbol: 'none',
+              lineStyle: { color: theme.series[2], width: 1.75 },
+              z: 3,
             }),
           ]
         : []),
@@ -159,4 +182,12 @@ export function lossChart(
       ),
     ],
   };
+}
+
+function orderRows(row: WorkloadOrder['losses'][number] | undefined): { label: string; value: string }[] {
+  if (!row) return [];
+  return [
+    { label: 'Aggregate loss in order', value: fixed(row.aggregateLoss, 4) },
+    { label: 'Aggregate loss sorted', value: fixed(row.sortedLoss, 4) },
+  ];
 }

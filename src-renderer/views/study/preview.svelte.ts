@@ -1,3 +1,4 @@
+import type { WorkloadOrder } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -54,6 +55,8 @@ export class Preview {
     } else if (this.resolved.value) this.#kept = this.resolved.value;
     return this.#kept;
   });
+  /** Of a workload with an order; null while a law is written. */
+  readonly order: WorkloadOrder | null = $derived.by(() => (this.#own ? null : (this.resolved.value?.order ?? null)));
   readonly failure: Failure | null = $derived.by(() => {
     if (this.#own) return this.#own.ok ? null : this.#own.error;
     return this.resolved.failure;
