@@ -13,7 +13,8 @@ import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /** Balancings that keep the given order of the units, or part of it: inside a window only its lengths, inside a bucket their order. */
 export type GivenBalancing =
-  Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }> | PaddedBalancing;
+  | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
+  | PaddedBalancing;
 
 /** Whether a balancing leaves the units of a workload with an order where their neighbours are known. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
