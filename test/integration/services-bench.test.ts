@@ -192,7 +192,7 @@ describe('measuring designs of a sweep', () => {
     expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
   });
 
-  it('measures the rows of a matrix in their order, and resumes only with the same ones', async () => {
+  it('measures the rows of a matrix in their order, and resumes with the same ones whatever became of the file', async () => {
     const engine = await engineOn(temporaryFile());
     const file = join(temporaryFile(), '..', 'rows.mtx');
     const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
@@ -208,11 +208,11 @@ describe('measuring designs of a sweep', () => {
     const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
     expect(Array.from(plan.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
+    // The run has kept the order: what becomes of the file does not matter.
     write(rows.toReversed());
-    expect(await failure(engine, 'runs.resume', { id })).toMatch(/units of .* are not those that were measured before/);
-    expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'failed' });
-    write(rows);
     expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
+    const resumed = await call<BenchPlan>(engine, 'bench.plan', { id });
+    expect(Array.from(resumed.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
   });
 

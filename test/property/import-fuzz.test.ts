@@ -259,7 +259,7 @@ describe('hostile files give failures, not exceptions', () => {
   it('the kind of a file', () => {
     fc.assert(
       fc.property(fc.oneof(anyBytes, damaged(cacheText), damaged(resultsText)), (bytes) => {
-        expect(fileKind(bytes).kind).toMatch(/^(results|kernel-tuner|loops|smite|times|study|device|other)$/);
+        expect(fileKind(bytes).kind).toMatch(/^(results|kernel-tuner|loops|smite|times|study|device|lengths|other)$/);
       }),
       { numRuns: 2000 },
     );
