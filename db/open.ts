@@ -31,14 +31,17 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const migrations = readMigrations(options.migrationsFolder);
   return attempt(file, () => {
     const fresh = inspectFile(file, migrations);
-    const db = new Database(file, { timeout: options.busyTimeoutMs ?? 5000 });
+    const timeout = options.busyTimeoutMs ?? 5000;
+    const db = new Database(file, { timeout });
     try {
-      if (fresh) {
-        // Both are written to the file itself before there is a log, so that `inspectFile` always finds them there.
-        db.pragma('page_size = 8192');
-        db.pragma(`application_id = ${APPLICATION_ID}`);
-      }
-      db.pragma('journal_mode = WAL');
+      untilUnlocked(timeout, () => {
+        if (fresh) {
+          // Both are written to the file itself before there is a log, so that `inspectFile` always finds them there.
+          db.pragma('page_size = 8192');
+          db.pragma(`application_id = ${APPLICATION_ID}`);
+        }
+        db.pragma('journal_mode = WAL');
+      });
       // FULL: a commit also survives a power cut. Chunks are large, so it costs one sync per tens of thousands of rows.
       db.pragma('synchronous = FULL');
       db.pragma('wal_autocheckpoint = 4000');
@@ -53,6 +56,22 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     }
     return db;
   });
+}
+
+const RETRY_MS = 10;
+
+/** SQLite does not wait for a lock when it changes the journal mode, but fails at once: where several create a file together. */
+function untilUnlocked(timeoutMs: number, body: () => void): void {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return body();
+    } catch (error) {
+      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+      if (!isBusy || performance.now() > end) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
+  }
 }
 
 /** Says whether a database could be opened, without writing: its bytes, null where there is none yet; refused as by `openDatabase`. */
