@@ -109,27 +109,22 @@ const SECTOR_REUSE = 0.5;
 
 /** One thread for each row of CSR: a lane walks along its row. */
 function threadPerRow(elements: Elements, blockThreads: number) {
-  return (device: GpuDevice, matrix: MatrixSummary, values: Values): number => {
+  return (device: GpuDevice, matrix: MatrixSummary): MemoryWork => {
     const { nonzeros, rows, mean, max } = matrix;
     const sector = sectorBytes(device);
     const each =
       bytesAlongRun(elements.value, mean, SECTOR_REUSE, sector) +
       bytesAlongRun(elements.index, mean, SECTOR_REUSE, sector);
     const width = device.threadGroupWidth;
-    return timeOf(
-      device,
-      matrix,
-      {
-        streamBytes: each * nonzeros + ROW_BYTES * rows,
-        footprintBytes: (elements.value + elements.index) * nonzeros + ROW_BYTES * rows,
-        gathers: nonzeros,
-        elements,
-        chainIterations: max + ROW_ITERATIONS,
-        groupIterations: paddedCells(matrix, width) / width,
-        blocks: rows / blockThreads,
-      },
-      values,
-    );
+    return {
+      streamBytes: each * nonzeros + ROW_BYTES * rows,
+      footprintBytes: (elements.value + elements.index) * nonzeros + ROW_BYTES * rows,
+      gathers: nonzeros,
+      elements,
+      chainIterations: max + ROW_ITERATIONS,
+      groupIterations: paddedCells(matrix, width) / width,
+      blocks: rows / blockThreads,
+    };
   };
 }
 
@@ -137,7 +132,7 @@ function threadPerRow(elements: Elements, blockThreads: number) {
 const GROUPS_PER_BLOCK = 4;
 
 /** u threads for each row, the largest power of two that the longest row fills, up to a thread group: coalesced along the row. */
-function groupPerRow(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function groupPerRow(device: GpuDevice, matrix: MatrixSummary): MemoryWork {
   const { nonzeros, rows, max } = matrix;
   const width = device.threadGroupWidth;
   const threads = powerOfTwoWithin(max, width);
@@ -145,20 +140,15 @@ function groupPerRow(device: GpuDevice, matrix: MatrixSummary, values: Values): 
   const iterations = Math.max(paddedCells(matrix, rowsPerGroup) / width, rows / rowsPerGroup);
   // The offsets of a row are read once for all: one further iteration.
   const perRow = 1;
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: 12 * nonzeros + ROW_BYTES * rows,
-      footprintBytes: 12 * nonzeros + ROW_BYTES * rows,
-      gathers: nonzeros,
-      elements: DOUBLE,
-      chainIterations: Math.ceil(max / threads) + perRow,
-      groupIterations: iterations + (perRow * rows) / rowsPerGroup,
-      blocks: rows / (rowsPerGroup * GROUPS_PER_BLOCK),
-    },
-    values,
-  );
+  return {
+    streamBytes: 12 * nonzeros + ROW_BYTES * rows,
+    footprintBytes: 12 * nonzeros + ROW_BYTES * rows,
+    gathers: nonzeros,
+    elements: DOUBLE,
+    chainIterations: Math.ceil(max / threads) + perRow,
+    groupIterations: iterations + (perRow * rows) / rowsPerGroup,
+    blocks: rows / (rowsPerGroup * GROUPS_PER_BLOCK),
+  };
 }
 
 /** Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, so that each walks several lines. */
@@ -188,42 +178,37 @@ function evenShares(device: GpuDevice, nonzeros: number): { readonly groups: num
  * each element, CSR has it looked for by walking over row ends.
  */
 function evenNonzeros(format: 'coo' | 'csr') {
-  return (device: GpuDevice, matrix: MatrixSummary, values: Values): number => {
+  return (device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork => {
     const { nonzeros, rows, max, median } = matrix;
     const width = device.threadGroupWidth;
     const { groups, lines } = evenShares(device, nonzeros);
     const streamBytes = format === 'coo' ? 16 * (nonzeros + rows) : 12 * nonzeros + 20 * rows;
     // Rows that end within one line: as many as short rows are beside one another.
     const rowsInLine = width / Math.max(1, median);
-    return timeOf(
-      device,
-      matrix,
-      {
-        streamBytes,
-        footprintBytes: streamBytes,
-        gathers: nonzeros,
-        elements: DOUBLE,
-        chainIterations: lines + ROW_ITERATIONS,
-        groupIterations: nonzeros / width,
-        blocks: groups / GROUPS_PER_BLOCK,
-        beside: [
-          (rows + groups) * values.atomicNs * 1e-3,
-          Math.ceil(max / width / lines) * values.contendedAtomicNs * 1e-3,
-        ],
-        ...(format === 'csr' && { walked: { chain: lines * rowsInLine, all: rows } }),
-      },
-      values,
-    );
+    return {
+      streamBytes,
+      footprintBytes: streamBytes,
+      gathers: nonzeros,
+      elements: DOUBLE,
+      chainIterations: lines + ROW_ITERATIONS,
+      groupIterations: nonzeros / width,
+      blocks: groups / GROUPS_PER_BLOCK,
+      beside: [
+        (rows + groups) * values.atomicNs * 1e-3,
+        Math.ceil(max / width / lines) * values.contendedAtomicNs * 1e-3,
+      ],
+      ...(format === 'csr' && { walked: { chain: lines * rowsInLine, all: rows } }),
+    };
   };
 }
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
 /** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group of threads per row (core/matrix/csr.hpp). */
-function libraryCsr(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function libraryCsr(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
   const amd = device.vendor === 'amd';
   const even = matrix.nonzeros > (amd ? 1e8 : 1e6) || matrix.max > (amd ? 768 : 1024);
-  return even ? csrEven(device, matrix, values) : groupPerRow(device, matrix, values);
+  return even ? csrEven(device, matrix, values) : groupPerRow(device, matrix);
 }
 
 /** Above this ratio of width to rows, Ginkgo's ELL kernel shares a row among threads (cuda/matrix/ell_kernels.cu). */
@@ -232,49 +217,39 @@ const ELL_BLOCK_THREADS = 512;
 const ELL_MAX_THREADS_PER_ROW = 32;
 
 /** Padded to the longest row, column-major. A row ends at its first padding, so that a thread group stops at its own longest row. */
-function padded(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function padded(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
   const { nonzeros, rows, max } = matrix;
   const width = device.threadGroupWidth;
   const wide = max / rows > WIDE_ELL;
   const threads = wide ? powerOfTwoWithin(max, ELL_MAX_THREADS_PER_ROW) : 1;
   const cells = paddedCells(matrix, width);
   const bytes = 12 * cells + 8 * rows;
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: bytes,
-      footprintBytes: bytes,
-      gathers: nonzeros,
-      elements: DOUBLE,
-      chainIterations: Math.ceil(max / threads) + (wide ? ROW_ITERATIONS : 0),
-      groupIterations: cells / width,
-      blocks: (rows * threads) / ELL_BLOCK_THREADS,
-      // Threads of a row add up by atomics in shared memory, between two barriers.
-      after: wide ? rows * threads * values.atomicNs * 1e-3 : 0,
-    },
-    values,
-  );
+  return {
+    streamBytes: bytes,
+    footprintBytes: bytes,
+    gathers: nonzeros,
+    elements: DOUBLE,
+    chainIterations: Math.ceil(max / threads) + (wide ? ROW_ITERATIONS : 0),
+    groupIterations: cells / width,
+    blocks: (rows * threads) / ELL_BLOCK_THREADS,
+    // Threads of a row add up by atomics in shared memory, between two barriers.
+    after: wide ? rows * threads * values.atomicNs * 1e-3 : 0,
+  };
 }
 
 /** Padded per slice of 64 rows, column-major, a block for each slice; padding is loaded. */
-function sliced(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function sliced(device: GpuDevice, matrix: MatrixSummary): MemoryWork {
   const cells = paddedCells(matrix, SLICE_ROWS);
   const bytes = 12 * cells + 16 * matrix.rows;
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: bytes,
-      footprintBytes: bytes,
-      gathers: cells,
-      elements: DOUBLE,
-      chainIterations: matrix.max,
-      groupIterations: cells / device.threadGroupWidth,
-      blocks: matrix.rows / SLICE_ROWS,
-    },
-    values,
-  );
+  return {
+    streamBytes: bytes,
+    footprintBytes: bytes,
+    gathers: cells,
+    elements: DOUBLE,
+    chainIterations: matrix.max,
+    groupIterations: cells / device.threadGroupWidth,
+    blocks: matrix.rows / SLICE_ROWS,
+  };
 }
 
 /** Ginkgo's bound on the width of the ELL part, and the share of rows that it covers (core/matrix/hybrid.hpp: automatic). */
@@ -282,7 +257,7 @@ const HYBRID_ROWS_COVERED = 1 / 3;
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
 /** A padded part as wide as a third of the rows, and the rest by even non-zeros, one after the other. */
-function hybrid(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function hybrid(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
   const { rows, nonzeros, max } = matrix;
   const lane = device.threadGroupWidth;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
@@ -290,51 +265,41 @@ function hybrid(device: GpuDevice, matrix: MatrixSummary, values: Values): numbe
   const { groups, lines } = evenShares(device, rest);
   const bytes = 12 * rows * width + 24 * rows + 16 * rest;
   const paddedBlocks = (rows * Math.min(width, 1)) / ELL_BLOCK_THREADS;
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: bytes,
-      footprintBytes: bytes,
-      gathers: nonzeros,
-      elements: DOUBLE,
-      chainIterations: width + lines + ROW_ITERATIONS,
-      groupIterations: (rows * width + rest) / lane,
-      blocks:
-        Math.min(Math.min(groups / GROUPS_PER_BLOCK, rest), device.multiprocessors) +
-        Math.min(paddedBlocks, device.multiprocessors),
-      beside: [
-        (Math.min(rows, rest) + groups) * values.atomicNs * 1e-3,
-        Math.ceil(Math.max(0, max - width) / lane / lines) * values.contendedAtomicNs * 1e-3,
-      ],
-    },
-    values,
-  );
+  return {
+    streamBytes: bytes,
+    footprintBytes: bytes,
+    gathers: nonzeros,
+    elements: DOUBLE,
+    chainIterations: width + lines + ROW_ITERATIONS,
+    groupIterations: (rows * width + rest) / lane,
+    blocks:
+      Math.min(Math.min(groups / GROUPS_PER_BLOCK, rest), device.multiprocessors) +
+      Math.min(paddedBlocks, device.multiprocessors),
+    beside: [
+      (Math.min(rows, rest) + groups) * values.atomicNs * 1e-3,
+      Math.ceil(Math.max(0, max - width) / lane / lines) * values.contendedAtomicNs * 1e-3,
+    ],
+  };
 }
 
 /** A thread group takes as many rows as it has lanes and shares all their non-zeros evenly; each is added by an atomic. */
-function groupOfRows(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function groupOfRows(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
   const { rows, nonzeros, mean, max, variance } = matrix;
   const width = device.threadGroupWidth;
   const groups = Math.ceil(rows / width);
   const beside = mean + 4 * values.neighbourDeviations * Math.sqrt(variance);
   const longest = Math.min(nonzeros, width * max, max + (width - 1) * beside);
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: 8 * nonzeros + ROW_BYTES * rows,
-      footprintBytes: 12 * nonzeros + ROW_BYTES * rows,
-      gathers: nonzeros,
-      elements: SINGLE,
-      // Not whole numbers: the fit follows the derivative by the deviations.
-      chainIterations: Math.max(1, longest / width) + ROW_ITERATIONS,
-      groupIterations: nonzeros / width + (1 + ROW_ITERATIONS) * groups,
-      blocks: groups / GROUPS_PER_BLOCK,
-      beside: [nonzeros * values.atomicNs * 1e-3],
-    },
-    values,
-  );
+  return {
+    streamBytes: 8 * nonzeros + ROW_BYTES * rows,
+    footprintBytes: 12 * nonzeros + ROW_BYTES * rows,
+    gathers: nonzeros,
+    elements: SINGLE,
+    // Not whole numbers: the fit follows the derivative by the deviations.
+    chainIterations: Math.max(1, longest / width) + ROW_ITERATIONS,
+    groupIterations: nonzeros / width + (1 + ROW_ITERATIONS) * groups,
+    blocks: groups / GROUPS_PER_BLOCK,
+    beside: [nonzeros * values.atomicNs * 1e-3],
+  };
 }
 
 /** Rows and non-zeros of a thread of the merge path, and threads of a block, as loops launches it. */
@@ -342,29 +307,24 @@ const MERGE_ITEMS = 7;
 const MERGE_BLOCK_THREADS = 128;
 
 /** Merge path: even shares of rows and non-zeros together, found by a search along the diagonal. */
-function mergePath(device: GpuDevice, matrix: MatrixSummary, values: Values): number {
+function mergePath(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
   const { rows, nonzeros } = matrix;
   const items = rows + nonzeros;
   const bytes = 8 * nonzeros + ROW_BYTES * rows;
-  return timeOf(
-    device,
-    matrix,
-    {
-      streamBytes: bytes,
-      footprintBytes: bytes,
-      gathers: nonzeros,
-      elements: SINGLE,
-      chainIterations: MERGE_ITEMS + ROW_ITERATIONS,
-      groupIterations: items / device.threadGroupWidth,
-      blocks: items / (MERGE_BLOCK_THREADS * MERGE_ITEMS),
-      after: values.searchStepNs * 1e-3 * Math.log2(1 + items),
-    },
-    values,
-  );
+  return {
+    streamBytes: bytes,
+    footprintBytes: bytes,
+    gathers: nonzeros,
+    elements: SINGLE,
+    chainIterations: MERGE_ITEMS + ROW_ITERATIONS,
+    groupIterations: items / device.threadGroupWidth,
+    blocks: items / (MERGE_BLOCK_THREADS * MERGE_ITEMS),
+    after: values.searchStepNs * 1e-3 * Math.log2(1 + items),
+  };
 }
 
 interface Definition extends Omit<SpmvImplementation, 'microseconds'> {
-  readonly time: (device: GpuDevice, matrix: MatrixSummary, values: Values) => number;
+  readonly work: (device: GpuDevice, matrix: MatrixSummary, values: Values) => MemoryWork;
 }
 
 const DEFINITIONS: readonly Definition[] = [
@@ -379,7 +339,7 @@ const DEFINITIONS: readonly Definition[] = [
       'concurrencyFraction',
       'multiprocessorStartNs',
     ],
-    time: threadPerRow(DOUBLE, 64),
+    work: threadPerRow(DOUBLE, 64),
   },
   {
     id: 'csr-group',
@@ -392,7 +352,7 @@ const DEFINITIONS: readonly Definition[] = [
       'concurrencyFraction',
       'multiprocessorStartNs',
     ],
-    time: groupPerRow,
+    work: groupPerRow,
   },
   {
     id: 'csr-even',
@@ -405,7 +365,7 @@ const DEFINITIONS: readonly Definition[] = [
       'contendedAtomicNs',
       'multiprocessorStartNs',
     ],
-    time: csrEven,
+    work: csrEven,
   },
   {
     id: 'csr-library',
@@ -420,7 +380,7 @@ const DEFINITIONS: readonly Definition[] = [
     ],
     // Of the groups that fit, a quarter has its loads in flight: each row begins with two loads that nothing hides.
     fixed: { concurrencyFraction: 0.25, missLatencyRatio: 1.3 },
-    time: libraryCsr,
+    work: libraryCsr,
   },
   {
     id: 'coo',
@@ -433,7 +393,7 @@ const DEFINITIONS: readonly Definition[] = [
       'atomicNs',
       'multiprocessorStartNs',
     ],
-    time: cooEven,
+    work: cooEven,
   },
   {
     id: 'ell',
@@ -446,7 +406,7 @@ const DEFINITIONS: readonly Definition[] = [
       'atomicNs',
       'multiprocessorStartNs',
     ],
-    time: padded,
+    work: padded,
   },
   {
     id: 'sellp',
@@ -459,7 +419,7 @@ const DEFINITIONS: readonly Definition[] = [
       'gatherMissFraction',
       'multiprocessorStartNs',
     ],
-    time: sliced,
+    work: sliced,
   },
   {
     id: 'hybrid',
@@ -472,7 +432,7 @@ const DEFINITIONS: readonly Definition[] = [
       'latencyNs',
       'multiprocessorStartNs',
     ],
-    time: hybrid,
+    work: hybrid,
   },
   {
     id: 'thread-mapped',
@@ -485,7 +445,7 @@ const DEFINITIONS: readonly Definition[] = [
       'concurrencyFraction',
       'multiprocessorStartNs',
     ],
-    time: threadPerRow(SINGLE, 128),
+    work: threadPerRow(SINGLE, 128),
   },
   {
     id: 'group-mapped',
@@ -498,7 +458,7 @@ const DEFINITIONS: readonly Definition[] = [
       'atomicNs',
       'concurrencyFraction',
     ],
-    time: groupOfRows,
+    work: groupOfRows,
   },
   {
     id: 'merge-path',
@@ -511,17 +471,20 @@ const DEFINITIONS: readonly Definition[] = [
       'latencyNs',
       'multiprocessorStartNs',
     ],
-    time: mergePath,
+    work: mergePath,
   },
 ];
 
 /** By id. */
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map(
-  DEFINITIONS.map(({ time, ...definition }) => [
+  DEFINITIONS.map(({ work, ...definition }) => [
     definition.id,
     {
       ...definition,
-      microseconds: (device, matrix, values) => time(device, matrix, { ...UNFITTED, ...definition.fixed, ...values }),
+      microseconds: (device, matrix, fitted) => {
+        const values = { ...UNFITTED, ...definition.fixed, ...fitted };
+        return timeOf(device, matrix, work(device, matrix, values), values);
+      },
     } satisfies SpmvImplementation,
   ]),
 );
