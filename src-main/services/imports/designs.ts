@@ -7,7 +7,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/parse/design-names.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { axisCounts, encode } from '../../../src-workers/space/axes.ts';
+import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
@@ -227,12 +227,14 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
 /** The most designs that are looked through for one configuration. */
 const MAX_CANDIDATES = 20_000;
 
+const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
+
 /** Finds a design by what a file says of it: its index, or why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);
   const runId = view.run.id;
-  const all = axes.devices.map((_, at) => at);
+  const all = places(axes.devices.length);
   const ofName = all.filter((at) => isNamed(axes.devices[at], named));
   return (wanted) => {
     if (wanted.designIndex) {
@@ -246,7 +248,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     }
     const pick = <T>(field: DesignField, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
       const asked = wanted[field];
-      const every = values.map((_, at) => at);
+      const every = places(values.length);
       if (!asked) return every;
       const { name, value } = asked;
       const at = every.filter((place) => same(values[place], value));
@@ -262,6 +264,8 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const orders = pick('balancing', axes.balancing, equal);
     const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
     const blocks = pick('blockThreads', axes.blockThreads, equal);
+    const implementations = places(counts[AXIS.implementation]);
+    const launches = places(counts[AXIS.launch]);
     for (const one of [devices, units, loops, orders, caps]) if (typeof one === 'string') return one;
 
     const hits = new Map<string, number>();
@@ -274,27 +278,30 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         reason ??= ofDevice;
         continue;
       }
-      for (let implementation = 0; implementation < counts[AXIS.implementation]; implementation += 1)
-        for (const unit of units as number[])
-          for (const loop of loops as number[])
-            for (const order of orders as number[])
-              for (const cap of caps as number[])
-                for (const block of ofDevice)
-                  for (let launch = 0; launch < axes.launch.length; launch += 1) {
-                    looked += 1;
-                    if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
-                    const index = encode(counts, [device, implementation, unit, loop, order, launch, cap, block]);
-                    const { design, invalid } = describeDesign(view.predictor, index);
-                    // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
-                    if (invalid === 'not-on-device') continue;
-                    if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
-                    if (!isLaunch(design, wanted)) continue;
-                    if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
-                    else {
-                      const key = JSON.stringify([device, design]);
-                      if (!hits.has(key)) hits.set(key, index);
-                    }
-                  }
+      // Launches in the last place: of equal designs the first in this order counts.
+      const lists = [implementations, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
+      const sizes = lists.map((list) => list.length);
+      const candidates = sizes.reduce((product, size) => product * size, 1);
+      looked += candidates;
+      if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
+      const positions = new Int32Array(lists.length);
+      for (let candidate = 0; candidate < candidates; candidate += 1) {
+        decodeInto(positions, sizes, candidate);
+        const [implementation, unit, loop, order, cap, block, launch] = lists.map(
+          (list, axis) => list[positions[axis]],
+        );
+        const index = encode(counts, [device, implementation, unit, loop, order, launch, cap, block]);
+        const { design, invalid } = describeDesign(view.predictor, index);
+        // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
+        if (invalid === 'not-on-device') continue;
+        if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
+        if (!isLaunch(design, wanted)) continue;
+        if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
+        else {
+          const key = JSON.stringify([device, design]);
+          if (!hits.has(key)) hits.set(key, index);
+        }
+      }
     }
     if (hits.size > 1) return tooLittle(wanted, String(hits.size), runId);
     const [index] = hits.values();
