@@ -15,7 +15,7 @@ import {
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, plain, signed } from '../../format/numbers.ts';
 
-/** Matrices of which residuals are drawn at the edge beyond a factor of this. */
+/** Residuals beyond this factor are drawn at the edge. */
 const REACH = 4;
 const FACTORS = [1 / 4, 1 / 2, 1, 2, 4];
 const POINT_PX = 4;
@@ -47,8 +47,8 @@ const dots = (theme: ChartTheme, data: readonly (readonly [number, number])[]) =
 });
 
 const extent = (values: Float64Array): readonly [number, number] => [
-  values.reduce((least, value) => Math.min(least, value), Infinity),
-  values.reduce((most, value) => Math.max(most, value), 0),
+  values.reduce((low, value) => Math.min(low, value), Infinity),
+  values.reduce((high, value) => Math.max(high, value), -Infinity),
 ];
 
 /** Measured against predicted time of every matrix, with the line of equal times. */
@@ -74,9 +74,8 @@ export function residualsChart(points: EvidencePoints, over: ResidualAxis, theme
   // Skewness has both signs and spans powers of ten: it is drawn by its inverse hyperbolic sine.
   const place = (value: number): number => (over === 'nonzeros' ? value : Math.asinh(value));
   const values = (over === 'nonzeros' ? points.nonzeros : points.skewness).map(place);
-  const least = values.reduce((low, value) => Math.min(low, value), Infinity);
-  const most = values.reduce((high, value) => Math.max(high, value), -Infinity);
-  const across: Range = over === 'nonzeros' ? { low: least / 1.3, high: most * 1.3, log: true } : { low: least - 0.2, high: most + 0.2 };
+  const [min, max] = extent(values);
+  const across: Range = over === 'nonzeros' ? { low: min / 1.3, high: max * 1.3, log: true } : { low: min - 0.2, high: max + 0.2 };
   const area = plane(size, { left: 58, right: 16, top: 24, bottom: 40 }, across, { low: 1 / REACH, high: REACH, log: true });
   const skews = [-100, -10, -1, 0, 1, 10, 100, 1000].filter((value) => place(value) >= across.low && place(value) <= across.high);
   const ticks = over === 'nonzeros' ? logTicks(across.low, across.high, { max: 10 }) : skews.map(place);
