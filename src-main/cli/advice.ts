@@ -9,7 +9,7 @@ import { designFields } from '../services/export/tables.ts';
 import { designText } from '../services/ranking/design-text.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 import { runId } from './follow.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -137,7 +137,6 @@ export async function robustCommand(
     printJson(terminal, found.value);
     return EXIT_OK;
   }
-  const percent = (fraction: number): string => (Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(1)} %`);
   if (designs.length === 0) say(terminal, `No design is valid in all ${scenarios.length} scenarios.`);
   else {
     say(terminal, `${common.toLocaleString('en')} designs are valid in all ${scenarios.length} scenarios.`);

@@ -24,7 +24,7 @@ import type { Engine } from '../services/engine.ts';
 import { readText, writeFor, writeWhole } from '../services/app/files.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
 
@@ -48,7 +48,6 @@ export interface BenchOptions {
   readonly bundle?: string;
 }
 
-const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`;
 const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
 
 const usage = (message: string): Failure => ({ code: 'bad-input', message });

@@ -2,9 +2,7 @@ import { basename } from 'node:path';
 import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../src-workers/domain/evidence.ts';
 import type { Engine } from '../services/engine.ts';
 import { readImportFile } from '../services/imports/imports.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
-
-const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`;
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /** Predictions beside public measurements, or beside another file of the same columns. Nothing is fitted. */
 export async function evidenceCommand(

@@ -53,6 +53,11 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** `0.123` as `12.3 %`; a dash where there is no number. */
+export function percent(fraction: number, decimals = 1): string {
+  return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
+}
+
 /** A table with right-aligned numbers. */
 export function printTable(
   terminal: Terminal,

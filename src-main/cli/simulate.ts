@@ -7,15 +7,13 @@ import { designFields } from '../services/export/tables.ts';
 import { predictionAgreement } from '../services/simulations/simulations.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 interface SimulateOptions {
   readonly json?: boolean;
   readonly top: number;
   readonly device?: string;
 }
-
-const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
 
 /** Simulates the best designs of a sweep. Ctrl-C stops it and keeps what was saved. */
 export async function simulateCommand(
@@ -83,18 +81,18 @@ export async function reportSimulations(
       ...designCells(row.design),
       row.design.registerCap ?? '–',
       row.simulated.meanMs.toPrecision(4),
-      percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs),
+      percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2),
       row.simulated.medianMs.toPrecision(4),
       row.simulated.replications,
       row.predictedMs.toPrecision(4),
-      `${row.difference >= 0 ? '+' : ''}${percent(row.difference)}`,
+      `${row.difference >= 0 ? '+' : ''}${percent(row.difference, 2)}`,
       contradictedCell(row),
     ]),
   );
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
   say(
     terminal,
-    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference)}${order}. Ranks with = are ties with the first.`,
+    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference, 2)}${order}. Ranks with = are ties with the first.`,
   );
   sayContradicted(terminal, rows);
   return EXIT_OK;
