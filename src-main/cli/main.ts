@@ -258,7 +258,7 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
   ${join(places.root, 'db', 'examples')}
 How much of a GPU the work needs: several parts of one, as in
   lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
-ID:66 shares memory and L2 with nothing else; ID:66:slice has its share of both.`,
+ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.`,
     );
 
   command(program, 'rank <run>', 'the best designs of a run')

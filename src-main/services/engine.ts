@@ -46,7 +46,7 @@ export interface Engine {
    * What it answers is shared, not copied: read it, never write to it.
    */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** The same for a name and an input that came from a page: of any type. */
+  /** `call` for a name and an input from a page, whose types are unknown. */
   dispatch(name: string, input: unknown): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
   close(): Promise<void>;

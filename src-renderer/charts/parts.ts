@@ -13,7 +13,7 @@ export function label(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 't
   return { color: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
 }
 
-/** The same for text that is drawn (custom series, graphics), where the colour is a fill. */
+/** Style of drawn text (custom series, graphics), where the colour is a fill. */
 export function richLabel(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
   return { fill: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
 }

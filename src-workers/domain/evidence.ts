@@ -14,7 +14,7 @@ export interface ImplementationEvidence {
   readonly p90Error: number;
   /** Of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /** The same of a fit of four numbers (start, per byte, per element of the longest row, per row), for comparison. */
+  /** Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per row). */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number };
   readonly parameters: readonly EvidenceParameter[];
 }

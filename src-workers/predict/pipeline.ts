@@ -391,7 +391,7 @@ function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: Gpu
   return fetchCycles(pipelineOf(plan, device, plan.axes.registerCap[capAt]), cost, groups);
 }
 
-/** The same for a launch that is played: cycles before it, and of an iteration while there is something to fetch. */
+/** What fetching costs in a launch that is simulated: cycles before it starts, and cycles of an iteration until the units run out. */
 export function playedFetches(
   predictor: Predictor,
   candidate: Candidate,

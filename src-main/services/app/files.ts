@@ -65,7 +65,7 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
   }
 }
 
-/** The same for a person. Fails with `storage`. */
+/** `writeWhole` with a failure (`storage`) instead of an exception. */
 export async function writeFor(path: string, content: string | Uint8Array): Promise<Result<null>> {
   try {
     await writeWhole(path, content);

@@ -65,7 +65,7 @@ function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups:
   );
 }
 
-/** The same for w = 0 … `maxGroups` work groups of so many thread groups each, for the simulator. */
+/** `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups each, for the simulator. */
 export function fetchingTable(
   pipeline: PipelineParameters,
   cost: FetchCost,

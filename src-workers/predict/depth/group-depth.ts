@@ -38,21 +38,20 @@ import {
  * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on in
  * the order that the balancing made (a grid-stride loop).
  *
- * - `none` of a workload without an order, `shuffle`: units are independent draws. Nested: m independent rounds, each as long as its longest unit. Flattened: the
- *   longest of n sums of m units.
+ * - `none` of a workload without an order, `shuffle`: units are independent draws. Nested: m independent rounds, each as
+ *   long as its longest unit. Flattened: the longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
  *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
  *   (`roundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each; that of a launch, whose
- *   slots keep their places or wander, is in `sortedLaunch`. Within a group the lane
- *   with the longest unit is the same in every round, so a flattened loop gains nothing over a nested one.
- *   A single group's law then leaves out that a group keeps its place within its block; a block's law is right.
- *   The window is rounded up to whole groups.
+ * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each; `sortedLaunch` has the
+ *   law of a launch, whose slots keep their places or wander. Within a group the lane with the longest unit is the same in
+ *   every round, so a flattened loop gains nothing over a nested one. A single group's law then leaves out that a group
+ *   keeps its place within its block; a block's law is right. The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
  *   lengths evenly spread over the law. As above, `sortedLaunch` knows more.
- * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it, one unit or several in a
- *   row at a time; or a group fetches n units at once and ends them together. The form of the loop follows, so `loop` plays no
- *   role. An approximation, see `dynamicGroupDepth`. How often the counter is asked is in `fetches`.
+ * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it, one or several
+ *   consecutive units at a time; or a group fetches n units at once and ends them together. This fixes the form of the
+ *   loop, so `loop` has no effect. An approximation, see `dynamicGroupDepth`. `fetches` counts accesses to the counter.
  *
  * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
  * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of

@@ -29,7 +29,7 @@ export function residencyOf(block: BlockLaw, residentBlocks: number, cyclesPerIt
   };
 }
 
-/** The same of a block law that is made when it is asked for. */
+/** A residency whose block law is computed at its first use. */
 export function residencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,
