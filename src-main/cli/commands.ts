@@ -140,7 +140,7 @@ async function reportSweep(
   if (recommended) {
     const { row, ties, rule } = recommended;
     if (ties > 1) say(terminal, `Recommended: design ${row.designIndex} on ${row.device}. ${rule}`);
-    say(terminal, `Assumed for ${row.device}: ${assumedPhrase(inputs[row.deviceId])}.`);
+    say(terminal, `Assumed for ${row.device}: ${assumedPhrase(recommended.inputs)}.`);
   }
   return EXIT_OK;
 }

@@ -234,8 +234,16 @@ export interface BestDesigns {
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
-  /** The design to use, with the number of designs of its device that it was picked of, and by which rule; null where none is valid. */
-  readonly recommended: { readonly row: BestRow; readonly ties: number; readonly rule: string } | null;
+  /**
+   * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time is made from;
+   * null where none is valid.
+   */
+  readonly recommended: {
+    readonly row: BestRow;
+    readonly ties: number;
+    readonly rule: string;
+    readonly inputs: readonly InputFact[];
+  } | null;
   /** What the times on each device are made from, by device id. */
   readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
@@ -364,6 +372,11 @@ export interface DeviceBest {
   readonly breakdown: Breakdown | null;
   /** Best time per threads per unit on this device, ms (NaN where none valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
+  /**
+   * The best design of every implementation that has a valid one on this device, fastest first; empty where the study names none.
+   * `tied`: within `tieFraction` of the best of the device.
+   */
+  readonly byImplementation: readonly RankRow[];
 }
 
 export interface DeviceComparisonResult {
@@ -374,6 +387,8 @@ export interface DeviceComparisonResult {
   readonly cross: readonly (readonly number[])[];
   /** Sentences that say why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
+  /** Which implementation to write, in sentences; empty where the study names none. */
+  readonly choice: readonly string[];
 }
 
 export interface RunDiff {

@@ -217,16 +217,19 @@ export const kernelSchema = v.strictObject(
   'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
 );
 
-const { name: kernelName, origins: _origins, ...kernelEntries } = kernelSchema.entries;
+const { name: kernelName, origins: kernelOrigins, ...kernelEntries } = kernelSchema.entries;
 /** What of a kernel an implementation says otherwise than the study. */
 const kernelChange = v.strictObject(
-  Object.fromEntries(
-    Object.entries(kernelEntries).map(([field, schema]) => [
-      field,
-      v.optional(schema.type === 'optional' ? schema.wrapped : schema),
-    ]),
-  ) as unknown as {
-    readonly [Field in keyof typeof kernelEntries]: v.OptionalSchema<(typeof kernelEntries)[Field], undefined>;
+  {
+    ...(Object.fromEntries(
+      Object.entries(kernelEntries).map(([field, schema]) => [
+        field,
+        v.optional(schema.type === 'optional' ? schema.wrapped : schema),
+      ]),
+    ) as unknown as {
+      readonly [Field in keyof typeof kernelEntries]: v.OptionalSchema<(typeof kernelEntries)[Field], undefined>;
+    }),
+    origins: kernelOrigins,
   },
   'must be an object with fields of a kernel',
 );

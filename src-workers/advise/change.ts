@@ -1,18 +1,19 @@
-import type { KernelNumber, VariedInput } from '../domain/provenance.ts';
-import type { KernelProfile } from '../domain/kernel.ts';
+import { kernelInput, type OwnInput, type VariedInput } from '../domain/provenance.ts';
+import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
 import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
 
 /** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
 export interface InputChange {
-  readonly input: VariedInput;
+  readonly input: VariedInput | OwnInput;
   readonly value: number;
 }
 
 /** Whether a change makes other depth laws: all others leave the tables of a plan as they are. */
 export function changesTables({ input }: InputChange): boolean {
-  return input.startsWith('workload.') || input === 'kernel.setupIterationsPerUnit';
+  const kernel = kernelInput(input);
+  return kernel === null || kernel.field === 'setupIterationsPerUnit';
 }
 
 /** The plan with one input changed. It has the same designs; which of them are valid may differ. */
@@ -28,16 +29,18 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       return { ...plan, id, law: stretchedLaw(plan.law, value, mean), ordered };
     }
     default: {
-      const field = input.slice('kernel.'.length) as KernelNumber;
-      const changed = { ...plan, id, kernel: { ...plan.kernel, [field]: value } };
+      const { field, implementation } = kernelInput(input)!;
+      const changed =
+        implementation === null ? { ...plan, id, kernel: { ...plan.kernel, [field]: value } } : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
-      // The input is that of the study: implementations that have a value of their own keep it.
-      const follows = (kernel: KernelProfile): boolean => kernel[field] === plan.kernel[field];
+      // An input of the study is that of all implementations without a value of their own.
+      const follows = (one: Implementation, at: number): boolean =>
+        implementation === null ? !one.own.includes(field) : at === implementation;
       const axes = {
         ...plan.axes,
-        implementations: implementations.map((one) =>
-          follows(one.kernel) ? { ...one, kernel: { ...one.kernel, [field]: value } } : one,
+        implementations: implementations.map((one, at) =>
+          follows(one, at) ? { ...one, kernel: { ...one.kernel, [field]: value } } : one,
         ),
       };
       return { ...changed, axes };

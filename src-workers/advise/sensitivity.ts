@@ -1,3 +1,4 @@
+import { kernelInput, type KernelNumber } from '../domain/provenance.ts';
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
@@ -44,11 +45,11 @@ export interface TrialOptions {
 }
 
 /** Inputs that change the times of all designs of a group by one factor, so that the best of a group stays the best. */
-export const SCALING: ReadonlySet<InputChange['input']> = new Set([
-  'kernel.serialFraction',
-  'kernel.cooperationCost',
-  'kernel.flattenedCost',
-]);
+const SCALING: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
+export function isScaling(input: InputChange['input']): boolean {
+  const kernel = kernelInput(input);
+  return kernel !== null && SCALING.has(kernel.field);
+}
 
 /** Families whose coarse best is within this fraction of the best are looked at in full, and at most so many. */
 const FAMILY_MARGIN = 0.06;
@@ -136,7 +137,7 @@ function gainOf({ bestMs, recommendedMs }: Best): number {
 
 /** The designs that can be the best of a predictor's plan. */
 function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
-  if (SCALING.has(input)) return Uint32Array.from(new Set([...near, recommended]));
+  if (isScaling(input)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
   const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
   const families = familiesOf(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);

@@ -230,6 +230,16 @@ export const VARIED_INPUTS = [
   'workload.spread',
 ] as const;
 export type VariedInput = (typeof VARIED_INPUTS)[number];
+/** A value that one implementation has of its own, by its place in the study. */
+export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
+
+/** The field of a kernel that an input is, and the implementation that has it of its own; null for inputs of the workload. */
+export function kernelInput(
+  input: VariedInput | OwnInput,
+): { readonly field: KernelNumber; readonly implementation: number | null } | null {
+  const match = /^(?:implementations\[(\d+)\]\.)?kernel\.(\w+)$/.exec(input);
+  return match && { field: match[2] as KernelNumber, implementation: match[1] === undefined ? null : Number(match[1]) };
+}
 
 /** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */
 export function assumedKernel(): Record<KernelNumber, number> & { readonly origins: Record<KernelField, Origin> } {
@@ -251,9 +261,42 @@ export function kernelOrigin(kernel: KernelWithOrigins, field: KernelField): Ori
   return byDefault !== undefined && (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
+/** What an implementation says of its kernel otherwise than the study, with the origins of what it says. */
+export type KernelChange = {
+  readonly [Field in KernelField]?: KernelProfile[Field] | undefined;
+} & Pick<KernelWithOrigins, 'origins'>;
+
+/** The fields that an implementation has of its own. */
+export function ownFields(change: KernelChange): readonly KernelField[] {
+  return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
+}
+
+/** The kernel of an implementation in full: what it says, else what the study says. */
+export function implementationKernel<Kernel extends KernelWithOrigins>(
+  kernel: Kernel,
+  { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
+): Kernel {
+  const own = ownFields(change);
+  const values = Object.fromEntries(own.map((field) => [field, change[field]]));
+  const origins = Object.fromEntries(own.map((field) => [field, change.origins?.[field]]));
+  return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
+}
+
+/** The kernel that a design runs, in full: that of its implementation, else the study's. */
+export function kernelOf<Kernel extends KernelWithOrigins>(
+  study: {
+    readonly kernel: Kernel;
+    readonly implementations?: readonly { readonly name: string; readonly kernel: KernelChange }[] | undefined;
+  },
+  { implementation }: { readonly implementation?: string | undefined },
+): Kernel {
+  const own = study.implementations?.find(({ name }) => name === implementation);
+  return own ? implementationKernel(study.kernel, own) : study.kernel;
+}
+
 /** One input of a prediction, as cards, reports and headers name it. */
 export interface InputFact {
-  /** `kernel.serialFraction`, `workload.units`, `device.memoryLatencyCycles`, `pipeline`. */
+  /** `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`, `device.memoryLatencyCycles`, `pipeline`. */
   readonly field: string;
   readonly label: string;
   readonly value: number | string;
@@ -272,21 +315,81 @@ interface MeasuredPipeline {
   readonly origin?: Origin | undefined;
 }
 
+interface AxesOfInputs {
+  readonly threadsPerUnit: readonly number[];
+  readonly loop: readonly string[];
+  readonly balancing: readonly string[];
+  readonly registerCap: readonly (number | null)[];
+}
+
 /** What a prediction on one device is made from. */
 export interface PredictionInputs {
   readonly workload: { readonly lengths: string; readonly units: number };
   readonly kernel: KernelWithOrigins;
-  readonly axes: {
-    readonly threadsPerUnit: readonly number[];
-    readonly loop: readonly string[];
-    readonly balancing: readonly string[];
-    readonly registerCap: readonly (number | null)[];
-  };
+  readonly axes: AxesOfInputs;
+  /** The ways to write the kernel where a study names them, each with what it says otherwise and the values that it allows. */
+  readonly implementations?:
+    | readonly {
+        readonly name: string;
+        readonly kernel: KernelChange;
+        readonly allows: { readonly [Axis in keyof AxesOfInputs]?: AxesOfInputs[Axis] | undefined };
+      }[]
+    | undefined;
   readonly pipeline: Readonly<Record<string, MeasuredPipeline>>;
 }
 
-/** Fields of a kernel on which times on a device depend, over the whole space, in the order of `KERNEL_FIELDS`. */
-export function decidingFields({ kernel, axes, pipeline }: PredictionInputs, device: Device): readonly KernelField[] {
+/**
+ * Fields of a kernel on which times on a device depend, in the order of `KERNEL_FIELDS`: those of the study, for the implementations that
+ * follow it, then those that implementations have of their own.
+ * @param implementation of this one alone
+ */
+export function decidingFields(
+  { implementations, ...inputs }: PredictionInputs,
+  device: Device,
+  implementation?: string,
+): readonly DecidingField[] {
+  const ways = (implementations ?? []).flatMap((one, at) => {
+    if (implementation !== undefined && one.name !== implementation) return [];
+    const kernel = implementationKernel(inputs.kernel, one);
+    const axes = { ...inputs.axes, ...defined(one.allows) };
+    const own = new Set(ownFields(one.kernel));
+    return [{ at, kernel, own, fields: kernelFields({ ...inputs, kernel, axes }, device) }];
+  });
+  if (ways.length === 0) {
+    const { kernel } = inputs;
+    return kernelFields(inputs, device).map((field) => ({ input: `kernel.${field}`, field, kernel, of: null }));
+  }
+  const common = KERNEL_FIELDS.filter((field) =>
+    ways.some(({ own, fields }) => fields.includes(field) && !own.has(field)),
+  );
+  return [
+    ...common.map((field) => ({ input: `kernel.${field}` as const, field, kernel: inputs.kernel, of: null })),
+    ...ways.flatMap(({ at, kernel, own, fields }) =>
+      fields
+        .filter((field) => own.has(field))
+        .map((field) => ({ input: `implementations[${at}].kernel.${field}` as const, field, kernel, of: kernel.name })),
+    ),
+  ];
+}
+
+export interface DecidingField {
+  readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
+  readonly field: KernelField;
+  /** The kernel that has its value. */
+  readonly kernel: KernelWithOrigins;
+  /** The implementation that has it of its own; null where it is the study's. */
+  readonly of: string | null;
+}
+
+/** The entries that have a value. */
+function defined<Values extends object>(values: Values): { readonly [Key in keyof Values]?: NonNullable<Values[Key]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}
+
+function kernelFields(
+  { kernel, axes, pipeline }: Pick<PredictionInputs, 'kernel' | 'axes' | 'pipeline'>,
+  device: Device,
+): readonly KernelField[] {
   const kinds = axes.balancing.flatMap((text) => {
     const parsed = parseBalancing(text);
     return parsed.ok && runsOn(parsed.value, device.kind) ? [parsed.value] : [];
@@ -330,13 +433,14 @@ export function kernelValue(kernel: KernelProfile, field: KernelNumber): number 
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
-function kernelFact(kernel: KernelWithOrigins, field: KernelField): InputFact {
+function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
   const note = origin === 'assumed' ? (kernel.origins?.[field] ? 'a usual value' : 'default') : '';
+  const named = (label: string): string => (of === null ? label : `${label} of ${of}`);
   if (field === 'lengthsKnownBeforeLaunch')
     return {
-      field: `kernel.${field}`,
-      label: 'Lengths known before launch',
+      field: input,
+      label: named('Lengths known before launch'),
       value: kernel[field] ? 'yes' : 'no',
       unit: '',
       origin,
@@ -344,7 +448,7 @@ function kernelFact(kernel: KernelWithOrigins, field: KernelField): InputFact {
       usual: null,
     };
   const { label, unit, usual } = KERNEL_INPUTS[field];
-  return { field: `kernel.${field}`, label, value: kernelValue(kernel, field), unit, origin, note, usual };
+  return { field: input, label: named(label), value: kernelValue(kernel, field), unit, origin, note, usual };
 }
 
 const DEVICE_FACTS = {
@@ -389,9 +493,12 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/** Every input that times on a device depend on: the work, the kernel, then the device. */
-export function inputFacts(inputs: PredictionInputs, device: Device): readonly InputFact[] {
-  const { workload, kernel, pipeline } = inputs;
+/**
+ * Every input that times on a device depend on: the work, the kernel, then the device.
+ * @param implementation those of this one alone
+ */
+export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {
+  const { workload, pipeline } = inputs;
   const measured = pipeline[device.id];
   const file = /^(file|mtx|stored):/.test(workload.lengths);
   return [
@@ -413,7 +520,7 @@ export function inputFacts(inputs: PredictionInputs, device: Device): readonly I
       note: '',
       usual: null,
     },
-    ...decidingFields(inputs, device).map((field) => kernelFact(kernel, field)),
+    ...decidingFields(inputs, device, implementation).map(kernelFact),
     ...(measured
       ? [
           {

@@ -17,6 +17,8 @@ export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: numb
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
+  /** Fields of its kernel that it has of its own; the others are those of the study. */
+  readonly own: readonly string[];
   readonly allows: {
     readonly threadsPerUnit?: readonly number[] | undefined;
     readonly loop?: readonly LoopForm[] | undefined;

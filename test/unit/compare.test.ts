@@ -181,7 +181,7 @@ describe('the table of a comparison', () => {
     const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const gpu = gpus.find((device) => device.kind === 'gpu')!;
     const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
-    expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, null)).toBe(15);
+    expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, { registerCap: null })).toBe(15);
   });
 
   it('speaks the chosen vocabulary', () => {

@@ -3,11 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BestDesigns, RankPage } from '../../src-main/contract/api.ts';
-import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { BestDesigns, DeviceComparisonResult, RankPage } from '../../src-main/contract/api.ts';
+import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { changedPlan } from '../../src-workers/advise/change.ts';
+import { timesOf } from '../../src-workers/advise/survey.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import { AXIS } from '../../src-workers/domain/space.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { classifyDesigns, describeDesign, playableDesign } from '../../src-workers/predict/designs.ts';
@@ -183,6 +186,73 @@ describe('a run of several implementations', () => {
       expect((await call<{ text: string }>('export.render', { runId, format, limit: 5 })).text).toMatch(
         /scalar|ell|merge/,
       );
+  });
+
+  it('compares them on each device, and says which to write', async () => {
+    const { devices, choice } = await call<DeviceComparisonResult>('compare.devices', { runId });
+    for (const { device, best, byImplementation } of devices) {
+      const times = byImplementation.map(({ timeMs }) => timeMs);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+      expect(new Set(byImplementation.map(({ design }) => design.implementation)).size).toBe(IMPLEMENTATIONS.length);
+      expect(byImplementation[0].timeMs).toBe(best!.timeMs);
+      for (const row of byImplementation) expect(row.deviceId).toBe(device.id);
+      expect(choice[0]).toContain(byImplementation[0].design.implementation);
+    }
+    const html = await call<{ text: string }>('export.render', { runId, format: 'html', limit: 5 });
+    expect(html.text).toContain('<h2>Implementations</h2>');
+  });
+
+  it('names the implementation in constants', async () => {
+    const { recommended } = await call<BestDesigns>('ranking.best', { runId, limit: 1 });
+    const name = recommended!.row.design.implementation!;
+    const header = await call<{ text: string }>('export.render', { runId, format: 'cuda', limit: 1 });
+    expect(header.text).toContain(`constexpr const char* implementation = "${name}";`);
+    expect(header.text).toContain(`namespace lockstep_rows_${name} {`);
+    const python = await call<{ text: string }>('export.render', { runId, format: 'python', limit: 1 });
+    expect(python.text).toContain(`"implementation": "${name}",`);
+  });
+
+  it('lists the inputs of the recommended one, those of its own by its name', async () => {
+    const { recommended, inputs } = await call<BestDesigns>('ranking.best', { runId, limit: 1 });
+    const own = (name: string, facts: readonly InputFact[]) =>
+      facts.filter(({ label }) => label.endsWith(` of ${name}`));
+    const name = recommended!.row.design.implementation!;
+    for (const other of IMPLEMENTATIONS)
+      if (other.name !== name) expect(own(other.name, recommended!.inputs)).toEqual([]);
+    const merge = own('merge', inputs[DEVICES[0]]);
+    expect(merge).toContainEqual(
+      expect.objectContaining({
+        field: 'implementations[2].kernel.instructionsPerIteration',
+        label: 'Instructions per iteration of merge',
+        value: 35,
+        origin: 'given',
+      }),
+    );
+    // Not of ell alone: its value is its own. Of the two others, which follow the study.
+    expect(inputs[DEVICES[0]].find(({ field }) => field === 'kernel.registersPerThread')!.value).toBe(40);
+  });
+
+  it('varies the value that an implementation has of its own, alone', async () => {
+    const only = study({ devices: [DEVICES[0]], implementations: [IMPLEMENTATIONS[0], { ...IMPLEMENTATIONS[2] }] });
+    const size = await call<{ enumerated: number }>('space.size', { study: only });
+    const plan = await planOf(only);
+    const predictor = createPredictor(plan);
+    const merge = predictChunk(predictor, 0, size.enumerated).timeMs.findIndex(
+      (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === 'merge',
+    );
+    const { inputs } = await call<Sensitivity>('advice.sensitivity', { study: only, designIndex: merge });
+    const fields = inputs.map(({ input }) => input.field);
+    expect(fields).toContain('implementations[1].kernel.instructionsPerIteration');
+    expect(fields).toContain('kernel.instructionsPerIteration');
+    for (const { input, values, recommendedMs } of inputs) {
+      const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
+      const [expected] = timesOf(createPredictor(changed), Uint32Array.of(merge));
+      expect(recommendedMs[0]).toBeCloseTo(expected, 12);
+      // The study's own value is that of the other implementation.
+      if (input.field === 'kernel.instructionsPerIteration') expect(new Set(recommendedMs).size).toBe(1);
+      if (input.field.startsWith('implementations[1].kernel.instr'))
+        expect(new Set(recommendedMs).size).toBeGreaterThan(1);
+    }
   });
 
   it('recommends an implementation, as the ranking does', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { kernelSchema, studySchema } from '../../src-main/contract/study.ts';
-import { studyAxes } from '../../src-main/services/studies/plan.ts';
+import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import {
   assumedFacts,
@@ -37,7 +37,7 @@ async function example(name: string) {
       study.devices.map((id) => devices.get(id)!),
     ),
   );
-  return { ...study, axes };
+  return predictionInputs(study, axes);
 }
 
 describe('origins of a kernel', () => {
@@ -121,7 +121,7 @@ describe('facts of a prediction', () => {
 
   it('of a CPU are those of its memory traffic', async () => {
     const study = await example('spmv-cpu');
-    expect(decidingFields(study, devices.get('amd-epyc-7302p')!)).toEqual([
+    expect(decidingFields(study, devices.get('amd-epyc-7302p')!).map(({ field }) => field)).toEqual([
       'bytesPerIteration',
       'bytesPerUnit',
       'lengthsKnownBeforeLaunch',

@@ -30,7 +30,7 @@ export async function adviseCode(
   const source = {
     study: study.study,
     from: 'study not saved',
-    inputs: study.facts(device),
+    inputs: study.facts(device, row.design.implementation),
     pick: picked ? pickText(known.tied.length, pickRule(device)) : '',
   };
   const { extension, mediaType, write } = CODE[format];

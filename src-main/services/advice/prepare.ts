@@ -11,7 +11,7 @@ import { spaceSize } from '../../../src-workers/space/axes.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { studyAxes, sweepPlan } from '../studies/plan.ts';
+import { predictionInputs, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 import type { LengthsCache } from './lengths.ts';
@@ -33,7 +33,8 @@ export interface AdvisedStudy {
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  facts(device: Device): readonly InputFact[];
+  /** Of all its implementations, or of one. */
+  facts(device: Device, implementation?: string): readonly InputFact[];
 }
 
 /** Resolves a study that need not be saved. */
@@ -103,8 +104,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         predictor: () => (predictor ??= createPredictor(plan)),
       };
     }),
-    facts: (device) =>
-      inputFacts({ workload: study.workload, kernel: study.kernel, axes, pipeline: study.pipeline }, device),
+    facts: (device, implementation) => inputFacts(predictionInputs(study, axes), device, implementation),
   };
 }
 

@@ -139,7 +139,7 @@ export async function recommend(
   });
   const breakdown = explained[0]!;
   const before = explained[1] ?? null;
-  const facts = study.facts(device);
+  const facts = study.facts(device, row.design.implementation);
   const interval = await timeInterval(pool, own, picked, breakdown, facts);
   if (!isCurrent()) return SUPERSEDED;
 
@@ -250,9 +250,7 @@ async function timeInterval(
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
-  const varied = facts.filter(
-    ({ field, origin, usual }) => origin === 'assumed' && usual && field.startsWith('kernel.'),
-  );
+  const varied = facts.filter(({ field, origin, usual }) => origin === 'assumed' && usual && /\bkernel\./.test(field));
   const changes = varied.flatMap(({ field, usual }) => usual!.map((value) => ({ input: field, value }) as InputChange));
   const times =
     changes.length === 0 ? [] : await pool.run('vary', { plan, key, designs: Uint32Array.of(picked), changes });

@@ -1,6 +1,7 @@
+import { changesTables, type InputChange } from '../../../src-workers/advise/change.ts';
 import {
   CANDIDATES_PER_VALUE,
-  SCALING,
+  isScaling,
   type InputTrial,
   type TakenOver,
   type TrialOptions,
@@ -8,6 +9,8 @@ import {
 import {
   decidingFields,
   KERNEL_INPUTS,
+  kernelInput,
+  kernelValue,
   type InputFact,
   type KernelNumber,
   type VariedInput,
@@ -18,6 +21,7 @@ import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/adv
 import type { Context } from '../context.ts';
 import { designText, differenceText } from '../ranking/design-text.ts';
 import { TIE_FRACTION } from '../ranking/rows.ts';
+import { predictionInputs } from '../studies/plan.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 import { advise, pickOf, studyDesign, SUPERSEDED } from './recommend.ts';
@@ -45,14 +49,10 @@ const EXPERT: ReadonlySet<KernelNumber> = new Set([
   'spillInstructionsPerRegister',
 ]);
 /** Inputs that are whole numbers. */
-const WHOLE: ReadonlySet<VariedInput> = new Set([
-  'kernel.registersPerThread',
-  'kernel.sharedMemoryBytesPerBlock',
-  'workload.units',
-]);
+const WHOLE: ReadonlySet<KernelNumber> = new Set(['registersPerThread', 'sharedMemoryBytesPerBlock']);
 
 interface Varied {
-  readonly input: VariedInput;
+  readonly input: InputChange['input'];
   readonly fact: InputFact;
   readonly value: number;
   readonly range: readonly [number, number];
@@ -71,11 +71,12 @@ export async function sensitivity(
   const { device, recommended } = chosen.value;
   const known = await predictions.of(device, false, isCurrent);
   if (!known) return SUPERSEDED;
-  const varied = variedInputs(study, device, options.inputs);
+  const { design } = describeDesign(device.predictor(), recommended);
+  const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
   // Those that make other laws take longest: they come first, so that all workers end together.
-  const queue = [...varied].sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)));
+  const queue = [...varied].sort((a, b) => Number(changesTables(b)) - Number(changesTables(a)));
   const trials = new Map(varied.map((one) => [one, trialOf(one, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one && isCurrent(); one = queue.shift())
@@ -83,7 +84,6 @@ export async function sensitivity(
   };
   await Promise.all(Array.from({ length: pool.workers }, lane));
   if (results.size < varied.length) return SUPERSEDED;
-  const { design } = describeDesign(device.predictor(), recommended);
   const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   const presentMs = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
@@ -113,30 +113,26 @@ async function chosenDesign(
   return asked.ok ? ok({ device: asked.value.device, recommended: asked.value.design }) : asked;
 }
 
-function isSlow({ input }: Varied): boolean {
-  return input.startsWith('workload.') || input === 'kernel.setupIterationsPerUnit';
-}
-
-/** The inputs on which times of the device depend, with the range to try: the usual one, and the present value. */
+/**
+ * The inputs on which times of the device depend, with the range to try: the usual one, and the present value. Of values that implementations
+ * have of their own, those of the recommended one.
+ */
 function variedInputs(
   study: AdvisedStudy,
-  { device, plan }: AdvisedDevice,
-  asked: readonly VariedInput[] | undefined,
+  { device }: AdvisedDevice,
+  implementation: string | undefined,
+  asked: SensitivityOptions['inputs'],
 ): readonly Varied[] {
   const facts = new Map(study.facts(device).map((fact) => [fact.field, fact]));
-  const inputs = {
-    workload: study.study.workload,
-    kernel: study.study.kernel,
-    axes: study.axes,
-    pipeline: plan.pipeline,
-  };
-  const kernel = decidingFields(inputs, device).flatMap((field): Varied[] => {
-    if (field === 'lengthsKnownBeforeLaunch') return [];
-    const input = `kernel.${field}` as const;
-    if (asked ? !asked.includes(input) : EXPERT.has(field)) return [];
-    const value = study.study.kernel[field];
+  const deciding = decidingFields(predictionInputs(study.study, study.axes), device);
+  const kernel = deciding.flatMap(({ field, input, kernel: own, of }): Varied[] => {
+    if (field === 'lengthsKnownBeforeLaunch' || (of !== null && of !== implementation)) return [];
+    const path = input as InputChange['input'];
+    const isAsked = asked?.some((one) => one === `kernel.${field}`) ?? !EXPERT.has(field);
+    if (!isAsked) return [];
+    const value = kernelValue(own, field);
     const [from, to] = KERNEL_INPUTS[field].usual;
-    return [{ input, fact: facts.get(input)!, value, range: [Math.min(from, value), Math.max(to, value)] }];
+    return [{ input: path, fact: facts.get(input)!, value, range: [Math.min(from, value), Math.max(to, value)] }];
   });
   const { units } = study.study.workload;
   const lengths = facts.get('workload.lengths')!;
@@ -154,7 +150,7 @@ function variedInputs(
       range: [1 / SPREAD_FACTOR, SPREAD_FACTOR],
     },
   ];
-  return [...kernel, ...work.filter(({ input }) => !asked || asked.includes(input))];
+  return [...kernel, ...work.filter(({ input }) => asked?.some((one) => one === input) ?? true)];
 }
 
 type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known'>;
@@ -171,9 +167,10 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
 }
 
 function trialOf({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
-  const whole = WHOLE.has(input);
+  const { field = null } = kernelInput(input) ?? {};
+  const whole = field === null ? input === 'workload.units' : WHOLE.has(field);
   const values = new Set([value]);
-  const count = SCALING.has(input) || input === 'kernel.registersPerThread' ? MORE_VALUES : VALUES;
+  const count = isScaling(input) || field === 'registersPerThread' ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
     // Evenly by ratio; a range from zero has no ratios, and there small values matter most.

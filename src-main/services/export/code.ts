@@ -71,7 +71,8 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
  */
 export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;
-  const name = identifier(source.study.kernel.name);
+  const { implementation } = design;
+  const name = identifier([source.study.kernel.name, implementation ?? ''].join(' '));
   const upper = name.toUpperCase();
   const cap = design.registerCap;
   return [
@@ -81,6 +82,12 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     '',
     `namespace lockstep_${name} {`,
     '',
+    ...(implementation === undefined
+      ? []
+      : [
+          '/// How the kernel is written.',
+          `constexpr const char* implementation = ${JSON.stringify(comment(implementation))};`,
+        ]),
     '/// Threads that share one unit of work.',
     `constexpr unsigned threads_per_unit = ${design.threadsPerUnit}u;`,
     '/// Units that each slot of threads_per_unit threads processes, one after another.',
@@ -163,6 +170,9 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
     ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
     ['units_per_block', unitsPerBlock(row), 'units that one block covers'],
+    ...(design.implementation === undefined
+      ? []
+      : [['implementation', JSON.stringify(comment(design.implementation)), 'how the kernel is written'] as const]),
     // Fixed words of the design, which JSON quotes as Python does.
     ['balancing', JSON.stringify(design.balancing), 'order of the units'],
     ['loop', JSON.stringify(design.loop), 'loop over the units of a slot'],

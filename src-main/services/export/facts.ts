@@ -7,7 +7,7 @@ import {
 } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
-import { assumedPhrase } from '../../../src-workers/domain/provenance.ts';
+import { assumedPhrase, kernelOf } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
@@ -20,7 +20,7 @@ import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
 import { pickRule, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
-import { TIE_FRACTION, alongAxis, deviceFilter } from '../ranking/rows.ts';
+import { TIE_FRACTION, alongAxis } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
@@ -45,6 +45,9 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
+  /** Which implementation to write, in sentences, and the best time of each on each of the devices; empty where the study names none. */
+  readonly choice: readonly string[];
+  readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
   readonly basis: readonly { readonly label: string; readonly text: string }[];
 }
@@ -80,7 +83,7 @@ export function reportFacts(
   const pick = recommended && pickText(recommended.ties, pickRule(device));
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
-  const kernel = study.study.kernel;
+  const kernel = kernelOf(study.study, chosen.design);
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
@@ -90,7 +93,13 @@ export function reportFacts(
     layout: layoutSentences(chosen.design),
     reasons: [
       ...simulationReasons(view, chosen),
-      ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(view, chosen, breakdown)),
+      ...(cpu
+        ? coresReasons(view, chosen, cpu, breakdown)
+        : designReasons(
+            chosen,
+            breakdown,
+            compared.value.devices.find(({ device: { id } }) => id === device.id)!,
+          )),
       [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' '),
       ...(pick ? [pick] : []),
     ],
@@ -101,6 +110,11 @@ export function reportFacts(
     tieSentence: tieSentence(ties, cpu !== null),
     rows: rows.slice(0, MAX_ROWS),
     devices: compared.value.devices,
+    choice: compared.value.choice,
+    implementations: (study.study.implementations ?? []).map(({ name }) => ({
+      name,
+      cells: compared.value.devices.map(({ byImplementation }) => implementationCell(name, byImplementation)),
+    })),
     histogram: histogram.value,
     basis: [
       {
@@ -108,12 +122,20 @@ export function reportFacts(
         text: `${law.label}, ${counted(study.study.workload.units, 'unit')}, ${mean.toPrecision(4)} ± ${standardDeviation.toPrecision(3)} iterations each${cut}`,
       },
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
-      { label: 'Assumed', text: assumedPhrase(runInputs(view, device)) },
+      { label: 'Assumed', text: assumedPhrase(runInputs(view, device, chosen.design.implementation)) },
       { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],
   });
+}
+
+/** The best time of an implementation on a device, ms, beside that of the fastest there. */
+function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
+  if (fastest?.design.implementation === name) return `${ms(fastest.timeMs)}, fastest`;
+  const own = others.find(({ design }) => design.implementation === name);
+  if (!own) return '–';
+  return `${ms(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
 }
 
 /** @param isCpu whether the best is of a CPU, whose time is not simulated */
@@ -137,7 +159,8 @@ function designSentence({ design, device, timeMs, rank }: RankRow, valid: number
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
   const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
-  return `On ${device}: ${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+  const written = design.implementation === undefined ? '' : `${design.implementation}, `;
+  return `On ${device}: ${written}${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
 }
 
 function placeAmong(rank: number, valid: number): string {
@@ -175,7 +198,11 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
 /** Parts smaller than this share of the time are left out of the sentences. */
 const WORTH_SAYING = 0.03;
 
-function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): readonly string[] {
+function designReasons(
+  row: RankRow,
+  breakdown: Breakdown,
+  { byThreadsPerUnit, byImplementation }: DeviceBest,
+): readonly string[] {
   const { design } = row;
   const sentences: string[] = [];
   const parts = BREAKDOWN_PARTS.map(({ id, label, hint }) => ({
@@ -199,16 +226,19 @@ function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): reado
   );
   const longest = longestUnitText(breakdown);
   if (longest !== '') sentences.push(longest);
-  const others = granularityOf(view, row.deviceId).filter(
+  const against = (timeMs: number): string =>
+    timeMs >= row.timeMs ? `${percent(timeMs / row.timeMs - 1)} slower` : `${percent(1 - timeMs / row.timeMs)} faster`;
+  const others = byThreadsPerUnit.filter(
     ({ threadsPerUnit, timeMs }) => threadsPerUnit !== design.threadsPerUnit && Number.isFinite(timeMs),
   );
-  if (others.length > 0) {
+  const written = byImplementation.find((other) => other.design.implementation !== design.implementation);
+  if (written)
+    sentences.push(
+      `Written as ${written.design.implementation} instead of ${design.implementation}, the best design is ${against(written.timeMs)}.`,
+    );
+  else if (others.length > 0) {
     const next = others.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
     const one = others.find(({ threadsPerUnit }) => threadsPerUnit === 1);
-    const against = (timeMs: number): string =>
-      timeMs >= row.timeMs
-        ? `${percent(timeMs / row.timeMs - 1)} slower`
-        : `${percent(1 - timeMs / row.timeMs)} faster`;
     sentences.push(
       `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; with one thread per unit, ${against(one.timeMs)}` : ''}.`,
     );
@@ -221,18 +251,4 @@ function designReasons(view: RunView, row: RankRow, breakdown: Breakdown): reado
     `${counted(row.residentBlocks, 'block')} of it ${row.residentBlocks === 1 ? 'is' : 'are'} resident on a multiprocessor, ${percent(row.occupancyFraction)} of its thread-group slots${limits.length > 0 ? `; ${limits.join(' and ')} ${limits.length > 1 || limits[0] !== 'shared memory' ? 'allow' : 'allows'} no more` : ''}. The launch takes ${row.waves.toFixed(2)} waves.`,
   );
   return sentences;
-}
-
-/** Best time of every number of threads per unit on one device. */
-export function granularityOf(
-  view: RunView,
-  deviceId: string,
-): readonly { readonly threadsPerUnit: number; readonly timeMs: number }[] {
-  const filter = deviceFilter(view, deviceId);
-  if (!filter.ok) return [];
-  return view.ranking.axes.threadsPerUnit.map((threadsPerUnit, at) => {
-    const positions = { ...filter.value.positions, 1: new Set([at]) };
-    const first = rankedDesigns(view.ranking, { ...filter.value, positions }, 'timeMs')[0];
-    return { threadsPerUnit, timeMs: first === undefined ? NaN : view.ranking.columns.timeMs[first] };
-  });
 }

@@ -18,6 +18,7 @@ const sentences = (lines: readonly string[]): string => lines.map(markdown).join
 export function markdownReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
+  const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const sections = [
     `# ${markdown(facts.title)}: tuning recommendation`,
@@ -53,13 +54,38 @@ export function markdownReport(facts: ReportFacts): string {
           ),
         ]
       : []),
+    ...(named
+      ? [
+          '## Implementations',
+          sentences(facts.choice),
+          table(
+            ['Best time, ms', ...devices.map(({ device }) => markdown(device.name))],
+            1,
+            facts.implementations.map(({ name, cells }) => [markdown(name), ...cells]),
+          ),
+        ]
+      : []),
     '## Near-ties',
     markdown(facts.tieSentence),
     table(
-      ['Device', 'Balancing', 'Loop', 'Rank', 'Threads/unit', 'Units/thread', 'Block', 'Grid', 'Cap', 'ms', 'To best'],
-      3,
+      [
+        'Device',
+        ...(named ? ['Implementation'] : []),
+        'Balancing',
+        'Loop',
+        'Rank',
+        'Threads/unit',
+        'Units/thread',
+        'Block',
+        'Grid',
+        'Cap',
+        'ms',
+        'To best',
+      ],
+      named ? 4 : 3,
       rows.map((row) => [
         markdown(row.device),
+        ...(named ? [markdown(row.design.implementation!)] : []),
         markdown(row.design.balancing),
         row.design.loop,
         row.rank,

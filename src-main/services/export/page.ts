@@ -2,7 +2,7 @@ import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
-import type { Histogram } from '../../contract/api.ts';
+import type { Histogram, RankRow } from '../../contract/api.ts';
 import { MAP_SCRIPT_HASH, MAP_STYLE } from './map.ts';
 import type { ReportFacts } from './facts.ts';
 import { compositionLegend, compositionPlot, distributionPlot, granularityPlot, type DrawChart } from './plots.ts';
@@ -73,6 +73,7 @@ const paragraph = (sentences: readonly string[]): string =>
 export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
+  const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const body = [
     `<h1>${html(facts.title)}</h1>`,
@@ -115,12 +116,29 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
         )
       : '',
     granularitySection(facts, draw),
+    ...(named
+      ? [
+          '<h2>Implementations</h2>',
+          paragraph(facts.choice),
+          table(
+            [
+              { head: 'Best time, ms', word: true, cell: ({ name }) => name },
+              ...devices.map(({ device }, at) => ({
+                head: device.name,
+                cell: ({ cells }: ReportFacts['implementations'][number]) => cells[at],
+              })),
+            ],
+            facts.implementations,
+          ),
+        ]
+      : []),
     '<h2>Near-ties</h2>',
     `<p>${html(facts.tieSentence)}</p>`,
     table(
       [
         { head: 'Rank', cell: (row) => whole(row.rank) },
         { head: 'Device', word: true, cell: (row) => row.device },
+        ...(named ? [{ head: 'Implementation', word: true, cell: (row: RankRow) => row.design.implementation! }] : []),
         { head: 'Threads/unit', cell: (row) => row.design.threadsPerUnit },
         { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
         { head: 'Balancing', word: true, cell: (row) => row.design.balancing },

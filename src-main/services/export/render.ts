@@ -71,7 +71,7 @@ export async function renderExport(
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
-        inputs: runInputs(view, device),
+        inputs: runInputs(view, device, row.design.implementation),
         pick: pickText(ties, pickRule(device)),
       };
       const { extension, mediaType, write } = CODE[format];

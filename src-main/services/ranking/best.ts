@@ -8,7 +8,7 @@ import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-worker
 import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
 import { equalsOf } from './pages.ts';
-import { inputsByDevice, pickRule, recommendedDesign } from './recommended.ts';
+import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
 
 /** Rows by prediction, each at its best fidelity. */
@@ -33,7 +33,8 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   const rank = rankedDesigns(view.ranking, within, 'timeMs').indexOf(found.designIndex) + 1;
   const [row] = withRegimes(view, [rankRow(view, found.designIndex, rank, true)]);
   const device = view.devices.find(({ id }) => id === row.deviceId)!;
-  return { row, ties: found.ties, rule: pickRule(device) };
+  const inputs = runInputs(view, device, row.design.implementation);
+  return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
 /** The best rows where equal designs are one, and the designs that each stands for. */

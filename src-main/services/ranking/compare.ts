@@ -8,7 +8,7 @@ import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { checkDesign, deviceFilter, rankRow, TIE_FRACTION } from './rows.ts';
+import { bestOfAxis, checkDesign, deviceFilter, rankRow, TIE_FRACTION } from './rows.ts';
 
 /**
  * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
@@ -50,6 +50,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       ties,
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
       byThreadsPerUnit,
+      byImplementation: ranking.axes.implementations ? bestOfAxis(view, 'implementation', filter.value) : [],
     });
   }
   const cross = bestDesigns.map((own) =>
@@ -60,7 +61,30 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     tieFraction: TIE_FRACTION,
     cross,
     reasons: [...comparisonReasons(devices), ...contradictions(devices)],
+    choice: implementationChoice(devices),
   });
+}
+
+const listed = new Intl.ListFormat('en');
+
+/** Which implementation is the fastest on which devices, and where several are too close to choose by time. */
+export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
+  const fastest = new Map<string, string[]>();
+  const close: string[] = [];
+  for (const { device, byImplementation } of devices) {
+    const [first, ...others] = byImplementation.map(({ design, tied }) => ({ name: design.implementation!, tied }));
+    if (!first) continue;
+    fastest.set(first.name, [...(fastest.get(first.name) ?? []), device.name]);
+    const tied = others.filter((other) => other.tied).map(({ name }) => name);
+    if (tied.length > 0)
+      close.push(
+        `On ${device.name} the model cannot distinguish ${listed.format([first.name, ...tied])}: they are within ${100 * TIE_FRACTION} %.`,
+      );
+  }
+  const all = [...fastest.values()].flat().length;
+  const only = fastest.size === 1 && all > 1;
+  const won = [...fastest].map(([name, on]) => `${name} on ${only ? `all ${all} devices` : listed.format(on)}`);
+  return won.length === 0 ? [] : [`Fastest: ${won.join('; ')}.`, ...close];
 }
 
 /** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */

@@ -4,6 +4,7 @@ import { inputFacts, type InputFact } from '../../../src-workers/domain/provenan
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { predictionInputs } from '../studies/plan.ts';
 import { TIE_FRACTION } from './rows.ts';
 
 /** The design that cards, reports and headers name where none is asked for. */
@@ -34,10 +35,13 @@ export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }
 
-/** What the times of a run on one of its devices are made from. */
-export function runInputs({ study: { study }, ranking }: RunView, device: Device): readonly InputFact[] {
-  const { workload, kernel, pipeline } = study;
-  return inputFacts({ workload, kernel, axes: ranking.axes, pipeline }, device);
+/** What the times of a run on one of its devices are made from, of all its implementations or of one. */
+export function runInputs(
+  { study: { study }, ranking }: RunView,
+  device: Device,
+  implementation?: string,
+): readonly InputFact[] {
+  return inputFacts(predictionInputs(study, ranking.axes), device, implementation);
 }
 
 /** Facts of all devices, by id. */

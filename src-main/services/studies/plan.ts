@@ -1,5 +1,6 @@
 import { isPartition, type Balancing } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { implementationKernel, ownFields, type PredictionInputs } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Implementation, Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -92,9 +93,8 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
       balancing: own.axes?.balancing && balancing,
       registerCap: own.axes?.registerCap,
     };
-    const { origins: _origins, ...base } = kernel;
-    const changed = Object.fromEntries(Object.entries(own.kernel).filter(([, value]) => value !== undefined));
-    made.push({ name: own.name, kernel: { ...base, ...changed, name: own.name }, allows });
+    const { origins: _origins, ...full } = implementationKernel(kernel, own);
+    made.push({ name: own.name, kernel: full, own: ownFields(own.kernel), allows });
   }
   const offered = new Set(
     axes.balancing.flatMap((text) => {
@@ -174,6 +174,24 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
       { field: 'axes' },
     );
   return ok(result);
+}
+
+/** What predictions of a study are made from, on all its devices. */
+export function predictionInputs(
+  { workload, kernel, implementations, pipeline }: Study,
+  axes: SpaceAxes,
+): PredictionInputs {
+  return {
+    workload,
+    kernel,
+    axes,
+    pipeline,
+    implementations: axes.implementations?.map(({ name, allows }, at) => ({
+      name,
+      kernel: implementations![at].kernel,
+      allows,
+    })),
+  };
 }
 
 /** The axes as the store keeps them: text and numbers a person can read. */

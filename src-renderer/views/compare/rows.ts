@@ -1,15 +1,17 @@
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
+import type { Design } from '../../../src-workers/domain/design.ts';
 import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
+import { kernelOf } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
-import { count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
+import { change, count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
 
-export type RowGroup = 'result' | 'why' | 'limits';
+export type RowGroup = 'result' | 'implementations' | 'why' | 'limits';
 
 export interface CompareRow {
   readonly id: string;
@@ -26,6 +28,8 @@ export interface CompareRow {
   readonly values: readonly (number | null)[];
   /** Which direction is coloured; limits never are, they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
+  /** What stands beside the cells instead of the change against the reference. */
+  readonly beside?: readonly string[];
 }
 
 /** A device of the comparison; `entry` is null where the run has no such device. */
@@ -35,8 +39,13 @@ export interface Compared {
 }
 
 /** Cycles of latency over issue cycles per thread group: from here on more thread groups no longer help much. */
-export function kneeThreadGroups(device: GpuDevice, study: Study, registerCap: number | null): number {
-  const { kernel } = study;
+export function kneeThreadGroups(
+  device: GpuDevice,
+  study: Study,
+  design: Pick<Design, 'implementation' | 'registerCap'>,
+): number {
+  const { registerCap } = design;
+  const kernel = kernelOf(study, design);
   const spilledRegisters = registerCap === null ? 0 : Math.max(0, kernel.registersPerThread - registerCap);
   const measured = study.pipeline[device.id];
   const { latencyCycles, issueCycles } = measured ?? pipelineParameters(device, kernel, { spilledRegisters });
@@ -128,6 +137,14 @@ export function compareRows(
           }),
         ]
       : []),
+    ...(study.implementations
+      ? [
+          row('implementation', 'result', 'Implementation', {
+            text: (best) => best.design.implementation ?? '–',
+            hint: 'The kernel to write',
+          }),
+        ]
+      : []),
     row('throughput', 'result', 'Throughput', {
       unit: 'units/µs',
       better: 'higher',
@@ -184,6 +201,7 @@ export function compareRows(
             hint: `Designs closer to the best than the model’s error. ${ACCURACY_TEXT}`,
           }),
         ]),
+    ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
     row('resident', 'why', `Resident ${groups}`, {
       text: (best) =>
         onGpu(
@@ -198,7 +216,7 @@ export function compareRows(
     }),
     row('knee', 'why', sentenceCase(`${groups} to the knee`), {
       value: (best, { device }: { readonly device: Device }) =>
-        device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design.registerCap) : null,
+        device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design) : null,
       hint: `Active ${groups} from which issue, not latency, sets the pace`,
     }),
     row('loss', 'why', 'Loss of a group', {
@@ -238,6 +256,28 @@ export function compareRows(
       : []),
     ...(hasCpu ? CPU_METRICS.map((metric) => limit('cpu', metric)) : []),
   ];
+}
+
+/** The best time of an implementation on each device, and beside it how much longer it takes than the fastest there. */
+function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
+  const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
+  return {
+    id: `implementation ${name}`,
+    group: 'implementations',
+    label: name,
+    unit: '',
+    hint: '',
+    better: 'none',
+    values: own.map((row) => row?.timeMs ?? null),
+    texts: own.map((row, at) => (row ? milliseconds(row.timeMs) : compared[at].entry ? '–' : '')),
+    estimates: compared.map(() => ''),
+    beside: own.map((row, at) => {
+      const [fastest] = compared[at].entry?.byImplementation ?? [];
+      if (!row || !fastest) return '';
+      if (row === fastest) return 'fastest';
+      return row.tied ? 'too close to tell' : `${change(row.timeMs, fastest.timeMs, 0)} %`;
+    }),
+  };
 }
 
 /** The sources of the estimates that a value of a device follows from, as a sentence each. */
