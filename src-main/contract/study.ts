@@ -36,6 +36,7 @@ function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: s
 /** The largest number of values one axis may have, and of designs one study may enumerate. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_DESIGNS = 64_000_000;
+export const MAX_IMPLEMENTATIONS = 32;
 
 /** The probability that may be cut from an infinite support: below it the mass that is left rounds to 1. */
 export const MIN_TRUNCATION = 1e-15;
@@ -375,7 +376,7 @@ export const studySchema = v.strictObject({
   kernel: v.pipe(kernelSchema, v.description('What is known of the kernel, whatever the device')),
   implementations: v.optional(
     v.pipe(
-      list(implementationSchema, 32, 'implementations'),
+      list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
       v.description(
         'Ways to write the kernel, all ranked together: each with its own figures and the values of the axes that it can have. Without it there is one, the kernel with all values',
       ),

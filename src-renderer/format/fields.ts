@@ -22,6 +22,9 @@ const PIPELINE: Readonly<Record<string, string>> = {
 
 /** The name of a study's field, as the interface has it: `kernel.serialFraction` → `Serial fraction σ`. */
 export function fieldLabel(path: string, { say, devices }: FieldWords): string {
+  const own = /^implementations\[(\d+)\]\.(.+)$/.exec(path);
+  if (own)
+    return `Implementation ${Number(own[1]) + 1}: ${own[2] === 'name' ? 'name' : fieldLabel(own[2], { say, devices })}`;
   const [first, ...rest] = path.split('.');
   const last = rest.at(-1) ?? first;
   const threads = say('thread', 'many');
@@ -45,6 +48,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     'kernel.lengthsKnownBeforeLaunch': 'Lengths known before launch',
     devices: 'Devices',
     constraints: 'Constraints',
+    implementations: 'Implementations',
     pipeline: 'Calibration',
     seed: 'Seed',
     name: 'Name of the study',
@@ -80,7 +84,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
   if (value === null) return 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number')
-    return path === 'kernel.sharedMemoryBytesPerBlock' ? memorySize(value) : plain(value, 4);
+    return path.endsWith('kernel.sharedMemoryBytesPerBlock') ? memorySize(value) : plain(value, 4);
   if (typeof value === 'string') return value.replace(STORED, '');
   if (path === 'devices' && Array.isArray(value))
     return value
@@ -91,7 +95,9 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
     return value.length === 0
       ? 'none'
       : value.map((constraint) => printConstraint(constraint as Constraint, words.say)).join('; ');
-  if (path === 'axes.registerCap' && Array.isArray(value)) return printCaps(value as (number | null)[]);
+  if (path === 'implementations' && Array.isArray(value))
+    return value.map(({ name }: { readonly name: string }) => name).join(', ');
+  if (path.endsWith('axes.registerCap') && Array.isArray(value)) return printCaps(value as (number | null)[]);
   if (Array.isArray(value))
     return value.every((each) => typeof each === 'number') ? printAxis(value) : value.map(String).join(', ');
   if (typeof value === 'object' && 'from' in value) return printAxis(value as { from: number; to: number });

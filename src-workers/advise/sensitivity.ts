@@ -1,4 +1,4 @@
-import { kernelInput, type KernelNumber } from '../domain/provenance.ts';
+import { kernelInput, type KernelField } from '../domain/provenance.ts';
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
@@ -45,7 +45,7 @@ export interface TrialOptions {
 }
 
 /** Inputs that change the times of all designs of a group by one factor, so that the best of a group stays the best. */
-const SCALING: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
+const SCALING: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
 export function isScaling(input: InputChange['input']): boolean {
   const kernel = kernelInput(input);
   return kernel !== null && SCALING.has(kernel.field);

@@ -233,12 +233,13 @@ export type VariedInput = (typeof VARIED_INPUTS)[number];
 /** A value that one implementation has of its own, by its place in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** The field of a kernel that an input is, and the implementation that has it of its own; null for inputs of the workload. */
+/** The field of a kernel that an input is, by its path, and the implementation that has it of its own; null for all others. */
 export function kernelInput(
-  input: VariedInput | OwnInput,
-): { readonly field: KernelNumber; readonly implementation: number | null } | null {
+  input: string,
+): { readonly field: KernelField; readonly implementation: number | null } | null {
   const match = /^(?:implementations\[(\d+)\]\.)?kernel\.(\w+)$/.exec(input);
-  return match && { field: match[2] as KernelNumber, implementation: match[1] === undefined ? null : Number(match[1]) };
+  const field = KERNEL_FIELDS.find((known) => known === match?.[2]);
+  return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
 /** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */

@@ -279,6 +279,7 @@ describe('a run of several implementations', () => {
     ],
     [[{ name: 'a', kernel: {}, axes: { balancing: ['full-sort'] } }], 'implementations[0].axes.balancing'],
     [[{ name: 'a', kernel: {}, axes: { balancing: ['sorted'] } }], 'implementations[0].axes.balancing[0]'],
+    [[{ name: 'a', kernel: { integerShare: 0.6, fp64Share: 0.5 } }], 'implementations[0].kernel.integerShare'],
   ])('names the field that is wrong: %j', async (implementations, field) => {
     expect(await engine.call('space.size', { study: study({ implementations }) })).toMatchObject({
       ok: false,

@@ -1,6 +1,6 @@
 import { changedPlan, type InputChange } from '../../../src-workers/advise/change.ts';
 import { leastRegret, type Scenario } from '../../../src-workers/advise/robust.ts';
-import { KERNEL_INPUTS, kernelInput } from '../../../src-workers/domain/provenance.ts';
+import { KERNEL_INPUTS, kernelInput, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { Robust } from '../../contract/advice.ts';
@@ -130,5 +130,5 @@ async function scenariosOf(
 export function inputLabel(input: InputChange['input']): string {
   if (input === 'workload.units') return 'Units';
   if (input === 'workload.spread') return 'Spread of the lengths';
-  return KERNEL_INPUTS[kernelInput(input)!.field].label;
+  return KERNEL_INPUTS[kernelInput(input)!.field as KernelNumber].label;
 }

@@ -12,6 +12,7 @@ import {
   kernelInput,
   kernelValue,
   type InputFact,
+  type KernelField,
   type KernelNumber,
   type VariedInput,
 } from '../../../src-workers/domain/provenance.ts';
@@ -49,7 +50,7 @@ const EXPERT: ReadonlySet<KernelNumber> = new Set([
   'spillInstructionsPerRegister',
 ]);
 /** Inputs that are whole numbers. */
-const WHOLE: ReadonlySet<KernelNumber> = new Set(['registersPerThread', 'sharedMemoryBytesPerBlock']);
+const WHOLE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'sharedMemoryBytesPerBlock']);
 
 interface Varied {
   readonly input: InputChange['input'];

@@ -44,6 +44,11 @@ export function differences(
     return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
       differences(left[key], right[key], path ? `${path}.${key}` : key),
     );
+  // Things with names are compared one by one, as far as they are as many.
+  const areNamed = (value: unknown): value is readonly unknown[] =>
+    Array.isArray(value) && value.every((each) => isObject(each) && 'name' in each);
+  if (areNamed(left) && areNamed(right) && left.length === right.length)
+    return left.flatMap((each, at) => differences(each, right[at], `${path}[${at}]`));
   const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));
   return [{ field: path, left: text(left), right: text(right) }];
 }

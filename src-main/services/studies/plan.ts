@@ -106,7 +106,11 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
     const missing = allows.balancing?.find((text) => !offered.has(text));
     if (missing !== undefined) {
       const field = `implementations[${at}].axes.balancing`;
-      return fail('bad-input', `${field} has ${missing}, which is not in axes.balancing. Add it there.`, { field });
+      return fail(
+        'bad-input',
+        `The implementation "${made[at].name}" allows ${missing}, which is not in axes.balancing. Add it there, or take it out of ${field}.`,
+        { field },
+      );
     }
   }
   return ok(made);
@@ -135,14 +139,21 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     if (!parsed.ok) return fail('bad-input', `${field}: ${parsed.error.message}`, { field });
     balancing.push(parsed.value);
   }
-  const { integerShare = 0, fp64Share = 0, specialShare = 0 } = study.kernel;
-  const shares = integerShare + fp64Share + specialShare;
-  if (shares > 1 + 1e-9)
-    return fail(
-      'bad-input',
-      `kernel.integerShare, fp64Share and specialShare sum to ${Number(shares.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
-      { field: 'kernel.integerShare' },
-    );
+  const implementations = studyImplementations(study);
+  if (!implementations.ok) return implementations;
+  for (const [at, { integerShare = 0, fp64Share = 0, specialShare = 0 }] of [
+    study.kernel,
+    ...(implementations.value ?? []).map(({ kernel }) => kernel),
+  ].entries()) {
+    const place = at === 0 ? 'kernel' : `implementations[${at - 1}].kernel`;
+    const shares = integerShare + fp64Share + specialShare;
+    if (shares > 1 + 1e-9)
+      return fail(
+        'bad-input',
+        `${place}.integerShare, fp64Share and specialShare sum to ${Number(shares.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
+        { field: `${place}.integerShare` },
+      );
+  }
   const cpu = devices.find((device) => device.kind === 'cpu');
   const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);
   if (!checked.ok) return checked;
@@ -154,8 +165,6 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (launch.length === 0 && (devices.some((device) => device.kind === 'gpu') || !expanded.cores))
     launch.push({ kind: 'units-per-thread', value: 1 });
   launch.push(...(expanded.cores ?? []).map((value) => ({ kind: 'cores', value }) as const));
-  const implementations = studyImplementations(study);
-  if (!implementations.ok) return implementations;
   const result: SpaceAxes = {
     devices,
     ...(implementations.value && { implementations: implementations.value }),

@@ -1,7 +1,9 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
 import {
+  implementationKernel,
   KERNEL_INPUTS,
+  type KernelChange,
   type KernelField,
   type KernelNumber,
   type Origin,
@@ -10,21 +12,103 @@ import {
 /** Changes the study: the field that is edited, what undo says, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
 
-/** The study with some fields of its kernel changed. */
-export function withKernel(study: Study, change: Partial<Study['kernel']>): Study {
-  return { ...study, kernel: { ...study.kernel, ...change } };
+/** The kernel that is edited: that of the study (null), or what an implementation says otherwise. */
+export type KernelPlace = number | null;
+
+/** The study with some fields of a kernel changed; undefined takes out what an implementation has of its own. */
+export function withKernel(
+  study: Study,
+  change: KernelChange & { readonly name?: string },
+  at: KernelPlace = null,
+): Study {
+  if (at === null) return { ...study, kernel: { ...study.kernel, ...(change as Partial<Study['kernel']>) } };
+  return withImplementation(study, at, (one) => ({ ...one, kernel: tidy({ ...one.kernel, ...change }) }));
 }
-/** The study with a field of its kernel set by a person: from now on it is given. */
-export function withGiven<Field extends KernelField>(study: Study, field: Field, value: Study['kernel'][Field]): Study {
-  return withOrigin(withKernel(study, { [field]: value }), field, 'given');
+/** The study with a field of a kernel set by a person: from now on it is given. */
+export function withGiven<Field extends KernelField>(
+  study: Study,
+  field: Field,
+  value: Study['kernel'][Field],
+  at: KernelPlace = null,
+): Study {
+  return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** The study with another origin of a field of its kernel. */
-export function withOrigin(study: Study, field: KernelField, origin: Origin): Study {
-  return withKernel(study, { origins: { ...study.kernel.origins, [field]: origin } });
+/** The study with another origin of a field of a kernel. An implementation then has the value of its own. */
+export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
+  const own = at === null ? study.kernel : study.implementations![at].kernel;
+  const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
+  return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
 }
-/** The study with the usual value of a field of its kernel, assumed. */
-export function withAssumed(study: Study, field: KernelNumber): Study {
-  return withOrigin(withKernel(study, { [field]: KERNEL_INPUTS[field].assumed }), field, 'assumed');
+/** The study with the usual value of a field of a kernel, assumed. */
+export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
+  return withOrigin(withKernel(study, { [field]: KERNEL_INPUTS[field].assumed }, at), field, 'assumed', at);
+}
+/** The study with an implementation that follows it in a field. */
+export function withCommon(study: Study, field: KernelField, at: number): Study {
+  const origins = tidy({ ...study.implementations![at].kernel.origins, [field]: undefined });
+  return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
+}
+
+/** Without the entries that are undefined. */
+function tidy<Values extends object>(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
+}
+
+export type StudyImplementation = NonNullable<Study['implementations']>[number];
+
+/** The study with one of its implementations changed. */
+function withImplementation(
+  study: Study,
+  at: number,
+  change: (one: StudyImplementation) => StudyImplementation,
+): Study {
+  return { ...study, implementations: study.implementations!.map((one, i) => (i === at ? change(one) : one)) };
+}
+export function withImplementationName(study: Study, at: number, name: string): Study {
+  return withImplementation(study, at, (one) => ({ ...one, name }));
+}
+/** The study with the values of an axis that an implementation allows; undefined: all. */
+export function withAllowed<Axis extends AllowedAxis>(
+  study: Study,
+  at: number,
+  axis: Axis,
+  values: AllowedValues[Axis] | undefined,
+): Study {
+  return withImplementation(study, at, ({ axes, ...one }) => {
+    const allowed = tidy({ ...axes, [axis]: values });
+    return Object.keys(allowed).length > 0 ? { ...one, axes: allowed } : one;
+  });
+}
+type AllowedValues = NonNullable<StudyImplementation['axes']>;
+export type AllowedAxis = keyof AllowedValues;
+
+/** A name that none of the implementations has: `csr`, `csr 2`, `csr 3`. */
+function freeName(name: string, taken: readonly StudyImplementation[]): string {
+  const stem = name.replace(/ \d+$/, '');
+  const is = (wanted: string) => taken.some((one) => one.name === wanted);
+  let free = name;
+  for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
+  return free;
+}
+/** The study with one more implementation, the last. The first one that is added stands beside the kernel as it was. */
+export function withNewImplementation(study: Study): Study {
+  const { name } = study.kernel;
+  const before = study.implementations ?? [{ name, kernel: {} }];
+  return { ...study, implementations: [...before, { name: freeName(name, before), kernel: {} }] };
+}
+/** The study with a copy of an implementation behind it. */
+export function withDuplicate(study: Study, at: number): Study {
+  const before = study.implementations!;
+  const copy = { ...before[at], name: freeName(before[at].name, before) };
+  return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
+}
+/** The study without an implementation. One that is left and allows all becomes the kernel. */
+export function withoutImplementation(study: Study, at: number): Study {
+  const { implementations, ...rest } = study;
+  const left = implementations!.toSpliced(at, 1);
+  const [only] = left;
+  if (left.length > 1 || only?.axes) return { ...rest, implementations: left };
+  return only ? { ...rest, kernel: implementationKernel(rest.kernel, only) } : rest;
 }
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   return { ...study, workload: { ...study.workload, ...change } };

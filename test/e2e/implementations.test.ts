@@ -1,0 +1,63 @@
+import { expectAccessible } from './fixtures/accessible.ts';
+import { expect, open, test } from './fixtures/browser.ts';
+import { offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
+
+test('a second implementation: added, described, predicted beside the first, ranked, compared, removed', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own);
+  await smallStudy(page);
+  await page.keyboard.press('1');
+  const before = await offered(page);
+  const list = page.getByRole('radiogroup', { name: 'Implementation that is edited' });
+  await expect(list).toHaveCount(0);
+  const profile = page.getByRole('region', { name: 'Kernel profile' });
+  await profile.getByRole('button', { name: 'Add an implementation' }).click();
+  await expect(list.getByRole('radio')).toHaveCount(3);
+  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate 2/);
+  await expect.poll(() => offered(page)).toBe(2 * before);
+
+  const name = profile.getByRole('textbox', { name: 'Name of the implementation' });
+  await name.fill('propagate');
+  await expect(profile.getByText('Another implementation is named propagate')).toBeVisible();
+  await name.fill('one thread');
+  await name.press('Enter');
+  const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
+  await instructions.fill('280');
+  await instructions.press('Enter');
+  const threads = profile.getByRole('textbox', { name: 'Threads per unit that it allows' });
+  await threads.fill('3');
+  await expect(profile.getByText('3 is not among the axes of the study')).toBeVisible();
+  await threads.fill('1');
+  await threads.press('Enter');
+  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(
+    /^one thread.*1 own value, 1 axis narrowed/,
+  );
+  await expect.poll(() => offered(page)).toBeLessThan(2 * before);
+
+  // What it has of its own is its own: the other follows the study.
+  await list.getByRole('radio', { checked: true }).press('ArrowUp');
+  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
+  await expect(instructions).toHaveValue('560');
+  await expectAccessible(page, 'study with two implementations', 'both');
+
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 3);
+  await page.keyboard.press('3');
+  await expect(rankRows(page).filter({ hasText: 'one thread' }).first()).toBeVisible();
+  await page.keyboard.press('4');
+  const table = page.getByRole('table', { name: 'Devices side by side' });
+  await expect(table.getByRole('row', { name: /^propagate/ })).toContainText('fastest');
+  await expect(table.getByRole('row', { name: /^one thread/ })).toContainText(/\+\d+ %/);
+
+  await page.keyboard.press('1');
+  await list.getByRole('radio', { name: /^one thread/ }).click();
+  await page.keyboard.press('Delete');
+  await expect(list).toHaveCount(0);
+  await expect.poll(() => offered(page)).toBe(before);
+  await page.keyboard.press('Control+z');
+  await expect(list.getByRole('radio')).toHaveCount(3);
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseStudy } from '../../../src-main/contract/parse.ts';
+import { differences } from '../../../src-main/services/runs/diff.ts';
+import { fieldLabel } from '../../../src-renderer/format/fields.ts';
+import {
+  withAllowed,
+  withAssumed,
+  withCommon,
+  withDuplicate,
+  withGiven,
+  withNewImplementation,
+  withOrigin,
+  withoutImplementation,
+} from '../../../src-renderer/views/study/edit.ts';
+import { implementationKernel, kernelOrigin, KERNEL_INPUTS } from '../../../src-workers/domain/provenance.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { term } from '../../../src-workers/domain/terms.ts';
+
+const study = unwrap(parseStudy(readFileSync('db/examples/acts.json', 'utf8')));
+const two = withNewImplementation(study);
+const kernelAt = (of: typeof study, at: number) => implementationKernel(of.kernel, of.implementations![at]);
+
+describe('implementations in the editor', () => {
+  it('begin as copies of the kernel under names of their own', () => {
+    expect(two.implementations).toEqual([
+      { name: 'propagate', kernel: {} },
+      { name: 'propagate 2', kernel: {} },
+    ]);
+    expect(withDuplicate(two, 1).implementations!.map(({ name }) => name)).toEqual([
+      'propagate',
+      'propagate 2',
+      'propagate 3',
+    ]);
+    // The study format reads what the editor writes.
+    expect(unwrap(parseStudy(JSON.stringify(two))).implementations).toHaveLength(2);
+  });
+
+  it('have values of their own with an origin, and follow the study again', () => {
+    const given = withGiven(two, 'registersPerThread', 99, 1);
+    expect(given.kernel).toEqual(study.kernel);
+    expect(kernelAt(given, 1).registersPerThread).toBe(99);
+    expect(kernelOrigin(kernelAt(given, 1), 'registersPerThread')).toBe('given');
+    expect(kernelAt(given, 0)).toEqual({ ...study.kernel, name: 'propagate', origins: study.kernel.origins ?? {} });
+    expect(withCommon(given, 'registersPerThread', 1)).toEqual(two);
+    const assumed = kernelAt(withAssumed(given, 'registersPerThread', 1), 1);
+    expect(assumed.registersPerThread).toBe(KERNEL_INPUTS.registersPerThread.assumed);
+    expect(kernelOrigin(assumed, 'registersPerThread')).toBe('assumed');
+  });
+
+  it('have the value of the study of their own once an origin is said', () => {
+    const measured = withOrigin(two, 'instructionsPerIteration', 'measured', 1);
+    expect(measured.implementations![1].kernel.instructionsPerIteration).toBe(study.kernel.instructionsPerIteration);
+    expect(kernelOrigin(kernelAt(measured, 1), 'instructionsPerIteration')).toBe('measured');
+    expect(kernelOrigin(kernelAt(measured, 0), 'instructionsPerIteration')).toBe('given');
+  });
+
+  it('become the kernel where one is left that allows all, and stay a list where it does not', () => {
+    expect(withoutImplementation(two, 1)).toEqual({
+      ...study,
+      kernel: { ...study.kernel, origins: study.kernel.origins ?? {} },
+    });
+    const changed = withGiven(two, 'registersPerThread', 99, 1);
+    const left = withoutImplementation(changed, 0);
+    expect(left).not.toHaveProperty('implementations');
+    expect(left.kernel).toMatchObject({ name: 'propagate 2', registersPerThread: 99 });
+    const narrow = withAllowed(two, 1, 'threadsPerUnit', [1]);
+    expect(withoutImplementation(narrow, 0).implementations).toHaveLength(1);
+    expect(withAllowed(narrow, 1, 'threadsPerUnit', undefined)).toEqual(two);
+  });
+
+  it('are compared one by one, in words', () => {
+    const given = withGiven(two, 'serialFraction', 0.2, 1);
+    const fields = differences(two, given, '').map(({ field }) => field);
+    expect(fields).toContain('implementations[1].kernel.serialFraction');
+    const words = { say: (key: Parameters<typeof term>[0]) => term(key, 'cuda'), devices: [] };
+    expect(fieldLabel('implementations[1].kernel.serialFraction', words)).toBe('Implementation 2: Serial fraction σ');
+    expect(fieldLabel('implementations[1].name', words)).toBe('Implementation 2: name');
+    expect(differences(two, withDuplicate(two, 0), '').map(({ field }) => field)).toEqual(['implementations']);
+  });
+});
