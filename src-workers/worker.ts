@@ -19,7 +19,8 @@ import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
 import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
 import { fail, ok, type Result } from './domain/result.ts';
-import { judgeDataset, judgeImplementation } from './evidence/judge.ts';
+import { judgeImplementation } from './evidence/judge.ts';
+import { judgeEvidence } from './evidence/judge-all.ts';
 import { loadEvidence, type EvidenceFile } from './evidence/load.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
@@ -35,6 +36,7 @@ import { createPredictor } from './predict/predictor.ts';
 import type { Caches, Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
 import { firstEquals, type ComparedDesigns } from './sweep/equal.ts';
+import type { TieTable } from './sweep/ties.ts';
 import {
   simulateDesign,
   simulateTimeline,
@@ -129,14 +131,14 @@ export function survey({
   plan,
   key,
   part,
-  fraction,
+  ties,
 }: {
   readonly plan: SweepPlan;
   readonly key: string;
   readonly part: DesignPart;
-  readonly fraction: number;
+  readonly ties: TieTable;
 }): Survey {
-  return surveyDesigns(advisorOf(plan, key), part, fraction);
+  return surveyDesigns(advisorOf(plan, key), part, ties);
 }
 
 /** Times of the same designs with inputs changed, and as they are where the change is null; by change, then design. */
@@ -352,8 +354,8 @@ export async function evidence({
   devices,
   ...asked
 }: EvidenceRequest): Promise<Result<{ readonly datasets: readonly DatasetEvidence[] }>> {
-  const judged = await loadEvidence(folder, devices, asked);
-  return judged.ok ? ok({ datasets: judged.value.map(judgeDataset) }) : judged;
+  const judged = await judgeEvidence(folder, devices, asked);
+  return judged.ok ? ok({ datasets: judged.value }) : judged;
 }
 
 export async function evidenceOfGpu({

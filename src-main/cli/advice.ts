@@ -1,4 +1,5 @@
 import { wholeOf } from '../../src-workers/domain/device-part.ts';
+import { evidenceText, tieBandText } from '../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
@@ -60,7 +61,12 @@ function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
   );
   say(terminal, why);
   if (baseline) say(terminal, `Baseline, ${baseline.text}: ${baseline.ms.toPrecision(4)} ms.`);
-  if (ties.count > 1) say(terminal, `${ties.count.toLocaleString('en')} designs tied. ${ties.rule}`);
+  if (ties.count > 1)
+    say(
+      terminal,
+      `${ties.count.toLocaleString('en')} designs tied. ${ties.rule} Ties are times ${tieBandText(ties.band)}.`,
+    );
+  say(terminal, evidenceText(device.evidence));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }
 
@@ -87,7 +93,7 @@ export async function sensitivityCommand(
 
 const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 
-function saySensitivity(terminal: Terminal, { device, design, timeMs, tieFraction, inputs }: Sensitivity): void {
+function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, inputs }: Sensitivity): void {
   say(terminal, `${device.name}: ${design}, ${timeMs.toPrecision(4)} ms.`);
   const most = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   printTable(
@@ -107,7 +113,7 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieFractio
       ];
     }),
   );
-  say(terminal, `It holds where it is within ${100 * tieFraction} % of the best.`);
+  say(terminal, `It holds where it is tied with the best: ${tieBandText(tieBand)}.`);
   for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
 }
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { isCpuDesign } from '../../src-workers/domain/design.ts';
+import { tieBandText } from '../../src-workers/domain/evidence.ts';
 import { assumedPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
@@ -27,11 +28,23 @@ function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
+/** How near times are tied, and what was measured of each device, as JSON. */
+function evidenceFields({ tieBand, devices }: BestDesigns) {
+  return { tieBand, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
+}
+
+/** Names the devices whose times no public measurements hold. */
+function sayUnmeasured(terminal: Terminal, { devices }: BestDesigns, deviceId?: string): void {
+  const without = devices.filter(({ id, evidence }) => evidence === null && (deviceId ?? id) === id);
+  if (without.length > 0)
+    say(terminal, `No public measurements hold the times of ${without.map(({ name }) => name).join(', ')}.`);
+}
+
 /** @param legend whether to say under the table what its marks mean */
 function printDesigns(
   terminal: Terminal,
   rows: readonly BestRow[],
-  { tieFraction, equal }: BestDesigns,
+  { tieBand, equal }: BestDesigns,
   legend = true,
 ): void {
   const simulated = rows.some((row) => row.simulated);
@@ -85,7 +98,7 @@ function printDesigns(
   if (ties > 1) {
     const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
     const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
-    say(terminal, `Ranks with = are ties with the first: predictions within ${tieFraction * 100} % of it${found}.`);
+    say(terminal, `Ranks with = are ties with the first: predictions ${tieBandText(tieBand)}${found}.`);
     if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
   sayContradicted(terminal, rows);
@@ -113,6 +126,7 @@ async function reportSweep(
       ...(ofImplementations.length > 0 && { bestOfImplementations: ofImplementations.map(jsonRow) }),
       recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
       inputs,
+      ...evidenceFields(found.value),
     });
     return EXIT_OK;
   }
@@ -137,6 +151,7 @@ async function reportSweep(
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
   }
+  if (rows.length > 0) sayUnmeasured(terminal, found.value);
   if (recommended) {
     const { row, ties, rule } = recommended;
     if (ties > 1) say(terminal, `Recommended: design ${row.designIndex} on ${row.device}. ${rule}`);
@@ -222,8 +237,12 @@ export async function rankCommand(
     printJson(terminal, {
       runId: id.value,
       rows: rows.map((row, at) => ({ ...jsonRow(row), ...(equal ? { equal: equal[at] } : {}) })),
+      ...evidenceFields(found.value),
     });
-  else printDesigns(terminal, rows, found.value);
+  else {
+    printDesigns(terminal, rows, found.value);
+    sayUnmeasured(terminal, found.value, options.device);
+  }
   return EXIT_OK;
 }
 

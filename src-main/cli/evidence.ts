@@ -29,12 +29,13 @@ export async function evidenceCommand(
 function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boolean): void {
   const { title, source, licence, notes, gpus, unseen } = dataset;
   say(terminal, `${title}. ${source} (${licence}).`);
-  say(
-    terminal,
-    heldOut
-      ? 'Each matrix is predicted with parameters fitted without it (five folds).'
-      : 'Parameters are those fitted on all matrices of the shipped data.',
-  );
+  if (dataset.gpus.some(({ implementations }) => implementations.some(({ parameters }) => parameters.length > 0)))
+    say(
+      terminal,
+      heldOut
+        ? 'Each matrix is predicted with parameters fitted without it (five folds).'
+        : 'Parameters are those fitted on all matrices of the shipped data.',
+    );
   for (const note of notes) say(terminal, note);
   for (const gpu of gpus) sayGpu(terminal, gpu);
   if (unseen.length > 0) {
@@ -56,21 +57,22 @@ function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boole
   say(terminal, '');
 }
 
-function sayGpu(terminal: Terminal, { device, implementations, choice, choiceLarge }: GpuEvidence): void {
+function sayGpu(terminal: Terminal, { device, column, implementations, choice, choiceLarge }: GpuEvidence): void {
   say(terminal, '');
-  say(terminal, device);
+  say(terminal, `${device} (${column})`);
   printTable(
     terminal,
-    ['implementation', 'matrices', 'median error', 'p90 error', 'Spearman'],
+    ['implementation', 'count', 'median error', 'p90 error', 'Spearman', 'Spearman, large'],
     implementations.map((one) => [
       one.name,
       one.count,
       percent(one.medianError),
       percent(one.p90Error),
       one.spearman.toFixed(3),
+      one.large?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  if (choice) say(terminal, `Choice among ${choice.count} matrices: ${choiceText(choice)}`);
+  if (choice) say(terminal, `Choice among ${choice.count}: ${choiceText(choice)}`);
   if (choiceLarge) say(terminal, `At least 10⁶ non-zeros, ${choiceLarge.count}: ${choiceText(choiceLarge)}`);
 }
 

@@ -284,7 +284,7 @@ ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a prop
     .addHelpText(
       'after',
       `
-With --json: {device, devices, designIndex, design, rank, time: {ms, lowMs, highMs, basis}, ties: {count, fraction, rule, designs},
+With --json: {device, devices, designIndex, design, rank, time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band, rule, designs},
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs}`,
     );
 
@@ -305,7 +305,7 @@ With --json: {device, devices, designIndex, design, rank, time: {ms, lowMs, high
     .addHelpText(
       'after',
       `
-With --json: {device, designIndex, design, timeMs, tieFraction, inputs: [{input, values, bestMs, recommendedMs, designs,
+With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs: [{input, values, bestMs, recommendedMs, designs,
   holds: [from, to], below, above: {at, designIndex, text, gain}, sentence}], elapsedMs}`,
     );
 
@@ -322,7 +322,7 @@ With --json: {device, designIndex, design, timeMs, tieFraction, inputs: [{input,
       'after',
       `
 Designs of different runs and devices are the same where the values of all axes are.
-With --json: {scenarios: [{id, label, bestMs, best}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
+With --json: {scenarios: [{id, label, bestMs, best, tieBand}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
   regret is the time over the best of the scenario, less 1.`,
     );
 
@@ -544,7 +544,7 @@ function programCommands(program: Command, cli: CommandLine): void {
   command(
     program,
     'evidence [dataset]',
-    'predictions beside public measurements of real GPUs: ginkgo, loops; nothing is fitted',
+    'predictions beside public measurements: ginkgo, loops, convolution, hasan, smite, swiftshader; nothing is fitted',
   )
     .option('--data <file>', 'another file of the same columns (CSV, also gzip)')
     .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>

@@ -1,11 +1,12 @@
 import type { BreakdownPart } from '../../src-workers/domain/breakdown.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
+import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
 /** The recommendation for one device of a study, saved or not. */
 export interface Recommendation {
-  readonly device: { readonly id: string; readonly name: string };
+  readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   /** All devices of the study, in its order. `bestMs` is null of those that this call did not predict, or that have no valid design. */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
   /** The picked design. Its `designIndex` is of the whole study: with all devices. */
@@ -13,10 +14,14 @@ export interface Recommendation {
   readonly designIndex: number;
   /** Predicted time and its interval, ms, with what the interval covers, in one or two sentences. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
-  /** Designs tied with the fastest (`count`), the band's width, the rule by which one was picked, and the first of them by time, at most 20. */
+  /**
+   * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which one was picked, and
+   * the first of them by time, at most 20.
+   */
   readonly ties: {
     readonly count: number;
     readonly fraction: number;
+    readonly band: TieBand;
     readonly rule: string;
     readonly designs: readonly number[];
   };
@@ -96,7 +101,9 @@ export interface Sensitivity {
   /** The recommended design, in one line. */
   readonly design: string;
   readonly timeMs: number;
+  /** Band of designs that differ from the recommended one in shape alone. */
   readonly tieFraction: number;
+  readonly tieBand: TieBand;
   /** Deciding inputs first, then by the swing of the recommended design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
@@ -109,6 +116,8 @@ export interface Robust {
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
+    /** Regret below its fraction cannot be distinguished from none. */
+    readonly tieBand: TieBand;
   }[];
   /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */
   readonly designs: readonly {

@@ -2,6 +2,7 @@ import type { Breakdown, UnitsOrder } from '../../src-workers/domain/breakdown.t
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
 import type { DrawnTimeline } from '../../src-workers/domain/timeline.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
@@ -173,7 +174,7 @@ export interface RankRow {
   /**
    * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and their best of the same
    * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
-   * the prediction is within `TIE_FRACTION` of the best.
+   * the prediction is within the tie band of the best (`TieBand`).
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -222,9 +223,11 @@ export interface BestRow extends ExportRow {
 export interface BestDesigns {
   /** Name of the study. */
   readonly study: string;
-  readonly devices: readonly { readonly id: string; readonly name: string }[];
-  /** Relative width of the band in which the model cannot order designs. */
+  /** With what was measured of them, `null` where nothing was. */
+  readonly devices: readonly { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null }[];
+  /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and what it comes from. */
   readonly tieFraction: number;
+  readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
   /** Of each row: how many designs it stands for; null where equal designs are not grouped. */
   readonly equal: readonly number[] | null;
@@ -292,9 +295,10 @@ export interface RankPage {
   readonly rows: readonly RankRow[];
   /** Of each row: how many designs it stands for; 0 of a row that is listed because another was opened. */
   readonly equal: readonly number[];
-  /** Number of leading designs (by time, whatever the filter) that the model cannot distinguish, and the relative width of that band. */
+  /** Number of designs (whatever the filter) that cannot be distinguished from the fastest, and the band of those that differ from it in shape alone. */
   readonly ties: number;
   readonly tieFraction: number;
+  readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
   /** Place of the design asked for in the sorted list, from 0; null where it is not in it or none was asked for. */
   readonly foundAt: number | null;
@@ -329,8 +333,10 @@ export interface LandscapeGrid {
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** Relative width of the band within which the model cannot distinguish designs. */
+  /** Cells whose design is tied with the best one (1), and the band of those that differ from it in shape alone. */
+  readonly tied: Uint8Array;
   readonly tieFraction: number;
+  readonly tieBand: TieBand;
 }
 
 /** Small maps, one for each value of an axis, in the order of its values. */
@@ -367,8 +373,11 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** Designs of this device within `tieFraction` of its best. */
+  /** Designs of this device tied with its best, and the band of those that differ from it in shape alone. */
   readonly ties: number;
+  readonly tieBand: TieBand;
+  /** What was measured of the device; `null` where nothing was. */
+  readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
   /** Best time per threads per unit on this device, ms (NaN where none valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
@@ -381,7 +390,7 @@ export interface DeviceBest {
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** Relative width of the band within which the model cannot distinguish designs. */
+  /** Width of the band of the fastest device. */
   readonly tieFraction: number;
   /** timeMs[i][j]: the best design of device i, run on device j (NaN where invalid there). */
   readonly cross: readonly (readonly number[])[];

@@ -4,14 +4,17 @@ import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
 
 /**
- * The rule by which one of several tied designs is recommended: the one that is the least work to write and to run. Fewer blocks start
+ * The rule by which one design is recommended: of those that the model gives the same time (`AGREEMENT_FRACTION`), the one that is the
+ * least work to write and to run. A tie band is wider: measurements may order two such designs either way, but the predicted time is
+ * still the best guess, and giving up 20 % of it for fewer blocks would cost time on average. Fewer blocks start
  * fewer threads, whose preparation and last partial wave no model here counts; where a small block is wanted, a constraint of the study
  * on the block size says so.
  */
 export const PICK_RULE =
-  'Of tied designs the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then the fewest blocks; of those the fastest.';
+  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then the fewest blocks; of those the fastest.';
 /** The same on a CPU. */
-export const CORES_RULE = 'Of tied designs the simplest: even rows, then the fewest cores; of those the fastest.';
+export const CORES_RULE =
+  'Of designs within 1.5 % of the fastest the simplest: even rows, then the fewest cores; of those the fastest.';
 
 /** 0 where nothing is done to the units; 1 where lanes fetch, with no pass before the launch; 2 where they are put in order. */
 function balancingWork(text: string): number {

@@ -6,6 +6,7 @@ import { predictPromising } from './bound.ts';
 import type { InputChange } from './change.ts';
 import { coarseDesigns } from './coarse.ts';
 import { pickDesign } from './pick.ts';
+import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
 import { timesOf } from './survey.ts';
 
 /** What one input changes: times over a range of it, and how far the recommended design stays within the tie band of the best. */
@@ -36,8 +37,7 @@ export interface TrialOptions {
   readonly value: number;
   readonly whole: boolean;
   readonly recommended: number;
-  /** Width of the tie band. */
-  readonly fraction: number;
+  readonly ties: TieTable;
   /** The best of every group at the present value (`Survey`). */
   readonly near: Uint32Array;
   /** What is known at the present value; null where the recommended design is not among the tied ones there. */
@@ -59,9 +59,10 @@ const MAX_FAMILY_DESIGNS = 2048;
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
 /** Times an end is looked for again where more designs turn out to be in its way. */
-const ROUNDS = 3;
+const ROUNDS = 6;
 
 export interface Best {
+  readonly best: number;
   readonly bestMs: number;
   readonly recommendedMs: number;
   readonly picked: number;
@@ -76,13 +77,13 @@ export interface Best {
  * @param predictorAt predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
-  const { values, value, recommended, fraction } = options;
+  const { values, value, recommended, ties } = options;
   const bestOf = (at: number): Best => bestAt(predictorAt(at), options);
   const bests = values.map((at) => (at === value && options.known) || bestOf(at));
   const candidates = new Set(bests.flatMap((best) => best.candidates));
   const present = values.indexOf(value);
-  const holdsAt = ({ bestMs, recommendedMs }: Pick<Best, 'bestMs' | 'recommendedMs'>): boolean =>
-    recommendedMs <= bestMs * (1 + fraction);
+  const holdsAt = ({ best, bestMs, recommendedMs }: Pick<Best, 'best' | 'bestMs' | 'recommendedMs'>): boolean =>
+    recommendedMs <= bestMs * (1 + tieFraction(ties, best, recommended));
   const gains = bests.map(gainOf);
 
   const end = (step: 1 | -1): { readonly holds: number | null; readonly over: TakenOver | null } => {
@@ -98,7 +99,8 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
         const middle = options.whole ? Math.floor((good + bad) / 2) : (good + bad) / 2;
         if (middle === good || middle === bad) break;
         const times = timesOf(predictorAt(middle), list);
-        if (holdsAt({ recommendedMs: times[0], bestMs: times.reduce(smaller, Infinity) })) good = middle;
+        const bestMs = times.reduce(smaller, Infinity);
+        if (holdsAt({ recommendedMs: times[0], bestMs, best: list[Math.max(0, times.indexOf(bestMs))] })) good = middle;
         else bad = middle;
       }
       // The whole space may have a faster design there than the candidates.
@@ -145,14 +147,14 @@ function competitors(predictor: Predictor, { input, near, recommended }: TrialOp
 }
 
 function bestAt(predictor: Predictor, options: TrialOptions): Best {
-  const { recommended, fraction } = options;
+  const { recommended } = options;
   const { axes } = predictor.plan;
   const designs = competitors(predictor, options);
-  const { timeMs, gridBlocks } = predictPromising(predictor, designs, fraction);
+  const { timeMs, gridBlocks } = predictPromising(predictor, designs, AGREEMENT_FRACTION);
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const bestMs = timeMs.reduce(smaller, Infinity);
   const tied = Array.from(designs.keys())
-    .filter((entry) => timeMs[entry] <= bestMs * (1 + fraction))
+    .filter((entry) => timeMs[entry] <= bestMs * (1 + AGREEMENT_FRACTION))
     .sort((a, b) => timeMs[a] - timeMs[b] || designs[a] - designs[b])
     .map((entry) => designs[entry]);
   const figures = {
@@ -161,6 +163,7 @@ function bestAt(predictor: Predictor, options: TrialOptions): Best {
   };
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {
+    best: tied[0] ?? recommended,
     bestMs,
     recommendedMs: timesOf(predictor, Uint32Array.of(recommended))[0],
     picked,

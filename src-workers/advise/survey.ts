@@ -6,6 +6,7 @@ import type { Predictor } from '../predict/tables.ts';
 import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { wavesOn } from '../sweep/ranking.ts';
+import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
 /** Designs to look at: a stretch of them, or a list. */
@@ -15,12 +16,15 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 export interface Survey {
   readonly predicted: number;
   readonly valid: number;
-  /** Designs within the band of the fastest of the part, ascending, and what was predicted of each. */
+  /** Designs that the model gives the time of the fastest of the part (`AGREEMENT_FRACTION`), ascending, and what was predicted of each. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
+  /** Designs that can be tied with the fastest of all, and their times. */
+  readonly tied: Uint32Array;
+  readonly tiedMs: Float64Array;
   /**
-   * Of a stretch, for each group of designs that differ in block size and launch alone: the fastest, and those within the band of the
-   * group's fastest that have fewer blocks than any faster one. The best of the group and its pick are among them wherever times of the
+   * Of a stretch, for each group of designs that differ in block size and launch alone: the fastest, and those within the same
+   * fraction of the group's fastest that have fewer blocks than any faster one. The best of the group and its pick are among them wherever times of the
    * group change by one factor.
    */
   readonly near: Uint32Array;
@@ -58,15 +62,15 @@ export function timesOf(predictor: Predictor, designs: Uint32Array): Float64Arra
   return predictDesigns(predictor, designs).timeMs;
 }
 
-/** Predicts a part, and keeps what lies within `fraction` of its fastest: all of it that can be within that of the fastest of all. */
-export function surveyDesigns(predictor: Predictor, part: DesignPart, fraction: number): Survey {
+/** Predicts a part, and keeps what lies near its fastest: all of it that can be as near to the fastest of all. */
+export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieTable): Survey {
   const list = part instanceof Uint32Array ? part : null;
   const columns = list
     ? predictDesigns(predictor, list)
     : predictRanges(predictor, [part as { first: number; count: number }])[0];
   return list
-    ? { ...bestOf(predictor.counts, columns, fraction, (at) => list[at]), near: new Uint32Array() }
-    : surveyColumns(predictor.counts, columns, (part as { first: number }).first, fraction);
+    ? { ...bestOf(predictor.counts, columns, ties, (at) => list[at]), near: new Uint32Array() }
+    : surveyColumns(predictor.counts, columns, (part as { first: number }).first, ties);
 }
 
 /**
@@ -78,16 +82,16 @@ export function surveyColumns(
   counts: readonly number[],
   columns: PredictionColumns,
   first: number,
-  fraction: number,
+  ties: TieTable,
 ): Survey {
-  const near = Uint32Array.from(nearOf(counts, columns, first, fraction));
-  return { ...bestOf(counts, columns, fraction, (at) => first + at), near };
+  const near = Uint32Array.from(nearOf(counts, columns, first));
+  return { ...bestOf(counts, columns, ties, (at) => first + at), near };
 }
 
 function bestOf(
   counts: readonly number[],
   columns: PredictionColumns,
-  fraction: number,
+  ties: TieTable,
   designAt: (entry: number) => number,
 ): Omit<Survey, 'near'> {
   const { timeMs } = columns;
@@ -99,12 +103,19 @@ function bestOf(
       best = Math.min(best, time);
     }
   const entries: number[] = [];
-  for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] <= best * (1 + fraction)) entries.push(at);
+  const tied: number[] = [];
+  const widest = best * (1 + widestFraction(ties));
+  for (let at = 0; at < timeMs.length; at += 1) {
+    if (timeMs[at] <= best * (1 + AGREEMENT_FRACTION)) entries.push(at);
+    if (timeMs[at] <= widest) tied.push(at);
+  }
   return {
     predicted: timeMs.length,
     valid,
     designs: Uint32Array.from(entries, designAt),
     columns: columnsAt(columns, entries),
+    tied: Uint32Array.from(tied, designAt),
+    tiedMs: Float64Array.from(tied, (at) => timeMs[at]),
     cells: cellBests(counts, timeMs, designAt),
   };
 }
@@ -113,7 +124,6 @@ function nearOf(
   counts: readonly number[],
   { timeMs, gridBlocks }: PredictionColumns,
   first: number,
-  fraction: number,
 ): readonly number[] {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   const groups = new Map<number, number[]>();
@@ -129,7 +139,7 @@ function nearOf(
   return [...groups.values()].flatMap((entries) => {
     const best = entries.reduce((least, at) => Math.min(least, timeMs[at]), Infinity);
     const inBand = entries
-      .filter((at) => timeMs[at] <= best * (1 + fraction))
+      .filter((at) => timeMs[at] <= best * (1 + AGREEMENT_FRACTION))
       .sort((a, b) => timeMs[a] - timeMs[b] || a - b);
     let fewest = Infinity;
     return inBand

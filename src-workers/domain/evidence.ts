@@ -1,5 +1,61 @@
 /** Predictions beside public measurements of real GPUs. */
 
+/** How an implementation takes its work, as far as the errors of predictions go by it. */
+export type ImplementationKind =
+  | 'thread-per-unit'
+  | 'group-per-unit'
+  | 'padded'
+  | 'even-share'
+  | 'dynamic-fetch'
+  | 'reordered';
+
+/** By how much two predicted times must differ before measurements order them alike. */
+export interface TieBand {
+  /** Width: the slower over the faster, less 1. */
+  readonly fraction: number;
+  /** What it comes from, in words; `null` where nothing of this device and kind was measured: then it is the agreement with the simulator. */
+  readonly source: string | null;
+  /** Pairs of measured times that it was computed from. */
+  readonly count: number;
+}
+
+/** How far predictions are from measured times of a device that no fit had seen, in one data set. */
+export interface DeviceAgreement {
+  readonly dataset: string;
+  /** Measured times. */
+  readonly count: number;
+  /** |predicted / measured − 1|, with parameters fitted to other times of the device. */
+  readonly medianError: number;
+  readonly p90Error: number;
+}
+
+/** What public measurements say of predictions for a device. */
+export interface DeviceEvidence {
+  /** Name of the device that was measured: it has the same chip, perhaps on another board. */
+  readonly device: string;
+  readonly agreement: readonly DeviceAgreement[];
+}
+
+const percent = (fraction: number): string => `${Number((100 * fraction).toPrecision(2))} %`;
+
+/** What holds the predicted times of a device against reality, in a sentence; the same wherever a time is shown. */
+export function evidenceText(evidence: DeviceEvidence | null): string {
+  if (!evidence)
+    return 'No public measurements of this device are known: only the event simulation confirms its times.';
+  const sets = evidence.agreement.map(
+    ({ dataset, count, medianError }) =>
+      `${dataset} (${count.toLocaleString('en')} times, half within ${percent(medianError)})`,
+  );
+  return `Measured on ${evidence.device}: ${sets.join(', ')}.`;
+}
+
+/** How near times are tied, and why: `within 18 %, from shapes of a kernel on …`. */
+export function tieBandText({ fraction, source }: TieBand): string {
+  return source === null
+    ? `within ${percent(fraction)}, the agreement with the event simulation; shapes were not measured on this device`
+    : `within ${percent(fraction)}, from ${source}`;
+}
+
 /** An implementation on a GPU: predictions of matrices that the fit of their parameters had not seen, beside measured times. */
 export interface ImplementationEvidence {
   /** As the source names it. */
@@ -14,8 +70,15 @@ export interface ImplementationEvidence {
   readonly p90Error: number;
   /** Of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /** Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per row). */
-  readonly fourNumbers: { readonly medianError: number; readonly spearman: number };
+  /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` where there are none. */
+  readonly large: {
+    readonly count: number;
+    readonly medianError: number;
+    readonly p90Error: number;
+    readonly spearman: number;
+  } | null;
+  /** Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per row). `null` where work is not a matrix. */
+  readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
 }
 
@@ -43,8 +106,8 @@ export interface ChoiceEvidence {
   readonly hitRate: number;
   /** The one implementation that is best for all, among those measured of every matrix. `null` where there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Of the choice by the fit of four numbers. */
-  readonly fourNumbersRegret: number;
+  /** Of the choice by the fit of four numbers; `null` where there is none. */
+  readonly fourNumbersRegret: number | null;
 }
 
 export interface GpuEvidence {

@@ -33,7 +33,7 @@ export interface Judged {
 }
 
 /** Predicted and measured times of one implementation, by matrix of the file; NaN where there are none. */
-interface Pair {
+export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;
   readonly predicted: Float64Array;
@@ -86,7 +86,8 @@ function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
   return gpu.implementations.some(({ column }) => measured.times.get(column)?.some((time) => time > 0));
 }
 
-function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
+/** Predicted and measured times of an implementation on a GPU, by matrix of the file. */
+export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   const { dataset, measured, devices, kept, parameters } = judged;
   const { name, column, implementation } = gpu.implementations[at];
   const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
@@ -116,7 +117,7 @@ function judgeGpu(judged: Judged, gpu: MeasuredGpu): GpuEvidence {
     implementations: gpu.implementations.flatMap(({ column, implementation }, at) => {
       const pair = pairs[at];
       if (!pair.measured.some((time) => time > 0)) return [];
-      return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column])];
+      return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column], large)];
     }),
     choice: choiceOf(chosen, () => true),
     choiceLarge: choiceOf(chosen, large),
@@ -127,15 +128,21 @@ function implementationEvidence(
   pair: Pair,
   implementation: string,
   fitted: FittedImplementation,
+  isLarge: (matrix: number) => boolean,
 ): ImplementationEvidence {
   const { takes, parameters } = SPMV_IMPLEMENTATIONS.get(implementation)!;
   const own = agreement(pair.predicted, pair.measured);
   const four = agreement(pair.fourNumbers, pair.measured);
+  const large = agreement(
+    pair.predicted,
+    pair.measured.map((time, i) => (isLarge(i) ? time : NaN)),
+  );
   return {
     name: pair.name,
     implementation,
     takes,
     ...own,
+    large: large.count > 1 ? large : null,
     fourNumbers: { medianError: four.medianError, spearman: four.spearman },
     parameters: parameters.map((name) => {
       const { label, unit, meaning, lower, upper } = SPMV_PARAMETERS[name];
@@ -153,7 +160,8 @@ function implementationEvidence(
   };
 }
 
-function agreement(predicted: Float64Array, measured: Float64Array) {
+/** Figures of predicted beside measured times; those not measured are NaN. */
+export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);
   const errors = own.map((time, i) => Math.abs(time / times[i] - 1)).sort();
@@ -202,7 +210,7 @@ function choiceOf(pairs: readonly Pair[], counts: (matrix: number) => boolean): 
   };
 }
 
-function geometricMean(values: Float64Array): number {
+export function geometricMean(values: Float64Array): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 

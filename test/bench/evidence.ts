@@ -1,7 +1,8 @@
 /**
  * Predictions beside the public measurements of `db/evidence`, against the figures to reach.
- * `node test/bench/evidence.ts [--fit] [--record FILE]`: with `--fit` the parameters are fitted anew and written to
- * `db/evidence/parameters.json` (two minutes on one core); with `--record` the figures are written to a file.
+ * `node test/bench/evidence.ts [--fit] [--bands] [--record FILE]`: with `--fit` the parameters are fitted anew and written to
+ * `db/evidence/parameters.json` (two minutes on one core); with `--bands` the widths of the tie bands are computed anew and written to
+ * `db/evidence/tie-bands.json`; with `--record` the figures are written to a file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,16 +14,21 @@ import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
 import { fitFolds } from '../../src-workers/evidence/fit.ts';
 import { measuredTimes } from '../../src-workers/evidence/folds.ts';
+import { measuredBands } from '../../src-workers/evidence/bands.ts';
 import { judgeDataset } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence, PARAMETERS_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 
 const { values: options } = parseArgs({
-  options: { fit: { type: 'boolean', default: false }, record: { type: 'string' } },
+  options: {
+    fit: { type: 'boolean', default: false },
+    bands: { type: 'boolean', default: false },
+    record: { type: 'string' },
+  },
 });
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'db', 'evidence');
-const devices = ['nvidia', 'amd'].flatMap(
+const devices = ['nvidia', 'amd', 'software'].flatMap(
   (file) => JSON.parse(readFileSync(join(root, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
 );
 
@@ -53,6 +59,16 @@ if (options.fit) {
   writeFileSync(join(folder, PARAMETERS_FILE), `{\n${sets.join(',\n')}\n}\n`);
 }
 
+if (options.bands) {
+  const kept = await measuredBands(folder, devices);
+  const lines = (list: readonly unknown[]): string =>
+    list.map((one) => `    ${JSON.stringify(one, rounded)}`).join(',\n');
+  writeFileSync(
+    join(folder, 'tie-bands.json'),
+    `{\n  "quantile": ${kept.quantile},\n  "bands": [\n${lines(kept.bands)}\n  ],\n  "chips": [\n${lines(kept.chips)}\n  ],\n  "devices": [\n${lines(kept.devices)}\n  ]\n}\n`,
+  );
+}
+
 const start = performance.now();
 const found = unwrap(await loadEvidence(folder, devices, {})).map(judgeDataset);
 const seconds = (performance.now() - start) / 1000;
@@ -68,20 +84,21 @@ const UNSEEN = { regret: 1.12, median: 0.3 };
 
 const mark = (value: number, limit: number, digits: number, more = false): string =>
   `${value.toFixed(digits)}${(more ? value >= limit : value <= limit) ? ' ' : '!'}`;
+const figure = (value: number | null): string => value?.toFixed(3) ?? '–';
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function sayGpu({ device, column, implementations, choice: all, choiceLarge }: GpuEvidence, id: string): void {
   const choice = all!;
   const target = TARGETS[id];
   const large = choiceLarge
-    ? `; at least 10^6 non-zeros ${mark(choiceLarge.regret, target.large, 3)} (p95 ${choiceLarge.regretP95.toFixed(2)}, best fixed ${choiceLarge.bestFixed?.regret.toFixed(3) ?? '–'}, four numbers ${choiceLarge.fourNumbersRegret.toFixed(3)})`
+    ? `; at least 10^6 non-zeros ${mark(choiceLarge.regret, target.large, 3)} (p95 ${choiceLarge.regretP95.toFixed(2)}, best fixed ${choiceLarge.bestFixed?.regret.toFixed(3) ?? '–'}, four numbers ${figure(choiceLarge.fourNumbersRegret)})`
     : '';
   say(
-    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${(choice.hitRate * 100).toFixed(0)} %, best fixed ${choice.bestFixed ? `${choice.bestFixed.name} ${choice.bestFixed.regret.toFixed(3)}` : '–'}, four numbers ${choice.fourNumbersRegret.toFixed(3)})${large}`,
+    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${(choice.hitRate * 100).toFixed(0)} %, best fixed ${choice.bestFixed ? `${choice.bestFixed.name} ${choice.bestFixed.regret.toFixed(3)}` : '–'}, four numbers ${figure(choice.fourNumbersRegret)})${large}`,
   );
   for (const one of implementations)
     say(
-      `  ${one.name.padEnd(14)} ${String(one.count).padStart(5)}  median ${mark(one.medianError * 100, target.median * 100, 1)} %  p90 ${(one.p90Error * 100).toFixed(0).padStart(3)} %  Spearman ${mark(one.spearman, target.spearman, 3, true)}  four numbers ${(one.fourNumbers.medianError * 100).toFixed(1)} %, ${one.fourNumbers.spearman.toFixed(3)}`,
+      `  ${one.name.padEnd(14)} ${String(one.count).padStart(5)}  median ${mark(one.medianError * 100, target.median * 100, 1)} %  p90 ${(one.p90Error * 100).toFixed(0).padStart(3)} %  Spearman ${mark(one.spearman, target.spearman, 3, true)}  four numbers ${one.fourNumbers ? `${(one.fourNumbers.medianError * 100).toFixed(1)} %, ${one.fourNumbers.spearman.toFixed(3)}` : '–'}`,
     );
 }
 

@@ -136,9 +136,10 @@ describe('sweep', () => {
     const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
     expect(piped).toMatchObject({ status: 0, err: '' });
     // The run, what is not valid, the head, three designs, what = says and how sure the model is; the best of both devices; the
-    // recommended one, and what is assumed.
+    // one that nobody measured; the recommended one, and what is assumed.
     const last = piped.out.trimEnd().split('\n');
-    expect(last.length).toBe(8 + 5 + 2);
+    expect(last.length).toBe(8 + 5 + 3);
+    expect(last.at(-3)).toBe('No public measurements hold the times of GeForce RTX 4090.');
     const { recommended } = swept;
     expect(last.at(-2)).toMatch(
       new RegExp(`^Recommended: design ${recommended.designIndex} on .*\\. ${recommended.rule}$`),
@@ -148,7 +149,9 @@ describe('sweep', () => {
     );
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
-    expect(piped.out).toMatch(/\nRanks with = are ties with the first: predictions within 1\.5 % of it\.\n/);
+    expect(piped.out).toMatch(
+      /\nRanks with = are ties with the first: predictions within 1\.5 %, the agreement with the event simulation; .*\.\n/,
+    );
     expect(piped.out).toMatch(/\nAgainst the event simulation, half of the predictions/);
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
     const first = swept.best[0];
@@ -157,7 +160,7 @@ describe('sweep', () => {
       ofDevices
         .trimEnd()
         .split('\n')
-        .slice(0, -2)
+        .slice(0, -3)
         .map((line) => / (A100 SXM4 40 GB|GeForce RTX 4090) /.exec(line)?.[1]),
     ).toEqual([
       undefined,

@@ -6,6 +6,7 @@ import { AXIS } from '../../src-workers/domain/space.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
+import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
 /** A few designs of each cell are invalid: blocks above 64 registers per thread hold fewer threads, and the grid may exceed the units. */
@@ -17,7 +18,6 @@ const AXES: StudyFile['axes'] = {
   blocksPerMultiprocessor: { from: 1, to: 43, step: 2 },
   blockThreads: { from: 32, to: 1280, step: 32 },
 };
-const FRACTION = 0.015;
 
 async function example(axes: StudyFile['axes'] = AXES) {
   const plan = await planOf(
@@ -28,7 +28,8 @@ async function example(axes: StudyFile['axes'] = AXES) {
   );
   const predictor = createPredictor(plan);
   const size = spaceSize(plan.axes);
-  const parts = (list: readonly DesignPart[]) => list.map((part) => surveyDesigns(predictor, part, FRACTION).cells);
+  const ties = tieTable(plan.axes, () => AGREEMENT_FRACTION);
+  const parts = (list: readonly DesignPart[]) => list.map((part) => surveyDesigns(predictor, part, ties).cells);
   return { plan, predictor, size, parts };
 }
 

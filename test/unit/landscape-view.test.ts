@@ -52,7 +52,9 @@ function grid(
     best,
     bestDesign: timeMs.indexOf(best),
     passing: null,
+    tied: Uint8Array.from(timeMs, (value) => (value <= best * 1.015 ? 1 : 0)),
     tieFraction: 0.015,
+    tieBand: { fraction: 0.015, source: null, count: 0 },
   };
 }
 
@@ -179,7 +181,7 @@ describe('what is read off a grid', () => {
     );
   });
 
-  it('ties within the model’s error, without the best itself', () => {
+  it('marks the ties, without the best itself', () => {
     const cells = grid(
       4,
       1,

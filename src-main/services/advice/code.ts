@@ -1,7 +1,9 @@
+import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { CODE, pickText } from '../export/code.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
 import { pickRule } from '../ranking/recommended.ts';
@@ -22,16 +24,17 @@ export async function adviseCode(
   const { device: own, design } = chosen.value;
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
-  const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), fraction: 0 });
+  const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
   const known = predictions.known(own);
-  const rank = known ? known.tied.indexOf(design) + 1 : 0;
+  const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const picked = known && pickOf(own, known)?.picked === design;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
   const source = {
     study: study.study,
     from: 'study not saved',
     inputs: study.facts(device, row.design.implementation),
-    pick: picked ? pickText(known.tied.length, pickRule(device)) : '',
+    pick: picked ? pickText(known.ties.count, tieBand(device), pickRule(device)) : '',
+    evidence: evidenceText(deviceEvidence(device)),
   };
   const { extension, mediaType, write } = CODE[format];
   return ok({ fileName: `${fileStem(study.study.name)}.${extension}`, mediaType, text: write(source, row) });

@@ -4,8 +4,8 @@ import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../..
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
+import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Pool } from '../pool.ts';
-import { TIE_FRACTION } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
@@ -13,12 +13,14 @@ import type { AdvisedDevice } from './prepare.ts';
 export interface DevicePrediction {
   readonly predicted: number;
   readonly valid: number;
-  /** The designs tied with the fastest, ascending in time; empty where none is valid. */
-  readonly tied: Uint32Array;
+  /** The designs that the model gives the time of the fastest, ascending in time; empty where none is valid. */
+  readonly equal: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
   /** Of an exact prediction: the best of every group, see `Survey`. */
   readonly near: Uint32Array;
+  /** Designs tied with the fastest, whatever the rule of the pick: how many, and the first by time, at most 20. */
+  readonly ties: { readonly count: number; readonly first: readonly number[] };
   /** Of a coarse prediction: cells without a predicted design have the time of the nearest one. */
   readonly landscape: BestMaps;
 }
@@ -33,6 +35,7 @@ export interface Predictions {
   of(device: AdvisedDevice, coarse: boolean, isCurrent: () => boolean): Promise<DevicePrediction | null>;
 }
 
+const MAX_LISTED = 20;
 /** Results kept: a few kilobytes each. */
 const MAX_KEPT = 64;
 /** Designs of one task: some ten milliseconds, after which a newer call gets its turn. */
@@ -60,14 +63,14 @@ export function createPredictions(pool: Pool): Predictions {
       const predict = async (own: DesignPart[], worker: number): Promise<void> => {
         for (const lane of [own, ...lanes])
           for (let part = lane.shift(); part && isCurrent(); part = lane.shift())
-            surveys.push(await pool.run('survey', { plan, key: device.key, part, fraction: TIE_FRACTION }, { worker }));
+            surveys.push(await pool.run('survey', { plan, key: device.key, part, ties: device.ties }, { worker }));
       };
       await Promise.all(lanes.map(predict));
       if (surveys.length < parts.length) return null;
       const prediction = joined(device, surveys);
       if (prediction.predicted === size) {
         remember(kept, plan.id, prediction);
-        remember(best, space, prediction.tied.slice(0, MAX_REMEMBERED));
+        remember(best, space, prediction.equal.slice(0, MAX_REMEMBERED));
       }
       return prediction;
     },
@@ -81,7 +84,7 @@ export function savedPredictions({ ranking: { columns } }: RunView): Predictions
     const own = slice(columns, firstDesign, firstDesign + size);
     const waiting = own.timeMs.filter((time, at) => Number.isNaN(time) && own.invalidReason[at] === 0).length;
     return {
-      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, TIE_FRACTION)]),
+      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, device.ties)]),
       predicted: size - waiting,
     };
   };
@@ -133,8 +136,29 @@ function coarseParts(
   );
 }
 
+/** The designs tied with the fastest of all: how many, and the first by time. */
+function tiedDesigns(
+  ties: TieTable,
+  surveys: readonly Survey[],
+  fastestMs: number,
+  fastest: number,
+): DevicePrediction['ties'] {
+  let count = 0;
+  const first: { readonly design: number; readonly timeMs: number }[] = [];
+  const inOrder = (): void => void first.sort((a, b) => a.timeMs - b.timeMs || a.design - b.design).splice(MAX_LISTED);
+  for (const { tied, tiedMs } of surveys) {
+    for (const [at, design] of tied.entries()) {
+      if (!(tiedMs[at] <= fastestMs * (1 + tieFraction(ties, fastest, design)))) continue;
+      count += 1;
+      first.push({ design, timeMs: tiedMs[at] });
+    }
+    inOrder();
+  }
+  return { count, first: first.map(({ design }) => design) };
+}
+
 /** The best of several parts. */
-function joined({ plan, size }: AdvisedDevice, surveys: readonly Survey[]): DevicePrediction {
+function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[]): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);
   const names = new Uint32Array(total);
@@ -148,13 +172,14 @@ function joined({ plan, size }: AdvisedDevice, surveys: readonly Survey[]): Devi
   }
   const fastest = all.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
   const entries = Array.from(names.keys())
-    .filter((entry) => all.timeMs[entry] <= fastest * (1 + TIE_FRACTION))
+    .filter((entry) => all.timeMs[entry] <= fastest * (1 + AGREEMENT_FRACTION))
     .sort((a, b) => all.timeMs[a] - all.timeMs[b] || names[a] - names[b]);
   const predicted = surveys.reduce((sum, { predicted }) => sum + predicted, 0);
   return {
     predicted,
     valid: surveys.reduce((sum, { valid }) => sum + valid, 0),
-    tied: Uint32Array.from(entries, (entry) => names[entry]),
+    equal: Uint32Array.from(entries, (entry) => names[entry]),
+    ties: entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
     columns: columnsAt(all, entries),
     near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
     landscape: bestMaps(

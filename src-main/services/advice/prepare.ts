@@ -8,8 +8,10 @@ import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
+import type { TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
+import { tieTableOf } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { predictionInputs, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
@@ -27,6 +29,7 @@ export interface AdvisedDevice {
   readonly key: string;
   /** Made when a design is to be described. */
   readonly predictor: () => Predictor;
+  readonly ties: TieTable;
 }
 
 export interface AdvisedStudy {
@@ -102,6 +105,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         firstDesign: at * size,
         key,
         predictor: () => (predictor ??= createPredictor(plan)),
+        ties: tieTableOf(own),
       };
     }),
     facts: (device, implementation) => inputFacts(predictionInputs(study, axes), device, implementation),

@@ -5,13 +5,15 @@ import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/bre
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { cellsOf } from '../../../src-workers/advise/maps.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { ms, percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
 import { pickRule } from '../ranking/recommended.ts';
-import { predictedRow, TIE_FRACTION } from '../ranking/rows.ts';
+import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
@@ -23,8 +25,6 @@ export interface RecommendOptions {
   readonly baseline?: number | null | undefined;
   readonly coarse?: boolean | undefined;
 }
-
-const MAX_LISTED = 20;
 
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
@@ -40,14 +40,14 @@ export interface Advised {
 /** The design that the rule picks of a device's prediction; undefined where none is valid. */
 export function pickOf(
   { plan }: AdvisedDevice,
-  { tied, columns }: DevicePrediction,
+  { equal, columns }: DevicePrediction,
 ): Pick<Advised, 'picked' | 'at'> | null {
-  const at = new Map(Array.from(tied, (design, entry) => [design, entry]));
+  const at = new Map(Array.from(equal, (design, entry) => [design, entry]));
   const figures = {
     timeMs: (design: number) => columns.timeMs[at.get(design)!],
     gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
   };
-  const picked = pickDesign(plan.axes, figures, tied);
+  const picked = pickDesign(plan.axes, figures, equal);
   return picked === undefined ? null : { picked, at: at.get(picked)! };
 }
 
@@ -142,6 +142,7 @@ export async function recommend(
   const facts = study.facts(device, row.design.implementation);
   const interval = await timeInterval(pool, own, picked, breakdown, facts);
   if (!isCurrent()) return SUPERSEDED;
+  const band = tieBand(device);
 
   const causes = before ? differences(breakdown, before) : [];
   const compared =
@@ -157,7 +158,7 @@ export async function recommend(
         }
       : null;
   return ok({
-    device: { id: device.id, name: device.name },
+    device: { id: device.id, name: device.name, evidence: deviceEvidence(device) },
     devices: study.devices.map((one) => {
       const known = all.get(one);
       return { id: one.device.id, name: one.device.name, bestMs: known ? bestMs(known) : null };
@@ -166,10 +167,11 @@ export async function recommend(
     designIndex: row.designIndex,
     time: { ms: breakdown.timeMs, ...interval },
     ties: {
-      count: prediction.tied.length,
-      fraction: TIE_FRACTION,
+      count: prediction.ties.count,
+      fraction: band.fraction,
+      band,
       rule: pickRule(device),
-      designs: Array.from(prediction.tied.subarray(0, MAX_LISTED), (design) => firstDesign + design),
+      designs: prediction.ties.first.map((design) => firstDesign + design),
     },
     baseline: compared,
     causes,
@@ -226,7 +228,7 @@ function whySentence(
     return `The work itself takes ${percent(breakdown.parts.idealWork / breakdown.timeMs)} of the time; the largest loss is ${part.label.toLowerCase()}, ${percent(breakdown.parts[part.id] / breakdown.timeMs)}.`;
   }
   const name = baseline.chosen ? 'the baseline' : 'the plain design';
-  if (isBaseline) return `It is ${name} itself: no design is faster by more than ${percent(TIE_FRACTION)}.`;
+  if (isBaseline) return `It is ${name} itself: no design is faster by more than ${percent(AGREEMENT_FRACTION)}.`;
   const gap = Math.abs(baseline.ms * baseline.change);
   const said = causes.filter((cause) => Math.abs(cause.ms) >= WORTH_SAYING * gap).slice(0, MAX_CAUSES);
   const text = said

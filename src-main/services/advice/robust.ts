@@ -8,6 +8,7 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { validate } from '../../contract/parse.ts';
 import { studySchema } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
+import { tieBand } from '../evidence/tie-band.ts';
 import { launchedText } from '../ranking/design-text.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice } from './prepare.ts';
@@ -58,11 +59,12 @@ export async function robust(
     return launchedText(describeDesign(device.predictor(), design).design, axes, design);
   };
   return ok({
-    scenarios: scenarios.map(({ id, label }, i) => ({
+    scenarios: scenarios.map(({ id, label, device }, i) => ({
       id,
       label,
       bestMs: found.bestMs[i],
       best: text(i, found.best[i]),
+      tieBand: tieBand(device.device),
     })),
     designs: found.designs.map(({ designs, regret, worst, mean }) => ({
       design: describeDesign(scenarios[0].device.predictor(), designs[0]).design,

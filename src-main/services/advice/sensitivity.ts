@@ -20,8 +20,8 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
+import { tieBand } from '../evidence/tie-band.ts';
 import { designText, differenceText } from '../ranking/design-text.ts';
-import { TIE_FRACTION } from '../ranking/rows.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
@@ -85,6 +85,7 @@ export async function sensitivity(
   };
   await Promise.all(Array.from({ length: pool.workers }, lane));
   if (results.size < varied.length) return SUPERSEDED;
+  const band = tieBand(device.device);
   const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   const presentMs = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
@@ -93,7 +94,8 @@ export async function sensitivity(
     designIndex: device.firstDesign + recommended,
     design: designText(design),
     timeMs: presentMs ?? NaN,
-    tieFraction: TIE_FRACTION,
+    tieFraction: band.fraction,
+    tieBand: band,
     inputs: inputs.sort((a, b) => decides(b) - decides(a) || swing(b) - swing(a)),
     elapsedMs: performance.now() - start,
   });
@@ -154,17 +156,23 @@ function variedInputs(
   return [...kernel, ...work.filter(({ input }) => asked?.some((one) => one === input) ?? true)];
 }
 
-type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known'>;
+type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known' | 'ties'>;
 
 /** What all trials begin with: the study as it is. */
 function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
-  const { tied, columns, near } = prediction;
-  const at = tied.indexOf(recommended);
+  const { equal, columns, near } = prediction;
+  const at = equal.indexOf(recommended);
   const picked = pickOf(device, prediction);
-  if (at < 0 || !picked) return { recommended, near, known: null };
-  const candidates = [picked.picked, ...tied.subarray(0, CANDIDATES_PER_VALUE)];
-  const known = { bestMs: columns.timeMs[0], recommendedMs: columns.timeMs[at], picked: picked.picked, candidates };
-  return { recommended, near, known };
+  if (at < 0 || !picked) return { recommended, near, known: null, ties: device.ties };
+  const candidates = [picked.picked, ...equal.subarray(0, CANDIDATES_PER_VALUE)];
+  const known = {
+    best: equal[0],
+    bestMs: columns.timeMs[0],
+    recommendedMs: columns.timeMs[at],
+    picked: picked.picked,
+    candidates,
+  };
+  return { recommended, near, known, ties: device.ties };
 }
 
 function trialOf({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
@@ -179,7 +187,7 @@ function trialOf({ input, value, range: [from, to] }: Varied, present: Present):
     values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
   }
   const ascending = [...values].sort((a, b) => a - b);
-  return { input, values: ascending, value, whole, fraction: TIE_FRACTION, ...present };
+  return { input, values: ascending, value, whole, ...present };
 }
 
 function sensitivityOf(

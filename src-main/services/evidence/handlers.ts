@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
-import { evidenceDevices } from '../../../src-workers/models/spmv/datasets.ts';
+import { evidenceDevices } from '../../../src-workers/evidence/judge-all.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
 /** Predictions beside public measurements, judged by the pool. */

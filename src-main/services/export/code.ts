@@ -1,3 +1,4 @@
+import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { assumedFacts, factText, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
@@ -14,9 +15,11 @@ export interface CodeSource {
   readonly inputs: readonly InputFact[];
   /** How the design was picked; empty where a person chose it. */
   readonly pick: string;
+  /** What holds the time against reality, in a sentence. */
+  readonly evidence: string;
 }
 
-function head({ study, from, inputs, pick }: CodeSource, row: RankRow, mark = '//'): readonly string[] {
+function head({ study, from, inputs, pick, evidence }: CodeSource, row: RankRow, mark = '//'): readonly string[] {
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
   return [
@@ -25,13 +28,14 @@ function head({ study, from, inputs, pick }: CodeSource, row: RankRow, mark = '/
     `${comment(designText(row.design))}`,
     `Lockstep ${APP_VERSION}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),
+    comment(evidence),
     ...(assumed.length > 0 ? assumed : ['Nothing is assumed.']),
   ].map((line) => `${mark} ${line}`);
 }
 
 /** How one of several tied designs was picked, for a header or report. */
-export function pickText(ties: number, rule: string): string {
-  return ties > 1 ? `${counted(ties, 'design')} tied. ${rule}` : '';
+export function pickText(ties: number, band: TieBand, rule: string): string {
+  return ties > 1 ? `${counted(ties, 'design')} tied. ${rule} Ties are times ${tieBandText(band)}.` : '';
 }
 
 /** Units one block covers: each slot of u threads takes m units. */

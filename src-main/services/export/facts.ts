@@ -8,19 +8,22 @@ import {
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { assumedPhrase, kernelOf } from '../../../src-workers/domain/provenance.ts';
+import { evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
 import { pickRule, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
-import { TIE_FRACTION, alongAxis } from '../ranking/rows.ts';
+import { alongAxis, tiesIn } from '../ranking/rows.ts';
+import { deviceEvidence } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
@@ -76,11 +79,11 @@ export function reportFacts(
   });
   if (!histogram.ok) return histogram;
   const list = rankedDesigns(view.ranking, within, 'timeMs');
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  const { count: ties, band } = tiesIn(view, list);
   const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
   const device = view.devices.find(({ id }) => id === chosen.deviceId)!;
   const cpu = device.kind === 'cpu' ? device : null;
-  const pick = recommended && pickText(recommended.ties, pickRule(device));
+  const pick = recommended && pickText(recommended.ties, recommended.band, pickRule(device));
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
   const kernel = kernelOf(study.study, chosen.design);
@@ -106,8 +109,8 @@ export function reportFacts(
     deviceReasons: compared.value.reasons,
     breakdown,
     ties,
-    tieFraction: TIE_FRACTION,
-    tieSentence: tieSentence(ties, cpu !== null),
+    tieFraction: band.fraction,
+    tieSentence: tieSentence(ties, band, cpu !== null),
     rows: rows.slice(0, MAX_ROWS),
     devices: compared.value.devices,
     choice: compared.value.choice,
@@ -124,6 +127,7 @@ export function reportFacts(
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
       { label: 'Assumed', text: assumedPhrase(runInputs(view, device, chosen.design.implementation)) },
       { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
+      { label: 'Evidence', text: evidenceText(deviceEvidence(device)) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],
@@ -139,9 +143,9 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
 }
 
 /** @param isCpu whether the best is of a CPU, whose time is not simulated */
-function tieSentence(ties: number, isCpu: boolean): string {
-  const band = `${counted(ties, 'design lies', 'designs lie')} within ${percent(TIE_FRACTION)} of the best, too close for the model to distinguish`;
-  const choice = `: choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
+function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
+  const band = `${counted(ties, 'design is', 'designs are')} tied with the best: ${tieBandText(tieBand)}`;
+  const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
   return `${band}${ties > 1 ? choice : ''}.${isCpu ? '' : ` ${ACCURACY_TEXT}`}`;
 }
 
@@ -184,10 +188,10 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
     kind === 'cores' && value <= cpu.cores ? [{ cores: value, timeMs: along.timeMs[at] }] : [],
   );
-  const enough = others.find((other) => other.timeMs <= timeMs * (1 + TIE_FRACTION));
+  const enough = others.find((other) => other.timeMs <= timeMs * (1 + AGREEMENT_FRACTION));
   if (enough && enough.cores < cores)
     sentences.push(
-      `${counted(enough.cores, 'core')} would do: with ${balancing} they are within ${percent(TIE_FRACTION)}.`,
+      `${counted(enough.cores, 'core')} would do: with ${balancing} they are within ${percent(AGREEMENT_FRACTION)}.`,
     );
   const most = others.at(-1);
   if (most && most.cores > cores && most.timeMs > timeMs * (1 + WORTH_TELLING))

@@ -1,10 +1,12 @@
+import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { ALL_VALID, TIE_FRACTION, bestRows, checkDesign, deviceFilter, rankRow } from '../ranking/rows.ts';
+import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from '../ranking/rows.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
+import { deviceEvidence } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { CODE, pickText, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
@@ -66,13 +68,14 @@ export async function renderExport(
     case 'python': {
       const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
       if (!gpu.ok) return gpu;
-      const { row, ties } = gpu.value;
+      const { row, picked } = gpu.value;
       const device = view.devices.find(({ id }) => id === row.deviceId)!;
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
         inputs: runInputs(view, device, row.design.implementation),
-        pick: pickText(ties, pickRule(device)),
+        pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
+        evidence: evidenceText(deviceEvidence(device)),
       };
       const { extension, mediaType, write } = CODE[format];
       return document(extension, mediaType, write(source, row));
@@ -82,21 +85,21 @@ export async function renderExport(
 
 /**
  * The row that code is written of: the chosen one, or where that is a CPU's and was not asked for, the recommended one of a GPU. With
- * the number of ties it was picked of; 0 where a person chose it.
+ * how it was picked; null where a person chose it.
  */
 function onGpu(
   view: RunView,
   chosen: RankRow,
   recommended: RecommendedDesign | null,
   isDeviceAsked: boolean,
-): Result<{ readonly row: RankRow; readonly ties: number }> {
+): Result<{ readonly row: RankRow; readonly picked: RecommendedDesign | null }> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
-  if (isGpus) return ok({ row: chosen, ties: recommended?.ties ?? 0 });
+  if (isGpus) return ok({ row: chosen, picked: recommended });
   const onGpus = { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } };
   const best = recommended === null || isDeviceAsked ? null : recommendedDesign(view, onGpus);
   const row = best && chosenRow(view, ALL_VALID, best.designIndex);
-  return row ? ok({ row, ties: best.ties }) : cpuHasNoCode(chosen);
+  return row ? ok({ row, picked: best }) : cpuHasNoCode(chosen);
 }
 
 export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
@@ -119,5 +122,5 @@ function chosenRow(view: RunView, within: RankingFilter, designIndex: number | u
   if (designIndex === undefined) return null;
   const list = rankedDesigns(view.ranking, within, 'timeMs');
   const rank = list.indexOf(designIndex) + 1;
-  return rankRow(view, designIndex, rank, rank > 0 && rank <= tieCount(view.ranking, list, TIE_FRACTION));
+  return rankRow(view, designIndex, rank, rank > 0 && tiesIn(view, list).isTied(designIndex));
 }

@@ -1,9 +1,12 @@
+import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, ExportRow, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { deviceEvidence } from '../evidence/tie-band.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
 import { inputsByDevice } from '../ranking/recommended.ts';
+import { ALL_VALID, tiesIn } from '../ranking/rows.ts';
 import { json } from './text.ts';
 import { tableText } from '../../../src-workers/domain/csv.ts';
 
@@ -67,6 +70,8 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     startedAt: view.run.startedAt,
     study: view.study.study,
     inputs: inputsByDevice(view),
+    evidence: Object.fromEntries(view.devices.map((device) => [device.id, deviceEvidence(device)])),
+    tieBand: tiesIn(view, rankedDesigns(view.ranking, ALL_VALID, 'timeMs')).band,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
     rows: bestFidelityRows(view, rows).map(plainRow),
   });

@@ -4,12 +4,13 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { groupedDesigns } from '../../../src-workers/sweep/equal.ts';
-import { rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { deviceEvidence } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
 import { equalsOf } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
-import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, TIE_FRACTION } from './rows.ts';
+import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
 /** Rows by prediction, each at its best fidelity. */
 export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): readonly ExportRow[] {
@@ -42,11 +43,11 @@ function groupedRows(view: RunView, filter: RankingFilter, limit: number): Pick<
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const { list: shown, counts } = groupedDesigns(list, equalsOf(view), false, new Set());
   const best = shown.subarray(0, limit);
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  const ties = tiesIn(view, list);
   let rank = 0;
   const rows = Array.from(best, (design) => {
     while (list[rank] !== design) rank += 1;
-    return rankRow(view, design, rank + 1, rank < ties);
+    return rankRow(view, design, rank + 1, ties.isTied(design));
   });
   return { rows: withRegimes(view, rows), equal: Array.from(counts.subarray(0, limit)) };
 }
@@ -55,12 +56,14 @@ function groupedRows(view: RunView, filter: RankingFilter, limit: number): Pick<
 export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
   const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
   if (!filter.ok) return filter;
+  const { band } = tiesIn(view, rankedDesigns(view.ranking, filter.value, 'timeMs'));
   const counts = new Map<number, number>();
   for (const code of view.ranking.columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
   return ok({
     study: view.study.study.name,
-    devices: view.devices.map(({ id, name }) => ({ id, name })),
-    tieFraction: TIE_FRACTION,
+    devices: view.devices.map((device) => ({ id: device.id, name: device.name, evidence: deviceEvidence(device) })),
+    tieFraction: band.fraction,
+    tieBand: band,
     ...(input.groups
       ? groupedRows(view, filter.value, input.limit)
       : { rows: withRegimes(view, bestRows(view, filter.value, input.limit)), equal: null }),

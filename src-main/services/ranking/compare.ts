@@ -4,11 +4,12 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
+import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { bestOfAxis, checkDesign, deviceFilter, rankRow, TIE_FRACTION } from './rows.ts';
+import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, rankRow, tiesIn } from './rows.ts';
 
 /**
  * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
@@ -26,7 +27,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     const filter = deviceFilter(view, device.id);
     if (!filter.ok) return filter;
     const list = rankedDesigns(ranking, filter.value, 'timeMs');
-    const ties = tieCount(ranking, list, TIE_FRACTION);
+    const ties = tiesIn(view, list);
     const own = list[0];
     const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
     const valid = shown !== undefined && !Number.isNaN(timeMs[shown]);
@@ -41,13 +42,15 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       device,
       best: valid
         ? {
-            ...rankRow(view, shown, rank, rank <= ties),
+            ...rankRow(view, shown, rank, ties.isTied(shown)),
             simulated: view.simulated.times.get(shown) ?? null,
             measured: view.measured.times.get(shown) ?? null,
           }
         : null,
       valid: list.length,
-      ties,
+      ties: ties.count,
+      tieBand: ties.band,
+      evidence: deviceEvidence(device),
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
       byThreadsPerUnit,
       byImplementation: ranking.axes.implementations ? bestOfAxis(view, 'implementation', filter.value) : [],
@@ -58,7 +61,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   );
   return ok({
     devices,
-    tieFraction: TIE_FRACTION,
+    tieFraction: tiesIn(view, rankedDesigns(ranking, ALL_VALID, 'timeMs')).band.fraction,
     cross,
     reasons: [...comparisonReasons(devices), ...contradictions(devices)],
     choice: implementationChoice(devices),
@@ -72,13 +75,17 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
   const fastest = new Map<string, string[]>();
   const close: string[] = [];
   for (const { device, byImplementation } of devices) {
-    const [first, ...others] = byImplementation.map(({ design, tied }) => ({ name: design.implementation!, tied }));
+    const [first, ...others] = byImplementation.map(({ design, tied, timeMs }) => ({
+      name: design.implementation!,
+      tied,
+      timeMs,
+    }));
     if (!first) continue;
     fastest.set(first.name, [...(fastest.get(first.name) ?? []), device.name]);
-    const tied = others.filter((other) => other.tied).map(({ name }) => name);
+    const tied = others.filter((other) => other.tied);
     if (tied.length > 0)
       close.push(
-        `On ${device.name} the model cannot distinguish ${listed.format([first.name, ...tied])}: they are within ${100 * TIE_FRACTION} %.`,
+        `On ${device.name} ${listed.format([first, ...tied].map(({ name }) => name))} are too close to choose by predicted time: they are within ${(100 * (tied.at(-1)!.timeMs / first.timeMs - 1)).toFixed(1)} %.`,
       );
   }
   const all = [...fastest.values()].flat().length;
@@ -136,9 +143,10 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   if (!winner || !next || winner === next) return [];
   const gap = next.best!.timeMs - winner.best!.timeMs;
   const ratio = next.best!.timeMs / winner.best!.timeMs;
-  if (ratio < 1 + TIE_FRACTION)
+  const { fraction, source } = tieBandOfDevices(winner.device, next.device);
+  if (ratio < 1 + fraction)
     return [
-      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
+      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than ${source === null ? "the model's own error" : `what measurements can confirm (${source})`}.`,
     ];
   const fastest = ranked.length > 2 ? 'the fastest' : 'the faster';
   const slowest = ranked.length > 2 ? ', the slowest' : '';

@@ -3,10 +3,12 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
 import { axisPosition, passingDesigns, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { tieFraction } from '../../../src-workers/sweep/ties.ts';
 import type { LandscapeFacets, LandscapeGrid, ParallelSample } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { axisTexts, rankingFilter, TIE_FRACTION } from './rows.ts';
+import { axisTexts, rankingFilter } from './rows.ts';
 
 /** Maps of a run over its axes. All synchronous over columns in memory. */
 
@@ -136,6 +138,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   if (!passing.ok) return passing;
   const best = bestCell(cells);
   const { timeMs, designIndex } = cells;
+  const tied = new Uint8Array(nx * ny);
   const invalidReason = new Uint8Array(nx * ny);
   const waves = new Float32Array(nx * ny);
   // In the order of the columns, too.
@@ -150,7 +153,10 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
       const design = designIndex[at];
       invalidReason[at] = columns.invalidReason[design];
       waves[at] = ranking.waves[design];
+      tied[at] = timeMs[at] <= best.best * (1 + tieFraction(view.ties, best.bestDesign, design)) ? 1 : 0;
     }
+  const deviceAt = axisPosition(ranking, AXIS.device, Number.isNaN(best.best) ? first : best.bestDesign);
+  const band = tieBand(view.devices[deviceAt]);
   return ok({
     xAxis: input.x,
     yAxis: input.y,
@@ -162,7 +168,9 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
     waves,
     passing: passing.value,
     ...best,
-    tieFraction: TIE_FRACTION,
+    tieFraction: band.fraction,
+    tieBand: band,
+    tied,
   });
 }
 

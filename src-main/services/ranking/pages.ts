@@ -4,21 +4,13 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
-import { axisPosition, rankedDesigns, tieCount } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { Ties } from '../../../src-workers/sweep/ties.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { launchesOf } from './landscape.ts';
-import {
-  ALL_VALID,
-  alongAxis,
-  axisTexts,
-  checkDesign,
-  rankRow,
-  rankedWhole,
-  rankingFilter,
-  TIE_FRACTION,
-} from './rows.ts';
+import { ALL_VALID, alongAxis, axisTexts, checkDesign, rankRow, rankedWhole, rankingFilter, tiesIn } from './rows.ts';
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
@@ -67,8 +59,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   if (!filter.ok) return filter;
   const { columns } = view.ranking;
   const whole = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
-  const ties = filter.value.validity === 'invalid' ? 0 : tieCount(view.ranking, whole, TIE_FRACTION);
-  const limitMs = ties > 0 ? columns.timeMs[whole[ties - 1]] : -Infinity;
+  const ties = tiesIn(view, whole);
   const rankOf = ranker(view, whole);
   const isRanked = (design: number): boolean => rankOf(design) > 0;
   const byTime = rankedDesigns(view.ranking, filter.value, 'timeMs');
@@ -102,7 +93,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     const first = list[place];
     const isFound = view.simulated.times.has(first) || view.measured.times.has(first);
     const design = groups && !isFound ? (known.get(equalsOf(view)[first]) ?? first) : first;
-    const predicted = rankRow(view, design, rankOf(design), columns.timeMs[design] <= limitMs);
+    const predicted = rankRow(view, design, rankOf(design), ties.isTied(design));
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
     equal.push(groups ? groups.counts[place] : 1);
@@ -111,7 +102,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   if (input.baseline !== undefined) {
     const checked = checkDesign(view, input.baseline);
     if (!checked.ok) return checked;
-    baseline = designRow(view, input.baseline, whole, limitMs);
+    baseline = designRow(view, input.baseline, whole, ties);
   }
   const place = input.find === undefined ? -1 : placeIn(view, list, groups, input.find);
   return ok({
@@ -125,8 +116,9 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     offset: input.offset,
     rows,
     equal,
-    ties,
-    tieFraction: TIE_FRACTION,
+    ties: filter.value.validity === 'invalid' ? 0 : ties.count,
+    tieFraction: ties.band.fraction,
+    tieBand: ties.band,
     baseline,
     foundAt: place < 0 ? null : descending ? list.length - 1 - place : place,
   });
@@ -159,9 +151,9 @@ function ranker(view: RunView, byTime: Uint32Array): (design: number) => number 
   };
 }
 
-function designRow(view: RunView, design: number, byTime: Uint32Array, tieLimitMs: number): RankRow {
+function designRow(view: RunView, design: number, byTime: Uint32Array, ties: Ties): RankRow {
   const rankOf = ranker(view, byTime);
-  const row = rankRow(view, design, rankOf(design), view.ranking.columns.timeMs[design] <= tieLimitMs);
+  const row = rankRow(view, design, rankOf(design), ties.isTied(design));
   const fastest = fastestFound(view, (other) => rankOf(other) > 0);
   return detailed(view, atBestFidelity(row, view, fastest));
 }
@@ -189,10 +181,7 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
   const whole = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
-  const ties = tieCount(view.ranking, whole, TIE_FRACTION);
-  return ok(
-    designRow(view, input.designIndex, whole, ties > 0 ? view.ranking.columns.timeMs[whole[ties - 1]] : -Infinity),
-  );
+  return ok(designRow(view, input.designIndex, whole, tiesIn(view, whole)));
 }
 
 /** Times slower than this many times the best are counted, not drawn. */

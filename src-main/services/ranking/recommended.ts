@@ -1,17 +1,20 @@
 import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { predictionInputs } from '../studies/plan.ts';
-import { TIE_FRACTION } from './rows.ts';
+import { tiesIn } from './rows.ts';
 
 /** The design that cards, reports and headers name where none is asked for. */
 export interface RecommendedDesign {
   readonly designIndex: number;
   /** Designs of its device tied with the fastest. */
   readonly ties: number;
+  readonly band: TieBand;
 }
 
 /** Of the designs within a filter: the fastest device, and the one of its tied designs that the rule picks. */
@@ -22,12 +25,13 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   const device = axisPosition(ranking, AXIS.device, fastest);
   const ofDevice = { ...within, positions: { ...within.positions, [AXIS.device]: new Set([device]) } };
   const list = rankedDesigns(ranking, ofDevice, 'timeMs');
-  const ties = tieCount(ranking, list, TIE_FRACTION);
   const figures = {
     timeMs: (design: number) => ranking.columns.timeMs[design],
     gridBlocks: (design: number) => ranking.columns.gridBlocks[design],
   };
-  return { designIndex: pickDesign(ranking.axes, figures, list.subarray(0, ties))!, ties };
+  const equal = list.subarray(0, tieCount(ranking, list, AGREEMENT_FRACTION));
+  const { count, band } = tiesIn(view, list);
+  return { designIndex: pickDesign(ranking.axes, figures, equal)!, ties: count, band };
 }
 
 /** By which rule a design of a device is picked. */

@@ -1,29 +1,26 @@
 import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
+import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { describeDesign, playableDesign } from '../../../src-workers/predict/designs.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import {
-  axisPosition,
-  rankedDesigns,
-  tieCount,
-  wavesOn,
-  type RankingFilter,
-} from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns, wavesOn, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { tiesOf, type Ties } from '../../../src-workers/sweep/ties.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
 /** Designs of an opened run: checked, filtered, and as rows. */
 
-/**
- * Width of the band within which the model cannot distinguish designs. Among the best of a study, predictions differ from event
- * simulations by a median of 0.3 to 1.5 % where units come unsorted (npm run bench simulations; the random designs of
- * npm run bench composite differ by less). Sorted windows and fetching from heavy-tailed work differ by more: simulate those.
- */
-export const TIE_FRACTION = 0.015;
+/** The designs that cannot be distinguished from the first of a list ascending in time, and the band of its device's shapes. */
+export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
+  const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
+  const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
+  return { count, isTied, band: tieBand(view.devices[device]) };
+}
 
 /** Fails with `not-found` where a design is not of the run. */
 export function checkDesign(view: RunView, design: number): Result<null> {
@@ -167,8 +164,8 @@ export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): nu
 /** The best designs of a run within a filter, as rows. */
 export function bestRows(view: RunView, filter: RankingFilter, limit: number): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
-  return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, at < ties));
+  const ties = tiesIn(view, list);
+  return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, ties.isTied(design)));
 }
 
 /**
@@ -177,14 +174,14 @@ export function bestRows(view: RunView, filter: RankingFilter, limit: number): r
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
-  const ties = tieCount(view.ranking, list, TIE_FRACTION);
+  const ties = tiesIn(view, list);
   const found = new Set<number>();
   const rows: RankRow[] = [];
   for (const [at, design] of list.entries()) {
     const position = axisPosition(view.ranking, AXIS[axis], design);
     if (found.has(position)) continue;
     found.add(position);
-    rows.push(rankRow(view, design, at + 1, at < ties));
+    rows.push(rankRow(view, design, at + 1, ties.isTied(design)));
     if (found.size === view.ranking.counts[AXIS[axis]]) break;
   }
   return rows;

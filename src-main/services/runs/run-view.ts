@@ -6,6 +6,8 @@ import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { createRanking, type Ranking } from '../../../src-workers/sweep/ranking.ts';
+import type { TieTable } from '../../../src-workers/sweep/ties.ts';
+import { tieTableOf } from '../evidence/tie-band.ts';
 import {
   createFoundOrders,
   loadMeasuredDesigns,
@@ -26,6 +28,8 @@ export interface RunView extends Found {
   readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
+  /** Which times cannot be distinguished. */
+  readonly ties: TieTable;
 }
 
 interface Found extends Findings {
@@ -149,5 +153,12 @@ async function loadPredictions(store: StoreClient, runId: number): Promise<Resul
   const columns = await store.loadRunColumns(runId);
   if (!columns.ok) return columns;
   const ranking = createRanking(plan.axes, columns.value);
-  return ok({ run: run.value, study, devices: run.value.devices, ranking, predictor: createPredictor(plan) });
+  return ok({
+    run: run.value,
+    study,
+    devices: run.value.devices,
+    ranking,
+    predictor: createPredictor(plan),
+    ties: tieTableOf(plan.axes),
+  });
 }

@@ -28,12 +28,10 @@ export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array 
   return timesMs.map((time) => (Number.isFinite(time) ? (Math.min(time, most) - bestMs) / (most - bestMs || 1) : 1));
 }
 
-/** Cells within `tieFraction` of the best, without the best itself. */
-export function tiedCells({ timeMs, designIndex, best, bestDesign, tieFraction }: LandscapeGrid): number[] {
-  const limit = best * (1 + tieFraction);
+/** Cells tied with the best, without the best itself. */
+export function tiedCells({ tied, designIndex, bestDesign }: LandscapeGrid): number[] {
   const cells: number[] = [];
-  for (let at = 0; at < timeMs.length; at += 1)
-    if (timeMs[at] <= limit && designIndex[at] !== bestDesign) cells.push(at);
+  for (let at = 0; at < tied.length; at += 1) if (tied[at] === 1 && designIndex[at] !== bestDesign) cells.push(at);
   return cells;
 }
 

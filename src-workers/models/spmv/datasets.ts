@@ -28,6 +28,8 @@ export interface SpmvDataset {
   readonly gpus: readonly MeasuredGpu[];
   /** Measured for too few matrices to fit anything: predicted only, as a GPU that nobody has measured. */
   readonly unseen: readonly MeasuredGpu[];
+  /** The source does not say which GPU it is: the data sheet of another one stands for it. */
+  readonly unnamed?: boolean;
 }
 
 const GINKGO_NAMES: Readonly<Record<string, string>> = {
@@ -100,6 +102,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
       },
     ],
     unseen: [],
+    unnamed: true,
   },
 ];
 

@@ -205,10 +205,13 @@ const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
 /** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group of threads per row (core/matrix/csr.hpp). */
+export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
+  const amd = vendor === 'amd';
+  return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
+}
+
 function libraryCsr(device: GpuDevice, matrix: MatrixSummary, values: Values): MemoryWork {
-  const amd = device.vendor === 'amd';
-  const even = matrix.nonzeros > (amd ? 1e8 : 1e6) || matrix.max > (amd ? 768 : 1024);
-  return even ? csrEven(device, matrix, values) : groupPerRow(device, matrix);
+  return libraryTakesEvenShares(device, matrix) ? csrEven(device, matrix, values) : groupPerRow(device, matrix);
 }
 
 /** Above this ratio of width to rows, Ginkgo's ELL kernel shares a row among threads (cuda/matrix/ell_kernels.cu). */

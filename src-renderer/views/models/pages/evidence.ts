@@ -156,7 +156,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
               cells: [
                 percent(medianError, 1),
                 fixed(spearman, 3),
-                { text: percent(fourNumbers.medianError, 1), tone: 'quiet' as const },
+                { text: fourNumbers ? percent(fourNumbers.medianError, 1) : '–', tone: 'quiet' as const },
               ],
             })),
           },

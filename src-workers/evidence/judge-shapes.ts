@@ -1,0 +1,91 @@
+import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../domain/evidence.ts';
+import { AGREEMENT_FRACTION } from '../sweep/ties.ts';
+import { sortedQuantile, spearman } from '../numeric/statistics.ts';
+import { agreement, geometricMean } from './judge.ts';
+import type { ShapeDataset, ShapeFamily, ShapeGpu } from './shapes.ts';
+
+/** Launches of one kernel, predicted beside measured. */
+export function judgeShapes(dataset: ShapeDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
+  const { id, title, source, licence, notes } = dataset;
+  return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(dataset, gpu)), unseen: [] };
+}
+
+function judgeGpu(dataset: ShapeDataset, gpu: ShapeGpu): GpuEvidence {
+  const { device, column, implementation, takes, families } = gpu;
+  return {
+    device,
+    column,
+    implementations: [
+      {
+        name: implementation,
+        implementation,
+        takes,
+        ...shapeAgreement(dataset, gpu),
+        large: null,
+        fourNumbers: null,
+        parameters: [],
+      },
+    ],
+    choice: dataset.decides ? shapeChoice(families) : null,
+    choiceLarge: null,
+  };
+}
+
+/**
+ * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family, and the rank
+ * correlation is within families: between them it would be that of the factors.
+ */
+export function shapeAgreement({ proportional }: ShapeDataset, { families }: ShapeGpu) {
+  const measured = Float64Array.from(families.flatMap((family) => [...family.measured]));
+  if (!proportional) {
+    const predicted = Float64Array.from(families.flatMap((family) => [...family.predicted]));
+    return agreement(predicted, measured);
+  }
+  const scaled = families.flatMap(({ predicted, measured: times }) => {
+    const logs = Array.from(predicted, (time, i) => Math.log(times[i] / time));
+    const sum = logs.reduce((total, log) => total + log, 0);
+    return Array.from(predicted, (time, i) => time * Math.exp((sum - logs[i]) / (logs.length - 1)));
+  });
+  const inFamily = (of: (family: ShapeFamily) => Float64Array): Float64Array =>
+    Float64Array.from(families.flatMap((family) => Array.from(of(family), (time) => time / geometricMean(of(family)))));
+  return {
+    ...agreement(Float64Array.from(scaled), measured),
+    spearman: spearman(
+      inFamily(({ predicted }) => predicted),
+      inFamily((family) => family.measured),
+    ),
+  };
+}
+
+/** What the chosen design of each family costs: of those that the model gives the same time, the one of fewest blocks (`advise/pick.ts`). */
+function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
+  const regrets = families.map(({ predicted, measured, blocks }) => {
+    const limit = Math.min(...predicted) * (1 + AGREEMENT_FRACTION);
+    const tied = [...predicted.keys()].filter((i) => predicted[i] <= limit);
+    const chosen = tied.reduce((a, b) => (blocks[b] < blocks[a] ? b : a));
+    return measured[chosen] / Math.min(...measured);
+  });
+  const own = Float64Array.from(regrets);
+  return {
+    count: own.length,
+    regret: geometricMean(own),
+    regretP95: sortedQuantile(own.slice().sort(), 0.95),
+    hitRate: own.filter((ratio) => ratio === 1).length / own.length,
+    bestFixed: bestFixed(families),
+    fourNumbersRegret: null,
+  };
+}
+
+/** The label that is best for all families, among those that all have. */
+function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
+  const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
+  if (families.length < 2 || shared.length === 0) return null;
+  return shared
+    .map((name) => ({
+      name,
+      regret: geometricMean(
+        Float64Array.from(families, ({ labels, measured }) => measured[labels.indexOf(name)] / Math.min(...measured)),
+      ),
+    }))
+    .reduce((a, b) => (b.regret < a.regret ? b : a));
+}

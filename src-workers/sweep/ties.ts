@@ -1,0 +1,129 @@
+import { parseBalancing } from '../domain/balancing.ts';
+import type { Device } from '../domain/device.ts';
+import type { ImplementationKind } from '../domain/evidence.ts';
+import { unwrap } from '../domain/result.ts';
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { firstIndex } from '../numeric/search.ts';
+import { axisCounts } from '../space/axes.ts';
+import type { Ranking } from './ranking.ts';
+
+/**
+ * Agreement with the event simulator. Among the best of a study, predictions differ from simulations by a median of 0.3 to 1.5 % where
+ * units come unsorted (npm run bench simulations; the random designs of npm run bench composite differ by less). Designs closer than
+ * this are equal to the model; a tie band is never narrower.
+ */
+export const AGREEMENT_FRACTION = 0.015;
+
+/** What decides how far the errors of two predictions can differ: designs of one place differ in their shape alone. */
+export interface TiePlace {
+  readonly device: Device;
+  /** Position on the axis of implementations. */
+  readonly implementation: number;
+  readonly kind: ImplementationKind;
+}
+
+/** By how much two designs of a space may differ and still be tied. Plain data, for workers too. */
+export interface TieTable {
+  /** Designs that follow each other with the same device, implementation, threads per unit, loop and balancing. */
+  readonly perFamily: number;
+  /** By family: its place. */
+  readonly placeOf: Uint16Array;
+  /** By place of the faster design and of the other one, places × places: the largest tied time over the fastest, less 1. */
+  readonly fractions: Float64Array;
+  readonly places: number;
+}
+
+/** How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who shares one. */
+export function implementationKind(threadsPerUnit: number, balancing: string): ImplementationKind {
+  switch (unwrap(parseBalancing(balancing)).kind) {
+    case 'none':
+    case 'row-split':
+      return threadsPerUnit === 1 ? 'thread-per-unit' : 'group-per-unit';
+    case 'padded':
+    case 'padded-slice':
+      return 'padded';
+    case 'merge-path':
+    case 'nonzero-split':
+      return 'even-share';
+    case 'dynamic-fetch':
+      return 'dynamic-fetch';
+    case 'shuffle':
+    case 'quantile-buckets':
+    case 'best-buckets':
+    case 'window-sort':
+    case 'full-sort':
+      return 'reordered';
+  }
+}
+
+/** @param fraction of the faster design's place and the other one's */
+export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
+  const counts = axisCounts(axes);
+  const families = counts.slice(0, AXIS.launch).reduce((product, count) => product * count, 1);
+  const perFamily = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  const places: TiePlace[] = [];
+  const known = new Map<string, number>();
+  const placeOf = new Uint16Array(families);
+  const loops = counts[AXIS.loop];
+  for (let family = 0; family < families; family += 1) {
+    let rest = family;
+    const next = (count: number): number => {
+      const position = rest % count;
+      rest = Math.floor(rest / count);
+      return position;
+    };
+    const balancing = axes.balancing[next(counts[AXIS.balancing])];
+    next(loops);
+    const threadsPerUnit = axes.threadsPerUnit[next(counts[AXIS.threadsPerUnit])];
+    const implementation = next(counts[AXIS.implementation]);
+    const kind = implementationKind(threadsPerUnit, balancing);
+    const key = `${rest} ${implementation} ${kind}`;
+    let place = known.get(key);
+    if (place === undefined) {
+      place = places.push({ device: axes.devices[rest], implementation, kind }) - 1;
+      known.set(key, place);
+    }
+    placeOf[family] = place;
+  }
+  const fractions = Float64Array.from(places.flatMap((best) => places.map((other) => fraction(best, other))));
+  return { perFamily, placeOf, fractions, places: places.length };
+}
+
+function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number {
+  return placeOf[Math.floor(design / perFamily)];
+}
+
+/** The largest time of `other` over that of `best`, less 1, at which they are tied. */
+export function tieFraction(table: TieTable, best: number, other: number): number {
+  return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
+}
+
+/** Which designs cannot be distinguished from the fastest of a list. */
+export interface Ties {
+  readonly count: number;
+  /** Whether a design with a predicted time is among them, or would be if the list had it. */
+  isTied(design: number): boolean;
+}
+
+const NO_TIES: Ties = { count: 0, isTied: () => false };
+const found = new WeakMap<Uint32Array, Ties>();
+
+/** The ties of a list ascending in time. They need not be its first: other implementations have wider bands. Kept with the list. */
+export function tiesOf({ columns: { timeMs } }: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
+  if (byTimeList.length === 0) return NO_TIES;
+  const known = found.get(byTimeList);
+  if (known) return known;
+  const best = byTimeList[0];
+  const isTied = (design: number): boolean => timeMs[design] <= timeMs[best] * (1 + tieFraction(table, best, design));
+  const widest = timeMs[best] * (1 + widestFraction(table));
+  const end = firstIndex(0, byTimeList.length, (i) => !(timeMs[byTimeList[i]] <= widest));
+  let count = 0;
+  for (let at = 0; at < end; at += 1) if (isTied(byTimeList[at])) count += 1;
+  const ties = { count, isTied };
+  found.set(byTimeList, ties);
+  return ties;
+}
+
+export function widestFraction({ fractions }: TieTable): number {
+  return fractions.reduce((widest, fraction) => Math.max(widest, fraction), 0);
+}
