@@ -62,7 +62,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
   say(terminal, `${device} (${column})`);
   printTable(
     terminal,
-    ['implementation', 'count', 'median error', 'p90 error', 'Spearman', 'Spearman, large'],
+    ['implementation', 'count', 'median error', 'p90 error', 'Spearman', '≥ 10⁶ non-zeros', 'nearest'],
     implementations.map((one) => [
       one.name,
       one.count,
@@ -70,6 +70,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       percent(one.p90Error),
       one.spearman.toFixed(3),
       one.large?.spearman.toFixed(3) ?? '–',
+      one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
   if (choice) say(terminal, `Choice among ${choice.count}: ${choiceText(choice)}`);

@@ -99,10 +99,10 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
   });
 }
 
-/** What `devices show` adds to a device: whether it is the user's own, and which fields are estimates. */
+/** What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and what was measured of it. */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
-  const { own: _own, estimates: _estimates, ...rest } = device as Record<string, unknown>;
+  const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;
   return rest;
 }
 

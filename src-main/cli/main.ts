@@ -444,8 +444,11 @@ function deviceCommands(program: Command, cli: CommandLine): void {
         const known = await engine.call('devices.get', { ids: [id] });
         const list = known.ok ? await engine.call('devices.list', {}) : known;
         if (!list.ok) return reportFailure(terminal, list.error);
+        const measured = await engine.call('evidence.devices', {});
+        if (!measured.ok) return reportFailure(terminal, measured.error);
         const device = list.value.find((entry) => entry.id === id)!;
-        printJson(terminal, { ...device, estimates: Object.keys(device).filter((field) => isEstimate(device, field)) });
+        const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
+        printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });
         return EXIT_OK;
       }),
   );

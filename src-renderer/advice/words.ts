@@ -3,7 +3,7 @@ import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
-import { NBSP, change, count, counted, milliseconds, percent, plain, signed } from '../format/numbers.ts';
+import { NBSP, change, count, counted, milliseconds, plain, signed } from '../format/numbers.ts';
 import { rangeText } from '../format/origins.ts';
 
 /** How units are balanced, as one says it: `dynamic fetch`, `4 quantile buckets`; empty where nothing is done to them. */
@@ -189,9 +189,4 @@ export function originsText(inputs: readonly InputFact[]): string {
 /** How many designs were looked at, invalid ones too: `122,880 designs examined`; `300 of 122,880 designs examined`. */
 export function coverageText({ predicted, of }: Pick<Recommendation, 'predicted' | 'of'>): string {
   return `${predicted === of ? '' : `${count(predicted)} of `}${count(of)} designs examined`;
-}
-
-/** The share of the time that a fraction is of, for tooltips. */
-export function bandText(fraction: number): string {
-  return `within ${percent(fraction)} of the fastest`;
 }

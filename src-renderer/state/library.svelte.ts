@@ -1,6 +1,7 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
 import type { AppInfo, Device, RunProgress, RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { Events } from '../../src-main/contract/procedures.ts';
+import type { DeviceEvidence } from '../../src-workers/domain/evidence.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
@@ -11,6 +12,7 @@ export class Library {
   #studies = $state.raw<readonly StudySummary[]>([]);
   #runs = $state.raw<readonly RunSummary[]>([]);
   #devices = $state.raw<readonly CatalogueDevice[]>([]);
+  #evidence = $state.raw<Readonly<Record<string, DeviceEvidence>> | null>(null);
   #info = $state.raw<AppInfo | null>(null);
   #progress = $state.raw<ReadonlyMap<number, RunProgress>>(new Map());
   #loaded = $state(false);
@@ -42,6 +44,10 @@ export class Library {
   get devices(): readonly CatalogueDevice[] {
     return this.#devices;
   }
+  /** What public measurements say of devices, by id; those without any are left out. Null until it is known. */
+  get evidence(): Readonly<Record<string, DeviceEvidence>> | null {
+    return this.#evidence;
+  }
   get info(): AppInfo | null {
     return this.#info;
   }
@@ -62,6 +68,8 @@ export class Library {
         this.#engine.call('runs.list', {}).then((result) => result.ok && (this.#runs = result.value)),
       (all || what === 'devices') &&
         this.#engine.call('devices.list', {}).then((result) => result.ok && (this.#devices = result.value)),
+      (all || what === 'devices') &&
+        this.#engine.call('evidence.devices', {}).then((result) => result.ok && (this.#evidence = result.value)),
       (all || what === 'runs') && this.#readInfo(),
     ]);
     if (all) this.#loaded = true;

@@ -79,6 +79,8 @@ export interface ImplementationEvidence {
   } | null;
   /** Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per row). `null` where work is not a matrix. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
+  /** Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` where work is not a matrix, or is another file's. */
+  readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
 }
 

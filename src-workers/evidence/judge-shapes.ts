@@ -23,6 +23,7 @@ function judgeGpu(dataset: ShapeDataset, gpu: ShapeGpu): GpuEvidence {
         ...shapeAgreement(dataset, gpu),
         large: null,
         fourNumbers: null,
+        nearest: null,
         parameters: [],
       },
     ],

@@ -16,6 +16,7 @@ import type { MeasuredMatrices } from '../parse/evidence.ts';
 import type { MeasuredGpu, SpmvDataset } from '../models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from './kept.ts';
 import { foldOf } from './folds.ts';
+import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
 /** Predictions beside measured times. Nothing is fitted here: parameters are data. */
@@ -43,13 +44,14 @@ export interface Pair {
 export function judgeDataset(judged: Judged): DatasetEvidence {
   const { dataset } = judged;
   const gpus = dataset.gpus.filter((gpu) => isMeasured(judged, gpu));
+  const near = neighboursOf(judged);
   return {
     id: dataset.id,
     title: dataset.title,
     source: dataset.source,
     licence: dataset.licence,
     notes: dataset.notes,
-    gpus: gpus.map((gpu) => judgeGpu(judged, gpu)),
+    gpus: gpus.map((gpu) => judgeGpu(judged, gpu, near)),
     unseen:
       dataset.gpus.length > 1
         ? [...gpus, ...dataset.unseen.filter((gpu) => isMeasured(judged, gpu))].map((gpu) => judgeUnseen(judged, gpu))
@@ -106,7 +108,12 @@ export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-function judgeGpu(judged: Judged, gpu: MeasuredGpu): GpuEvidence {
+/** Matrices of another file are not held against one another: they have measured times of their own. */
+function neighboursOf({ measured, parameters }: Judged): readonly Int32Array[] | null {
+  return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
+}
+
+function judgeGpu(judged: Judged, gpu: MeasuredGpu, near = neighboursOf(judged)): GpuEvidence {
   const pairs = gpu.implementations.map((_, at) => pairOf(judged, gpu, at));
   const { matrices } = judged.measured;
   const large = (i: number): boolean => matrices[i].nonzeros >= LARGE_NONZEROS;
@@ -117,7 +124,7 @@ function judgeGpu(judged: Judged, gpu: MeasuredGpu): GpuEvidence {
     implementations: gpu.implementations.flatMap(({ column, implementation }, at) => {
       const pair = pairs[at];
       if (!pair.measured.some((time) => time > 0)) return [];
-      return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column], large)];
+      return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column], large, near)];
     }),
     choice: choiceOf(chosen, () => true),
     choiceLarge: choiceOf(chosen, large),
@@ -129,10 +136,12 @@ function implementationEvidence(
   implementation: string,
   fitted: FittedImplementation,
   isLarge: (matrix: number) => boolean,
+  near: readonly Int32Array[] | null,
 ): ImplementationEvidence {
   const { takes, parameters } = SPMV_IMPLEMENTATIONS.get(implementation)!;
   const own = agreement(pair.predicted, pair.measured);
   const four = agreement(pair.fourNumbers, pair.measured);
+  const nearest = near && agreement(nearestTimes(near, pair.measured), pair.measured);
   const large = agreement(
     pair.predicted,
     pair.measured.map((time, i) => (isLarge(i) ? time : NaN)),
@@ -144,6 +153,7 @@ function implementationEvidence(
     ...own,
     large: large.count > 1 ? large : null,
     fourNumbers: { medianError: four.medianError, spearman: four.spearman },
+    nearest: nearest && { medianError: nearest.medianError, spearman: nearest.spearman },
     parameters: parameters.map((name) => {
       const { label, unit, meaning, lower, upper } = SPMV_PARAMETERS[name];
       return {

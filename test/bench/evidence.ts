@@ -98,7 +98,7 @@ function sayGpu({ device, column, implementations, choice: all, choiceLarge }: G
   );
   for (const one of implementations)
     say(
-      `  ${one.name.padEnd(14)} ${String(one.count).padStart(5)}  median ${mark(one.medianError * 100, target.median * 100, 1)} %  p90 ${(one.p90Error * 100).toFixed(0).padStart(3)} %  Spearman ${mark(one.spearman, target.spearman, 3, true)}  four numbers ${one.fourNumbers ? `${(one.fourNumbers.medianError * 100).toFixed(1)} %, ${one.fourNumbers.spearman.toFixed(3)}` : '–'}`,
+      `  ${one.name.padEnd(14)} ${String(one.count).padStart(5)}  median ${mark(one.medianError * 100, target.median * 100, 1)} %  p90 ${(one.p90Error * 100).toFixed(0).padStart(3)} %  Spearman ${mark(one.spearman, target.spearman, 3, true)} (at least 10^6 non-zeros ${figure(one.large?.spearman ?? null)}, nearest matrices ${figure(one.nearest?.spearman ?? null)})  four numbers ${one.fourNumbers ? `${(one.fourNumbers.medianError * 100).toFixed(1)} %, ${one.fourNumbers.spearman.toFixed(3)}` : '–'}`,
     );
 }
 

@@ -107,7 +107,7 @@ describe('the table of a comparison', () => {
       ...result.devices.map((entry) => ({ device: entry.device, entry })),
       { device: { ...result.devices[0].device, id: 'other' }, entry: null },
     ];
-    const rows = compareRows(compared, study!, result, false, cuda);
+    const rows = compareRows(compared, study!, false, cuda);
     expect([...new Set(rows.map(({ group }) => group))]).toEqual(['result', 'why', 'limits']);
     for (const row of rows) {
       expect(row.texts).toHaveLength(4);
@@ -134,7 +134,7 @@ describe('the table of a comparison', () => {
       device,
       entry: null,
     }));
-    const rows = compareRows(compared, study!, result, false, cuda);
+    const rows = compareRows(compared, study!, false, cuda);
     const marked = rows.filter(({ estimates }) => estimates.some((text) => text !== ''));
     expect(marked.map(({ id }) => id)).toEqual(['memoryLatencyNs', 'kibInFlight']);
     for (const { estimates } of marked) expect(estimates).toEqual(['Estimate: as the generation before', '']);
@@ -151,7 +151,7 @@ describe('the table of a comparison', () => {
     const [a, b, c] = result.devices;
     const devices = [simulated(a, 14.4), simulated(b, 1.1), simulated(c, 0.7)];
     const compared = devices.map((entry) => ({ device: entry.device, entry }));
-    const { texts } = compareRows(compared, study!, result, false, cuda).find(({ id }) => id === 'simulated')!;
+    const { texts } = compareRows(compared, study!, false, cuda).find(({ id }) => id === 'simulated')!;
     expect(texts[0]).toMatch(/^[\d.,]+, 14\.4 times as long as predicted$/);
     expect(texts[1]).toMatch(/^[\d.,]+$/);
     expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);

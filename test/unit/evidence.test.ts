@@ -9,6 +9,8 @@ import { fitImplementation } from '../../src-workers/evidence/fit.ts';
 import { foldOf, FOLDS, outside } from '../../src-workers/evidence/folds.ts';
 import { fourNumbersTime } from '../../src-workers/evidence/four-numbers.ts';
 import { judgeDataset, judgeImplementation, unseenParameters } from '../../src-workers/evidence/judge.ts';
+import { nearestMatrices, nearestTimes } from '../../src-workers/evidence/nearest.ts';
+import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/models/spmv/implementations.ts';
 import { SPMV_PARAMETERS } from '../../src-workers/models/spmv/parameters.ts';
@@ -16,7 +18,7 @@ import { parseEvidence } from '../../src-workers/parse/evidence.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
 const folder = join(db, 'evidence');
-const devices = ['nvidia', 'amd'].flatMap(
+const devices = ['nvidia', 'amd', 'software'].flatMap(
   (file) => JSON.parse(readFileSync(join(db, 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
 );
 const [ginkgo, loops] = unwrap(await loadEvidence(folder, devices, {}));
@@ -177,6 +179,31 @@ describe('judging', () => {
     expect(implementations[0].medianError).toBeCloseTo((Math.abs(coo / 10 - 1) + Math.abs(coo / 30 - 1)) / 2, 12);
   });
 
+  it('states what the nearest matrices of other folds have, and figures of large matrices alone', () => {
+    const { matrices, times } = loops.measured;
+    const near = nearestMatrices(matrices);
+    const measured = times.get('merge_path')!;
+    for (const i of [0, 100, 900]) {
+      expect(near[i]).toHaveLength(40);
+      for (const other of near[i]) expect(foldOf(matrices[other].name)).not.toBe(foldOf(matrices[i].name));
+      const known = [...near[i]].filter((other) => measured[other] > 0).slice(0, 5);
+      const mean = known.reduce((product, other) => product * measured[other], 1) ** (1 / 5);
+      expect(Math.abs(nearestTimes(near, measured)[i] / mean - 1)).toBeLessThan(1e-12);
+    }
+    // A double of a matrix in another fold is its nearest.
+    const apart = matrices.findIndex(({ name }) => foldOf(name) !== foldOf(`${name} again`));
+    const double = { ...matrices[apart], name: `${matrices[apart].name} again` };
+    expect(nearestMatrices([...matrices, double])[matrices.length][0]).toBe(apart);
+    const { implementations } = judgeDataset(loops).gpus[0];
+    const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
+    expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
+    // What decides small matrices is not in the figures of a matrix: the model orders large ones better.
+    for (const { spearman, large: big, nearest } of implementations) {
+      expect(big!.spearman).toBeGreaterThan(spearman);
+      expect(Math.abs(nearest!.spearman - spearman)).toBeLessThan(0.02);
+    }
+  });
+
   it('evaluates another file, packed or not, with the parameters of all shipped matrices', async () => {
     const bytes = gzipSync(
       `${HEADER}\nNew/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21\n`,
@@ -223,5 +250,39 @@ describe('judging', () => {
       6,
     );
     expect(fourNumbersTime('ell', matrix, [0, 1, 0, 0])).toBeCloseTo(12e-3 * rows * max, 6);
+  });
+});
+
+describe('launches of other kernels', () => {
+  const judge = async (dataset: string) => unwrap(await judgeEvidence(folder, devices, { dataset }))[0].gpus;
+
+  it('are predicted as well as they are', async () => {
+    const [k20] = await judge('hasan');
+    expect(k20.implementations[0]).toMatchObject({ count: 110, fourNumbers: null, nearest: null });
+    // The paper's table beside the fit of five of its rows: `reproduce hasan` holds every cell.
+    expect(k20.implementations[0].medianError).toBeLessThan(0.015);
+    const [smite] = await judge('smite');
+    expect(smite).toMatchObject({ choice: null, implementations: [{ count: 15 }] });
+    expect(smite.implementations[0].p90Error).toBeLessThan(0.02);
+    const [software] = await judge('swiftshader');
+    expect(software.implementations[0].spearman).toBeGreaterThan(0.95);
+  });
+
+  it('say nothing of block sizes that the model gives one time', async () => {
+    const [a100, mi250x] = await judge('convolution');
+    for (const { implementations, choice } of [a100, mi250x]) {
+      expect(Math.abs(implementations[0].spearman)).toBeLessThan(0.3);
+      expect(choice!.regret).toBeGreaterThan(1.1);
+    }
+  });
+
+  it('are of their own files alone', async () => {
+    const data = { fileName: 'x.csv', bytes: new Uint8Array() };
+    expect(await judgeEvidence(folder, devices, { dataset: 'hasan', data })).toMatchObject({
+      error: { code: 'unsupported' },
+    });
+    expect(await judgeEvidence(folder, devices, { dataset: 'nothing' })).toMatchObject({
+      error: { code: 'not-found' },
+    });
   });
 });

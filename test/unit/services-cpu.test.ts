@@ -119,7 +119,6 @@ describe('a study of CPUs and a GPU', () => {
     const table = compareRows(
       compared.devices.map((entry) => ({ device: entry.device, entry })),
       detail.study!,
-      compared,
       false,
       (key, form) => term(key, 'cuda', form),
     );

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { evidenceDevices } from '../../../src-workers/evidence/judge-all.ts';
+import { deviceEvidence } from './tie-band.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
 /** Predictions beside public measurements, judged by the pool. */
@@ -18,6 +19,18 @@ export function evidenceHandlers({ pool, catalogue, resourceFolder }: Context): 
     'evidence.judge': async ({ dataset, data }) => {
       const devices = await gpus();
       return devices.ok ? pool.run('evidence', { folder, devices: devices.value, dataset, data }) : devices;
+    },
+    'evidence.devices': async () => {
+      const known = await catalogue.list();
+      if (!known.ok) return known;
+      return ok(
+        Object.fromEntries(
+          known.value.flatMap((device) => {
+            const evidence = deviceEvidence(device);
+            return evidence ? [[device.id, evidence]] : [];
+          }),
+        ),
+      );
     },
     'evidence.gpu': async (asked) => {
       const devices = await gpus();

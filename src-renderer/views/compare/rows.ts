@@ -1,5 +1,5 @@
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
-import type { DeviceComparisonResult, DeviceBest } from '../../../src-main/contract/api.ts';
+import type { DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
@@ -55,7 +55,6 @@ export function kneeThreadGroups(
 export function compareRows(
   compared: readonly Compared[],
   study: Study,
-  { tieFraction }: Pick<DeviceComparisonResult, 'tieFraction'>,
   same: boolean,
   term: Term,
 ): readonly CompareRow[] {
@@ -196,11 +195,18 @@ export function compareRows(
         ]
       : [
           row('ties', 'result', 'Tied designs', {
-            unit: `within ${percent(tieFraction)}`,
             text: (_, { ties }) => count(ties),
-            hint: `Designs closer to the best than the model’s error. ${ACCURACY_TEXT}`,
+            hint: `Designs too close to the best to choose by predicted time. ${ACCURACY_TEXT}`,
+          }),
+          row('tieBand', 'result', 'Tie band', {
+            text: (_, { tieBand }) => percent(tieBand.fraction),
+            hint: 'By how much two designs that differ in shape must differ before measurements order them alike; without measurements the agreement with the event simulation',
           }),
         ]),
+    row('evidence', 'result', 'Evidence', {
+      text: (_, { evidence }) => evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none',
+      hint: 'Public measurements that predicted times of the device were compared with; see Models, Evidence',
+    }),
     ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
     row('resident', 'why', `Resident ${groups}`, {
       text: (best) =>

@@ -2,6 +2,7 @@
 import { untrack } from 'svelte';
 import type { RankColumn, RankPage, RankRow } from '../../../src-main/contract/api.ts';
 import type { RankFilter } from '../../../src-main/contract/procedures.ts';
+import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { Engine } from '../../api/engine.svelte.ts';
 import { wantedPages } from './paging.ts';
@@ -41,7 +42,7 @@ interface Summary {
   /** Times have come that would change the order. */
   readonly outdated: boolean;
   readonly ties: number;
-  readonly tieFraction: number;
+  readonly tieBand: TieBand;
 }
 
 const listedRows = ({ rows, equal }: RankPage): readonly ListedRow[] =>

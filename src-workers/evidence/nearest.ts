@@ -1,0 +1,45 @@
+import type { MatrixSummary } from '../models/spmv/summary.ts';
+import { foldOf } from './folds.ts';
+
+/**
+ * What figures of a matrix can say of its time without any model, to compare with: the geometric mean of the measured times of the
+ * nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967, doi:10.1109/TIT.1967.1053964). Matrices are near where the
+ * logarithms of their size and row lengths are.
+ */
+const NEIGHBOURS = 5;
+/** Neighbours kept, so that enough of them have a time in every column. */
+const KEPT = 40;
+
+function coordinates(matrix: MatrixSummary): readonly number[] {
+  const { rows, columns, nonzeros, median, max, variance, slicedCells } = matrix;
+  return [rows, columns, nonzeros, 1 + median, max, 1 + Math.sqrt(variance), slicedCells ?? nonzeros].map(Math.log);
+}
+
+/** By matrix: the nearest ones that no fit without its fold leaves out, nearest first. */
+export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly Int32Array[] {
+  const all = matrices.map(coordinates);
+  const scales = all[0].map((_, axis) => {
+    const mean = all.reduce((sum, point) => sum + point[axis], 0) / all.length;
+    return Math.sqrt(all.reduce((sum, point) => sum + (point[axis] - mean) ** 2, 0) / all.length) || 1;
+  });
+  const points = all.map((point) => Float64Array.from(point, (value, axis) => value / scales[axis]));
+  const folds = matrices.map(({ name }) => foldOf(name));
+  const distances = new Float64Array(matrices.length);
+  return points.map((point, own) => {
+    for (const [other, there] of points.entries()) {
+      let square = 0;
+      for (let axis = 0; axis < point.length; axis += 1) square += (point[axis] - there[axis]) ** 2;
+      distances[other] = folds[other] === folds[own] ? Infinity : square;
+    }
+    const order = Int32Array.from(points.keys()).sort((a, b) => distances[a] - distances[b] || a - b);
+    return order.subarray(0, Math.min(KEPT, order.length)).filter((other) => distances[other] < Infinity);
+  });
+}
+
+/** Times by the neighbours, µs; NaN where none of them was measured. */
+export function nearestTimes(near: readonly Int32Array[], measured: Float64Array): Float64Array {
+  return Float64Array.from(near, (others) => {
+    const known = others.filter((other) => measured[other] > 0).subarray(0, NEIGHBOURS);
+    return Math.exp(known.reduce((sum, other) => sum + Math.log(measured[other]), 0) / known.length);
+  });
+}
