@@ -7,7 +7,7 @@ import type {
   UnitLoopWorkload,
 } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { AXIS } from '../../../src-workers/domain/space.ts';
+import { AXIS, type Implementation } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
@@ -19,7 +19,7 @@ import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { limitText, type RunnableDesigns } from '../../contract/runnable.ts';
-import { runnableDesigns } from './runnable.ts';
+import { runnableDesigns, takesWholeUnits } from './runnable.ts';
 import type { Context } from '../context.ts';
 import { checkPredicted, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -69,12 +69,7 @@ export async function chosenDesigns(
   ability: () => Promise<Ability>,
 ): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
-  const { implementations } = view.ranking.axes;
-  if (implementations)
-    return fail(
-      'unsupported',
-      `Run ${runId} has ${implementations.length} implementations, and the loop that stands in for a kernel is one. Save the implementation to measure as the kernel of a study of its own.`,
-    );
+  if (view.ranking.axes.implementations) return severalKernels(view, view.ranking.axes.implementations);
   if (input.choose === 'named' || input.designs) {
     if (!input.designs) return fail('bad-input', 'Specify the numbers of the designs to measure (designs).');
     for (const design of input.designs) {
@@ -101,6 +96,27 @@ export async function chosenDesigns(
   }
   const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);
   return ok({ designs, leftOut: found.runnable < found.designs ? found : null });
+}
+
+const listed = new Intl.ListFormat('en');
+
+/** Refuses a run of several implementations: one loop stands in for a kernel. Says which of them it could stand in for, alone. */
+function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
+  const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
+  const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
+  const cannot = all.filter((one) => !can.includes(one));
+  return fail(
+    'unsupported',
+    [
+      `Run ${run.id} has ${all.length} implementations, and one loop stands in for the kernel of a measurement.`,
+      ...(cannot.length > 0
+        ? [`It has no padding and no even shares, so it cannot stand in for ${names(cannot)}.`]
+        : []),
+      ...(can.length > 0
+        ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
+        : []),
+    ].join(' '),
+  );
 }
 
 function picked(

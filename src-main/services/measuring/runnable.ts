@@ -19,7 +19,8 @@ function isBestBuckets(text: string): boolean {
   return unwrap(parseBalancing(text)).kind === 'best-buckets';
 }
 
-function takesWholeUnits(text: string): boolean {
+/** Whether the stand-in loop has a balancing: no padding and no even shares. */
+export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
 

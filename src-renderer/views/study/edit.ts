@@ -102,13 +102,15 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** The study without an implementation. One that is left and allows all becomes the kernel. */
+/** The study without an implementation. The only one that is left becomes the kernel, and the axes are what it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
   const [only] = left;
-  if (left.length > 1 || only?.axes) return { ...rest, implementations: left };
-  return only ? { ...rest, kernel: implementationKernel(rest.kernel, only) } : rest;
+  if (left.length > 1) return { ...rest, implementations: left };
+  if (!only) return rest;
+  const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
+  return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   return { ...study, workload: { ...study.workload, ...change } };

@@ -55,7 +55,7 @@ describe('implementations in the editor', () => {
     expect(kernelOrigin(kernelAt(measured, 0), 'instructionsPerIteration')).toBe('given');
   });
 
-  it('become the kernel where one is left that allows all, and stay a list where it does not', () => {
+  it('become the kernel where one is left, with the axes that it allows', () => {
     expect(withoutImplementation(two, 1)).toEqual({
       ...study,
       kernel: { ...study.kernel, origins: study.kernel.origins ?? {} },
@@ -65,7 +65,9 @@ describe('implementations in the editor', () => {
     expect(left).not.toHaveProperty('implementations');
     expect(left.kernel).toMatchObject({ name: 'propagate 2', registersPerThread: 99 });
     const narrow = withAllowed(two, 1, 'threadsPerUnit', [1]);
-    expect(withoutImplementation(narrow, 0).implementations).toHaveLength(1);
+    expect(withoutImplementation(narrow, 0)).toMatchObject({ axes: { ...study.axes, threadsPerUnit: [1] } });
+    expect(withoutImplementation(narrow, 0)).not.toHaveProperty('implementations');
+    expect(withoutImplementation(narrow, 1).axes).toEqual(study.axes);
     expect(withAllowed(narrow, 1, 'threadsPerUnit', undefined)).toEqual(two);
   });
 
