@@ -52,6 +52,11 @@ test('a second implementation: added, described, predicted beside the first, ran
   await expect(table.getByRole('row', { name: /^propagate/ })).toContainText('fastest');
   await expect(table.getByRole('row', { name: /^one thread/ })).toContainText(/\+\d+ %/);
 
+  await page.keyboard.press('5');
+  await expect(
+    page.getByText(/^Run 3 has 2 implementations, and one loop stands in .* To measure propagate/),
+  ).toBeVisible();
+
   await page.keyboard.press('1');
   await list.getByRole('radio', { name: /^one thread/ }).click();
   await page.keyboard.press('Delete');

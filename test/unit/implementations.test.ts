@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BestDesigns, DeviceComparisonResult, RankPage } from '../../src-main/contract/api.ts';
+import type { BestDesigns, DeviceBest, DeviceComparisonResult, RankPage } from '../../src-main/contract/api.ts';
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { implementationChoice } from '../../src-main/services/ranking/compare.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { changedPlan } from '../../src-workers/advise/change.ts';
 import { timesOf } from '../../src-workers/advise/survey.ts';
@@ -260,6 +261,27 @@ describe('a run of several implementations', () => {
     const best = await call<BestDesigns>('ranking.best', { runId, limit: 1, deviceId: DEVICES[0] });
     expect(advice.row.design.implementation).toBeDefined();
     expect(advice.row.timeMs / best.rows[0].timeMs).toBeLessThan(1.0151);
+  });
+
+  it('says where several are too close to choose', () => {
+    const row = (implementation: string, timeMs: number, tied: boolean) => ({
+      design: { implementation },
+      timeMs,
+      tied,
+    });
+    const on = (name: string, ...byImplementation: ReturnType<typeof row>[]) =>
+      ({ device: { name }, byImplementation }) as unknown as DeviceBest;
+    const close = [
+      on('A', row('x', 1, true), row('y', 1.02, true), row('z', 2, false)),
+      on('B', row('y', 1, true), row('x', 1.1, true)),
+    ];
+    expect(implementationChoice(close)).toEqual([
+      'Fastest: x on A; y on B.',
+      'x and y are too close to choose by predicted time: they differ by 2.0 % on A and 10.0 % on B.',
+    ]);
+    const clear = ['A', 'B', 'C'].map((name) => on(name, row('x', 1, true), row('y', 2, false)));
+    expect(implementationChoice(clear)).toEqual(['Fastest: x on all 3 devices.']);
+    expect(implementationChoice([on('A')])).toEqual([]);
   });
 
   it('is not measured by the loop that stands in for one kernel', async () => {

@@ -342,6 +342,8 @@ describe('set-up', () => {
     expect(refusal({ ...SETUP, choose: 'named' }, webgpu, 3, [GPU], null)).toMatch(/press M/);
     expect(refusal(SETUP, webgpu, 3, [GPU], 0)).toMatch(/can run none of the designs/);
     expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, 3, [GPU], 0)).toBeNull();
+    expect(refusal(SETUP, webgpu, 3, [GPU], null, 'Several kernels.')).toBe('Several kernels.');
+    expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, 3, [GPU], null, 'Several kernels.')).toBeNull();
   });
 
   it('lists what can measure first, and what is missing last', () => {

@@ -33,6 +33,7 @@ export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 
 /** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
 export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
   const runId = view.run.id;
+  if (view.ranking.axes.implementations) return severalKernels(view, view.ranking.axes.implementations);
   const [kind, words] = backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
   const devices = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
   if (named !== undefined) {
@@ -69,7 +70,6 @@ export async function chosenDesigns(
   ability: () => Promise<Ability>,
 ): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
-  if (view.ranking.axes.implementations) return severalKernels(view, view.ranking.axes.implementations);
   if (input.choose === 'named' || input.designs) {
     if (!input.designs) return fail('bad-input', 'Specify the numbers of the designs to measure (designs).');
     for (const design of input.designs) {

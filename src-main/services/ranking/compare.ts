@@ -73,25 +73,27 @@ const listed = new Intl.ListFormat('en');
 /** Which implementation is the fastest on which devices, and where several are too close to choose by time. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
-  const close: string[] = [];
+  const close = new Map<string, string[]>();
+  const add = (to: Map<string, string[]>, key: string, text: string) => to.set(key, [...(to.get(key) ?? []), text]);
   for (const { device, byImplementation } of devices) {
-    const [first, ...others] = byImplementation.map(({ design, tied, timeMs }) => ({
-      name: design.implementation!,
-      tied,
-      timeMs,
-    }));
+    const [first, ...others] = byImplementation;
     if (!first) continue;
-    fastest.set(first.name, [...(fastest.get(first.name) ?? []), device.name]);
+    add(fastest, first.design.implementation!, device.name);
     const tied = others.filter((other) => other.tied);
-    if (tied.length > 0)
-      close.push(
-        `On ${device.name} ${listed.format([first, ...tied].map(({ name }) => name))} are too close to choose by predicted time: they are within ${(100 * (tied.at(-1)!.timeMs / first.timeMs - 1)).toFixed(1)} %.`,
-      );
+    if (tied.length === 0) continue;
+    const names = listed.format([first, ...tied].map(({ design }) => design.implementation!).sort());
+    add(close, names, `${(100 * (tied.at(-1)!.timeMs / first.timeMs - 1)).toFixed(1)} % on ${device.name}`);
   }
   const all = [...fastest.values()].flat().length;
   const only = fastest.size === 1 && all > 1;
   const won = [...fastest].map(([name, on]) => `${name} on ${only ? `all ${all} devices` : listed.format(on)}`);
-  return won.length === 0 ? [] : [`Fastest: ${won.join('; ')}.`, ...close];
+  if (won.length === 0) return [];
+  return [
+    `Fastest: ${won.join('; ')}.`,
+    ...[...close].map(
+      ([names, by]) => `${names} are too close to choose by predicted time: they differ by ${listed.format(by)}.`,
+    ),
+  ];
 }
 
 /** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */

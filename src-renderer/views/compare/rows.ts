@@ -281,7 +281,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
       const [fastest] = compared[at].entry?.byImplementation ?? [];
       if (!row || !fastest) return '';
       if (row === fastest) return 'fastest';
-      return row.tied ? 'too close to tell' : `${change(row.timeMs, fastest.timeMs, 0)} %`;
+      return row.tied ? 'tied' : `${change(row.timeMs, fastest.timeMs, 0)} %`;
     }),
   };
 }

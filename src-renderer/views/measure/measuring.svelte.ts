@@ -18,6 +18,8 @@ interface Measured {
   readonly devices: readonly SweepDevice[] | null;
   /** Designs that the target can run; null where not known yet. */
   readonly runnable: number | null;
+  /** Why no design of the run can be measured; null where some can. */
+  readonly unsupported: string | null;
   readonly run: RunSummary | null;
   readonly detail: MeasuringDetail | null;
 }
@@ -33,8 +35,8 @@ export class Measuring {
   #bundled = $state<string | null>(null);
 
   readonly refused = $derived.by(() => {
-    const { setup, target, sweepId, devices, runnable } = this.#now();
-    return refusal(setup, target, sweepId, devices, runnable);
+    const { setup, target, sweepId, devices, runnable, unsupported } = this.#now();
+    return refusal(setup, target, sweepId, devices, runnable, unsupported);
   });
   readonly canStart = $derived.by(
     () => this.refused === null && this.#app.running === null && !this.#starting && pageSession.runId === null,

@@ -127,13 +127,17 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** Why a set-up cannot be started; null where it can. */
+/**
+ * Why a set-up cannot be started; null where it can.
+ * @param unsupported why no design of the run can be measured; null where some can, or that is not known
+ */
 export function refusal(
   setup: MeasuringSetup,
   target: MeasuringTarget | null,
   runId: number | null,
   devices: readonly SweepDevice[] | null,
   runnable: number | null,
+  unsupported: string | null = null,
 ): string | null {
   if (!target) return 'No target is chosen.';
   if (!target.available) return `This target is not available: ${target.label}.`;
@@ -145,6 +149,7 @@ export function refusal(
     return target.backend === 'cpu'
       ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
       : 'This run predicts no GPU, whose designs are what a GPU measures: add one to the devices of the study.';
+  if (setup.suite === 'designs' && unsupported !== null) return unsupported;
   if (plannedDesigns(setup, runnable) === 0)
     return setup.choose === 'named'
       ? 'No design is selected: select one in Ranking and press M.'
