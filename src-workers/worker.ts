@@ -6,7 +6,7 @@ import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
 import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
 import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
-import { surveyDesigns, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
+import { surveyDesigns, surveyFastest, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
@@ -126,19 +126,22 @@ export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
   return classifyDesigns(predictor, 0, size);
 }
 
-/** The best of some designs of one device: all in a range, or those listed. */
+/** The best of some designs of one device: all in a range, or those listed. With a known time see `surveyFastest`. */
 export function survey({
   plan,
   key,
   part,
   ties,
+  bestMs,
 }: {
   readonly plan: SweepPlan;
   readonly key: string;
   readonly part: DesignPart;
   readonly ties: TieTable;
+  readonly bestMs?: number;
 }): Survey {
-  return surveyDesigns(advisorOf(plan, key), part, ties);
+  const predictor = advisorOf(plan, key);
+  return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
 /** Times of the same designs with inputs changed, and as they are where the change is null; by change, then design. */

@@ -61,7 +61,7 @@ function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
   );
   say(terminal, why);
   if (baseline) say(terminal, `Baseline, ${baseline.text}: ${baseline.ms.toPrecision(4)} ms.`);
-  if (ties.count > 1)
+  if (ties.count !== null && ties.count > 1)
     say(
       terminal,
       `${ties.count.toLocaleString('en')} designs tied. ${ties.rule} Ties are times ${tieBandText(ties.band)}.`,

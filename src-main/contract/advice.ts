@@ -4,6 +4,16 @@ import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
+/** One small map: designs with the same threads per unit. */
+interface LandscapeMap {
+  readonly threadsPerUnit: number;
+  /** Row-major: the best time over the other axes, ms; NaN where no design is valid. */
+  readonly timeMs: Float32Array;
+  /** NaN and null where no design is valid. */
+  readonly bestMs: number;
+  readonly bestDesign: number | null;
+}
+
 /** The recommendation for one device of a study, saved or not. */
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
@@ -16,10 +26,10 @@ export interface Recommendation {
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which one was picked, and
-   * the first of them by time, at most 20.
+   * the first of them by time, at most 20. Not counted (null, and none listed) where the fastest designs alone were looked for.
    */
   readonly ties: {
-    readonly count: number;
+    readonly count: number | null;
     readonly fraction: number;
     readonly band: TieBand;
     readonly rule: string;
@@ -47,18 +57,12 @@ export interface Recommendation {
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    readonly maps: readonly {
-      readonly threadsPerUnit: number;
-      /** Row-major: the best time over the other axes, ms; NaN where no design is valid. */
-      readonly timeMs: Float32Array;
-      /** NaN and null where no design is valid. */
-      readonly bestMs: number;
-      readonly bestDesign: number | null;
-    }[];
+    /** Null where the fastest designs alone were looked for. */
+    readonly maps: readonly LandscapeMap[] | null;
     /** Where the picked design is. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** Designs predicted, of how many of the devices that were asked for: equal where exact. */
+  /** Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact. */
   readonly predicted: number;
   readonly of: number;
   readonly elapsedMs: number;

@@ -223,7 +223,7 @@ export const procedures = {
     v.strictObject({
       ...advisedInput,
       baseline: v.optional(v.nullable(index)),
-      coarse: v.optional(v.boolean(), false),
+      look: v.optional(v.picklist(['coarse', 'fastest', 'all']), 'all'),
     }),
   ).returns<Recommendation>(),
   /**

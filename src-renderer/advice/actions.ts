@@ -71,7 +71,7 @@ export async function simulateTies(app: App, { answer }: Advice): Promise<void> 
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;
-  const { bestDesign } = answer.landscape.maps[map];
+  const bestDesign = answer.landscape.maps?.[map].bestDesign ?? null;
   const run = await freshRun(app);
   if (!run) return;
   const free = (['loop', 'balancing', 'registerCap'] as const).filter((axis) => answered.axes[axis].length > 1);

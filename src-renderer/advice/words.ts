@@ -83,8 +83,9 @@ export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>
   return chosen ? 'the baseline' : 'a plain design';
 }
 
-/** `214 tie`, `none ties`. */
+/** `214 designs tie`, `no other design ties`. */
 export function tieText({ count: tied }: Recommendation['ties']): string {
+  if (tied === null) return 'counting ties';
   return tied > 1 ? `${count(tied)} designs tie` : 'no other design ties';
 }
 

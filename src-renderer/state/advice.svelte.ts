@@ -71,14 +71,14 @@ export class Advice {
     $effect(() => void this.#readBaseline(app.location.studyId));
 
     const calls = new CoarseFirst<Asked, Recommendation>({
-      ask: (input, coarse) => engine.call('advice.recommend', { ...input, coarse, client: PAGE_ID }),
-      show: (result, input, coarse) => {
+      ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
+      show: (result, input, look) => {
         if (result.ok) {
-          this.#answer = result.value;
+          this.#answer = withMaps(result.value, this.#answer);
           this.#asked = input;
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
-          this.#state = coarse && !whole ? 'coarse' : 'exact';
+          this.#state = look === 'coarse' && !whole ? 'coarse' : 'exact';
         } else {
           this.#failure = result.error;
           this.#state = 'failed';
@@ -133,7 +133,8 @@ export class Advice {
       const shown = this.docked || this.open;
       const answer = this.#answer;
       const asked = this.#asked;
-      if (!shown || this.#state !== 'exact' || !answer || !asked) return;
+      // Maps and ties come first.
+      if (!shown || this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
       if (done === answer) this.#sensitive = true;
       let left = false;
       const timer = setTimeout(() => {
@@ -222,6 +223,18 @@ export class Advice {
   set deviceId(id: string | null) {
     this.#app.location.chooseDevice(id);
   }
+}
+
+/** The answer; where it has no maps, with those of the last one, as far as they are of the same device and as many designs. */
+function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
+  const { device, landscape } = answer;
+  const fits =
+    last?.device.id === device.id &&
+    last.landscape.rows === landscape.rows &&
+    last.landscape.columns === landscape.columns;
+  return landscape.maps === null && fits
+    ? { ...answer, landscape: { ...landscape, maps: last.landscape.maps } }
+    : answer;
 }
 
 /** What the answer depends on: not how a study is named or described. */

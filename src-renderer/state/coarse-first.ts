@@ -3,15 +3,21 @@ import type { Result } from '../../src-workers/domain/result.ts';
 /** An input that has not changed for so long is asked for exactly. */
 const RESTS_AFTER_MS = 150;
 
+/** A subset of the designs, the fastest of all, or all. */
+export type Look = 'coarse' | 'fastest' | 'all';
+
 export interface CoarseFirstCalls<In, Out> {
-  ask(input: In, coarse: boolean): Promise<Result<Out>>;
-  /** Of each input that rests, the exact answer or its failure; before it, coarse answers of inputs that still change. */
-  show(answer: Result<Out>, input: In, coarse: boolean): void;
+  ask(input: In, look: Look): Promise<Result<Out>>;
+  /**
+   * Of each input that rests, the exact answer or its failure, and then the whole one; before them, coarse answers of inputs that still
+   * change.
+   */
+  show(answer: Result<Out>, input: In, look: Look): void;
 }
 
 /**
  * Follows an input that may change with every frame. One coarse call is under way at a time, always of the newest input; an
- * input that rests is asked for exactly. Answers of inputs that were left behind are dropped, but for coarse ones while
+ * input that rests is asked for exactly, first the fastest designs alone. Answers of inputs that were left behind are dropped, but for coarse ones while
  * nothing newer is known: they keep what is shown moving. A call may take the place of any earlier one, which then fails.
  */
 export class CoarseFirst<In, Out> {
@@ -61,9 +67,9 @@ export class CoarseFirst<In, Out> {
     for (let asked = 0; this.#input !== null && asked !== this.#version && this.#settled !== this.#version;) {
       asked = this.#version;
       const input = this.#input;
-      const answer = await this.#calls.ask(input, true);
+      const answer = await this.#calls.ask(input, 'coarse');
       // A subset may hold no valid design where the whole does: whether that is a failure, the exact answer says.
-      if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, true);
+      if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, 'coarse');
     }
     this.#asking = false;
   }
@@ -73,11 +79,16 @@ export class CoarseFirst<In, Out> {
     const input = this.#input;
     if (input === null) return;
     this.#exactly = version;
-    const answer = await this.#calls.ask(input, false);
+    const answer = await this.#calls.ask(input, 'fastest');
     if (version !== this.#version) return;
     // Another call of the page took its place, for a study that is no longer on screen.
     if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
-    this.#calls.show(answer, input, false);
+    this.#calls.show(answer, input, 'fastest');
+    if (!answer.ok) return;
+    const whole = await this.#calls.ask(input, 'all');
+    if (version !== this.#version) return;
+    if (whole.ok) this.#calls.show(whole, input, 'all');
+    else if (whole.error.code === 'cancelled') this.#wait();
   }
 }

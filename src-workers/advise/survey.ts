@@ -7,6 +7,7 @@ import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { wavesOn } from '../sweep/ranking.ts';
 import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties.ts';
+import { predictPromising } from './bound.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
 /** Designs to look at: a stretch of them, or a list. */
@@ -14,8 +15,8 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** What remains of a part: the designs that can be among the best. */
 export interface Survey {
+  /** Designs of the part, with those that are too slow at best to be predicted. */
   readonly predicted: number;
-  readonly valid: number;
   /** Designs that the model gives the time of the fastest of the part (`AGREEMENT_FRACTION`), ascending, and what was predicted of each. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
@@ -74,6 +75,28 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
+ * The fastest of a part alone, where it is not slower than `bestMs`, a time that some design is known to have. Most other designs are not
+ * predicted, so nothing is known of ties, groups and cells.
+ */
+export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number): Survey {
+  const designs =
+    part instanceof Uint32Array ? part : Uint32Array.from({ length: part.count }, (_, at) => part.first + at);
+  const columns = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs);
+  const best = columns.timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+  const entries = [...designs.keys()].filter((at) => columns.timeMs[at] <= best * (1 + AGREEMENT_FRACTION));
+  const none = new Uint32Array();
+  return {
+    predicted: designs.length,
+    designs: Uint32Array.from(entries, (at) => designs[at]),
+    columns: columnsAt(columns, entries),
+    tied: none,
+    tiedMs: new Float64Array(),
+    near: none,
+    cells: { designs: none, timeMs: new Float64Array() },
+  };
+}
+
+/**
  * What remains of designs that were predicted before.
  * @param counts values of each axis, AXIS_ORDER
  * @param first the design of the first entry
@@ -95,13 +118,7 @@ function bestOf(
   designAt: (entry: number) => number,
 ): Omit<Survey, 'near'> {
   const { timeMs } = columns;
-  let best = Infinity;
-  let valid = 0;
-  for (const time of timeMs)
-    if (!Number.isNaN(time)) {
-      valid += 1;
-      best = Math.min(best, time);
-    }
+  const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
   const entries: number[] = [];
   const tied: number[] = [];
   const widest = best * (1 + widestFraction(ties));
@@ -111,7 +128,6 @@ function bestOf(
   }
   return {
     predicted: timeMs.length,
-    valid,
     designs: Uint32Array.from(entries, designAt),
     columns: columnsAt(columns, entries),
     tied: Uint32Array.from(tied, designAt),

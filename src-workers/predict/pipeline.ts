@@ -15,7 +15,7 @@ import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
 import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
-import { keepsOrder, startsAtRandom } from './dealing/given.ts';
+import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
 import { keepsLanes } from './dealing/order.ts';
 import {
   isSorted,
@@ -86,11 +86,13 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = shared.aloneIterations * launch.residency.cyclesPerIteration[1];
+  // The blocks that stand for a launch of known units may have too little of its work.
+  const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
   const msPerCycle = shared.iterationFactor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
-  out.timeMs = (Math.max(cycles, alone) + fetching) * msPerCycle + shared.balancingMs;
+  out.timeMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
   out.depth = depths.means;
@@ -191,6 +193,57 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
       return { means, scale: dealt.scale, laws: more, shorter: laws, fullerBlocks, timeScale };
     }
   }
+}
+
+/**
+ * Iterations of all work groups together, without following the launch. Of units in a given order a lower limit: lanes of a flattened
+ * loop are taken to lose nothing.
+ */
+function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { plan, caches, meanLength } = predictor;
+  const { meanUnitsPerThread, unitsPerGroup, balancingAt, loopAt } = candidate;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const given = givenOrderOf(plan);
+  let perUnit: number;
+  if (given !== null && keepsOrder(balancing)) {
+    const isNested = plan.axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1;
+    const order = isNested ? cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup) : null;
+    const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
+    perUnit = meanLength * loss + setupIterations(predictor, candidate);
+  } else {
+    const { means, scale } = depthsOf(predictor, candidate, device);
+    perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
+  }
+  return (plan.units / unitsPerGroup) * perUnit;
+}
+
+/**
+ * The fewest cycles in which the work of a launch can be done: every multiprocessor does as much as any other, at the best rate that it
+ * can have. In one wave of draws, some multiprocessor has one block more than others, at the fewest units that a slot has.
+ */
+export function busyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { workingBlocks, shape, meanUnitsPerThread } = candidate;
+  const { multiprocessors } = device;
+  const mean = workingBlocks / multiprocessors;
+  const most = Math.ceil(mean);
+  const isUneven = most <= shape.residentBlocks && isDealtAlike(predictor, candidate);
+  const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
+  const part = Math.max(1, isUneven ? (most / mean) * fewest : 1) / multiprocessors;
+  const rate = bestRate(cyclesOf(predictor, candidate), Math.min(most, shape.residentBlocks) * shape.groupsPerBlock);
+  return workIterations(predictor, candidate, device) * part * rate;
+}
+
+/** Whether the units of a block are as many and as long as those of any other, but for chance. */
+function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
+  const balancing = lockstepBalancing(predictor, candidate);
+  return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
+}
+
+/** The fewest cycles per iteration of one of at most so many groups. */
+export function bestRate(cycles: CycleTable, groups: number): number {
+  let best = Infinity;
+  for (let w = 1; w <= groups; w += 1) best = Math.min(best, cycles[w] / w);
+  return best;
 }
 
 /** The depth law of one work group. */

@@ -8,8 +8,9 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 
 /*
  * `npm run bench -- advice`: times of the recommendation and of the sensitivity for each example study, ms, over all its devices: the
- * first answers, the coarse and the exact one; the exact one after an edit of each of some inputs; the sensitivity. Beside them the time
- * of all processors together, which other programs change less.
+ * first answers, the coarse and the exact one; the exact one after an edit of each of some inputs; the one with ties and small maps, for
+ * which all designs are predicted; then the sensitivity. Beside them the time of all processors together, which other programs change
+ * less.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
@@ -74,19 +75,21 @@ for (const name of asked.length > 0 ? asked : NAMES) {
   const exact: Taken[] = [];
   const again: Taken[] = [];
   const edited = new Map<string, Taken[]>(Object.keys(EDITS).map((edit) => [edit, []]));
+  const whole: Taken[] = [];
   const sensitive: Taken[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-bench-'));
     const engine = unwrap(
       await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
     );
-    const recommend = (edit: StudyFile, coarse = false): Promise<Taken> =>
-      timeOf(async () => unwrap(await engine.call('advice.recommend', { study: edit, folder: EXAMPLES, coarse })));
+    const recommend = (edit: StudyFile, look: 'coarse' | 'fastest' | 'all' = 'fastest'): Promise<Taken> =>
+      timeOf(async () => unwrap(await engine.call('advice.recommend', { study: edit, folder: EXAMPLES, look })));
     try {
-      first.push(await recommend(study, true));
+      first.push(await recommend(study, 'coarse'));
       exact.push(await recommend(study));
       again.push(await recommend(study));
       for (const [edit, times] of edited) times.push(await recommend(EDITS[edit](study, round)));
+      whole.push(await recommend(study, 'all'));
       sensitive.push(
         await timeOf(async () => unwrap(await engine.call('advice.sensitivity', { study, folder: EXAMPLES }))),
       );
@@ -99,5 +102,6 @@ for (const name of asked.length > 0 ? asked : NAMES) {
   write(name, 'first, exact', exact);
   write(name, 'unchanged', again);
   for (const [edit, times] of edited) write(name, edit, times, EXACT_MS);
+  write(name, 'ties and maps', whole);
   write(name, 'sensitivity', sensitive, SENSITIVITY_MS);
 }

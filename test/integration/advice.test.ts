@@ -62,6 +62,17 @@ function small(study: StudyFile): StudyFile {
 const recommend = (study: StudyFile, more: object = {}): Promise<Recommendation> =>
   call(engine, 'advice.recommend', { study, folder: examples, ...more });
 
+/** What the fastest designs alone tell. */
+const answerOf = ({
+  ties: { rule, band },
+  landscape: { rows, columns, picked },
+  elapsedMs: _,
+  ...rest
+}: Recommendation) => ({
+  ...rest,
+  ...{ rule, band, rows, columns, picked },
+});
+
 /** By the rule, written out: no cap before a cap, no balancing before fetching before ordering, … */
 function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
   const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
@@ -112,7 +123,9 @@ describe('the recommendation', () => {
       let study = small(example(name));
       for (const edit of [null, ...edits]) {
         if (edit) study = edit(study, uniform());
+        const quick = await recommend(study, { look: 'fastest' });
         const advice = await recommend(study);
+        expect(answerOf(quick)).toEqual(answerOf(advice));
         const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
         const first = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
         const { deviceId } = first.rows[0];
@@ -147,14 +160,18 @@ describe('the recommendation', () => {
     const study = example('acts');
     const deviceId = study.devices[1];
     const edited: StudyFile = { ...study, kernel: { ...study.kernel, serialFraction: 0.06 } };
-    const first = await recommend(edited, { deviceId, coarse: true });
+    const first = await recommend(edited, { deviceId, look: 'coarse' });
     expect(first.predicted).toBeLessThan(first.of / 10);
     const exact = await recommend(study, { deviceId });
-    const second = await recommend(edited, { deviceId, coarse: true });
+    const second = await recommend(edited, { deviceId, look: 'coarse' });
     expect(second.predicted).toBeGreaterThan(first.predicted);
     expect(second.time.ms).toBeLessThanOrEqual(first.time.ms);
     expect(exact.predicted).toBe(exact.of);
     expect(exact.devices.map(({ bestMs }) => bestMs === null)).toEqual([true, false, true, true, true]);
+    const quick = await recommend(edited, { deviceId, look: 'fastest' });
+    expect(quick).toMatchObject({ ties: { count: null, designs: [] }, landscape: { maps: null } });
+    expect(quick.time.ms).toBeLessThanOrEqual(second.time.ms);
+    expect(quick.predicted).toBe(quick.of);
   });
 
   it('gives way to a newer call of the same client', async () => {

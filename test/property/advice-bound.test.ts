@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { predictPromising, shortestTimes } from '../../src-workers/advise/bound.ts';
+import { predictPromising, shortestTimes, shortestTimesWithLoss } from '../../src-workers/advise/bound.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
@@ -50,12 +50,14 @@ describe('the shortest time of a design', () => {
       const all = Uint32Array.from({ length: size }, (_, design) => design);
       const { timeMs } = predictChunk(createPredictor(plan), 0, size);
       const shortest = shortestTimes(createPredictor(plan), all);
+      const withLoss = shortestTimesWithLoss(createPredictor(plan), all);
       const promising = predictPromising(createPredictor(plan), all, BAND).timeMs;
       const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
       for (const design of all) {
         expect(Number.isNaN(shortest[design])).toBe(Number.isNaN(timeMs[design]));
         if (Number.isNaN(timeMs[design])) continue;
         expect(shortest[design], `design ${design}`).toBeLessThanOrEqual(timeMs[design]);
+        expect(withLoss[design], `design ${design} with loss`).toBeLessThanOrEqual(timeMs[design]);
         if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
       }
       const predicted = promising.filter((time) => !Number.isNaN(time)).length;

@@ -25,7 +25,7 @@ export async function adviseCode(
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
   const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
-  const known = predictions.known(own);
+  const known = predictions.known(own) && (await predictions.of(own, 'all', () => true));
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const picked = known && pickOf(own, known)?.picked === design;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
@@ -33,7 +33,7 @@ export async function adviseCode(
     study: study.study,
     from: 'study not saved',
     inputs: study.facts(device, row.design.implementation),
-    pick: picked ? pickText(known.ties.count, tieBand(device), pickRule(device)) : '',
+    pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
     evidence: evidenceText(deviceEvidence(device)),
   };
   const { extension, mediaType, write } = CODE[format];

@@ -9,36 +9,42 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
+/** What is predicted of a device: a subset of its designs, those that can be equal to the fastest, or all. */
+export type Look = 'coarse' | 'fastest' | 'all';
+
 /** The best designs of one device. Nothing else is kept of it. */
 export interface DevicePrediction {
+  /** Designs that were predicted, or are too slow at best. */
   readonly predicted: number;
-  readonly valid: number;
   /** The designs that the model gives the time of the fastest, ascending in time; empty where none is valid. */
   readonly equal: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
-  /** Of an exact prediction: the best of every group, see `Survey`. */
-  readonly near: Uint32Array;
-  /** Designs tied with the fastest, whatever the rule of the pick: how many, and the first by time, at most 20. */
-  readonly ties: { readonly count: number; readonly first: readonly number[] };
-  /** Of a coarse prediction: cells without a predicted design have the time of the nearest one. */
-  readonly landscape: BestMaps;
+  /** What only other designs than the fastest tell; null where these alone were looked for. */
+  readonly others: {
+    /** Of an exact prediction: the best of every group, see `Survey`. */
+    readonly near: Uint32Array;
+    /** Designs tied with the fastest, whatever the rule of the pick: how many, and the first by time, at most 20. */
+    readonly ties: { readonly count: number; readonly first: readonly number[] };
+    /** Of a coarse prediction: cells without a predicted design have the time of the nearest one. */
+    readonly landscape: BestMaps;
+  } | null;
 }
 
 export interface Predictions {
-  /** All designs of a device, where they were predicted before. */
+  /** The best of all designs of a device, where they were looked at before. */
   known(device: AdvisedDevice): DevicePrediction | null;
   /**
-   * Predicts all designs of a device, or a coarse subset. Stops and answers `null` as soon as `isCurrent` says no; what was predicted
-   * until then helps the next call, which finds its laws.
+   * Looks at the designs of a device. Stops and answers `null` as soon as `isCurrent` says no; what was predicted until then helps the
+   * next call, which finds its laws.
    */
-  of(device: AdvisedDevice, coarse: boolean, isCurrent: () => boolean): Promise<DevicePrediction | null>;
+  of(device: AdvisedDevice, look: Look, isCurrent: () => boolean): Promise<DevicePrediction | null>;
 }
 
 const MAX_LISTED = 20;
 /** Results kept: a few kilobytes each. */
 const MAX_KEPT = 64;
-/** Designs of one task: some ten milliseconds, after which a newer call gets its turn. */
+/** Designs of one task: some ten milliseconds, after which a newer call gets its turn. Where the fastest are looked for, few are predicted. */
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 /** Designs that were best before an edit are looked at again in a coarse subset: this many at most. */
@@ -47,34 +53,79 @@ const MAX_REMEMBERED = 192;
 export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
+  /** By plan: the fastest time of a coarse subset, ms. */
+  const coarseMs = new Map<string, number>();
+
+  /** Surveys of the parts, in any order; fewer than parts where a newer call has come. `bestMs`: see `surveyFastest`. */
+  async function surveysOf(
+    { plan, key, ties }: AdvisedDevice,
+    parts: readonly DesignPart[],
+    isCurrent: () => boolean,
+    bestMs?: number,
+  ): Promise<readonly Survey[]> {
+    const surveys: Survey[] = [];
+    let knownMs = bestMs;
+    // A worker gets the parts that it got before the last edit, whose laws it has, and then what the others have left.
+    const lanes = Array.from({ length: pool.workers }, (_, worker) =>
+      parts.filter((_part, at) => at % pool.workers === worker),
+    );
+    const predict = async (own: DesignPart[], worker: number): Promise<void> => {
+      for (const lane of [own, ...lanes])
+        for (let part = lane.shift(); part && isCurrent(); part = lane.shift()) {
+          const known = knownMs === undefined ? {} : { bestMs: knownMs };
+          const survey = await pool.run('survey', { plan, key, part, ties, ...known }, { worker });
+          surveys.push(survey);
+          if (knownMs !== undefined) knownMs = Math.min(knownMs, fastestOf(survey));
+        }
+    };
+    await Promise.all(lanes.map(predict));
+    return surveys;
+  }
+
+  /** A time that some design has, ms: the closer to the fastest, the fewer designs must be predicted. */
+  async function reachedMs(
+    device: AdvisedDevice,
+    before: Uint32Array | undefined,
+    isCurrent: () => boolean,
+  ): Promise<number> {
+    const known = coarseMs.get(device.plan.id);
+    if (known !== undefined) return known;
+    const designs = before ?? coarseDesigns(device.plan.axes);
+    const parts = Array.from({ length: pool.workers }, (_, worker) =>
+      designs.filter((_design, at) => at % pool.workers === worker),
+    );
+    const surveys = await surveysOf(device, parts, isCurrent, Infinity);
+    return Math.min(Infinity, ...surveys.map(fastestOf));
+  }
+
   return {
     known: ({ plan }) => kept.get(plan.id) ?? null,
-    async of(device, coarse, isCurrent) {
+    async of(device, look, isCurrent) {
       const { plan, size } = device;
-      const exact = kept.get(plan.id);
-      if (exact) return exact;
+      const known = kept.get(plan.id);
+      if (known && (look !== 'all' || known.others)) return known;
       const space = JSON.stringify({ ...plan.axes, devices: plan.axes.devices.map(({ id }) => id) });
-      const parts = coarse ? coarseParts(device, best.get(space), pool.workers) : exactParts(device);
-      const surveys: Survey[] = [];
-      // A worker gets the parts that it got before the last edit, whose laws it has, and then what the others have left.
-      const lanes = Array.from({ length: pool.workers }, (_, worker) =>
-        parts.filter((_part, at) => at % pool.workers === worker),
-      );
-      const predict = async (own: DesignPart[], worker: number): Promise<void> => {
-        for (const lane of [own, ...lanes])
-          for (let part = lane.shift(); part && isCurrent(); part = lane.shift())
-            surveys.push(await pool.run('survey', { plan, key: device.key, part, ties: device.ties }, { worker }));
-      };
-      await Promise.all(lanes.map(predict));
+      const before = best.get(space);
+      const parts =
+        look === 'coarse'
+          ? coarseParts(device, before, pool.workers)
+          : exactParts(device, look === 'all' ? MIN_TASK_DESIGNS : MAX_TASK_DESIGNS);
+      const bestMs = look === 'fastest' ? await reachedMs(device, before, isCurrent) : undefined;
+      const surveys = await surveysOf(device, parts, isCurrent, bestMs);
       if (surveys.length < parts.length) return null;
-      const prediction = joined(device, surveys);
+      const prediction = joined(device, surveys, look);
       if (prediction.predicted === size) {
         remember(kept, plan.id, prediction);
         remember(best, space, prediction.equal.slice(0, MAX_REMEMBERED));
-      }
+      } else if (prediction.equal.length > 0) remember(coarseMs, plan.id, prediction.columns.timeMs[0]);
       return prediction;
     },
   };
+}
+
+/** Infinity where no design is valid, or none fast enough. */
+function fastestOf({ columns }: Survey): number {
+  return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
 /** The predictions that a run has saved. */
@@ -84,7 +135,7 @@ export function savedPredictions({ ranking: { columns } }: RunView): Predictions
     const own = slice(columns, firstDesign, firstDesign + size);
     const waiting = own.timeMs.filter((time, at) => Number.isNaN(time) && own.invalidReason[at] === 0).length;
     return {
-      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, device.ties)]),
+      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, device.ties)], 'all'),
       predicted: size - waiting,
     };
   };
@@ -105,16 +156,16 @@ function remember<T>(cache: Map<string, T>, key: string, value: T): void {
   cache.set(key, value);
 }
 
-/** All designs, in stretches that share laws. */
-export function exactParts({
-  plan,
-  size,
-}: AdvisedDevice): readonly { readonly first: number; readonly count: number }[] {
+/** All designs, in stretches of about `wanted` that share laws. */
+export function exactParts(
+  { plan, size }: AdvisedDevice,
+  wanted = MIN_TASK_DESIGNS,
+): readonly { readonly first: number; readonly count: number }[] {
   const counts = axisCounts(plan.axes);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
   const unit = family <= MAX_TASK_DESIGNS ? family : perLaunch;
-  const fitting = Math.floor((unit === family ? MIN_TASK_DESIGNS : MAX_TASK_DESIGNS) / unit);
+  const fitting = Math.floor((unit === family ? wanted : MAX_TASK_DESIGNS) / unit);
   const stretch = Math.min(unit * Math.max(1, fitting), MAX_TASK_DESIGNS);
   return Array.from({ length: Math.ceil(size / stretch) }, (_, at) => ({
     first: at * stretch,
@@ -142,7 +193,7 @@ function tiedDesigns(
   surveys: readonly Survey[],
   fastestMs: number,
   fastest: number,
-): DevicePrediction['ties'] {
+): NonNullable<DevicePrediction['others']>['ties'] {
   let count = 0;
   const first: { readonly design: number; readonly timeMs: number }[] = [];
   const inOrder = (): void => void first.sort((a, b) => a.timeMs - b.timeMs || a.design - b.design).splice(MAX_LISTED);
@@ -158,7 +209,7 @@ function tiedDesigns(
 }
 
 /** The best of several parts. */
-function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[]): DevicePrediction {
+function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Look): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);
   const names = new Uint32Array(total);
@@ -177,15 +228,20 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[])
   const predicted = surveys.reduce((sum, { predicted }) => sum + predicted, 0);
   return {
     predicted,
-    valid: surveys.reduce((sum, { valid }) => sum + valid, 0),
     equal: Uint32Array.from(entries, (entry) => names[entry]),
-    ties: entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
     columns: columnsAt(all, entries),
-    near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
-    landscape: bestMaps(
-      axisCounts(plan.axes),
-      surveys.map(({ cells }) => cells),
-      predicted < size ? coarseAxes(plan.axes) : null,
-    ),
+    others:
+      look === 'fastest'
+        ? null
+        : {
+            ties:
+              entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
+            near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
+            landscape: bestMaps(
+              axisCounts(plan.axes),
+              surveys.map(({ cells }) => cells),
+              predicted < size ? coarseAxes(plan.axes) : null,
+            ),
+          },
   };
 }

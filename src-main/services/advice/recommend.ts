@@ -4,7 +4,7 @@ import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { cellsOf } from '../../../src-workers/advise/maps.ts';
+import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
@@ -15,7 +15,7 @@ import { designText } from '../ranking/design-text.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
-import type { DevicePrediction, Predictions } from './predictions.ts';
+import type { DevicePrediction, Look, Predictions } from './predictions.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
@@ -23,7 +23,8 @@ export interface RecommendOptions {
   readonly deviceId?: string | undefined;
   /** Of the study's space; of another device: the same design of this one. */
   readonly baseline?: number | null | undefined;
-  readonly coarse?: boolean | undefined;
+  /** All, where left out. */
+  readonly look?: Look | undefined;
 }
 
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
@@ -90,7 +91,7 @@ export async function advise(
   const all = new Map<AdvisedDevice, DevicePrediction>();
   let fastest: AdvisedDevice | null = null;
   for (const device of devices.value) {
-    const prediction = await predictions.of(device, options.coarse ?? false, isCurrent);
+    const prediction = await predictions.of(device, options.look ?? 'all', isCurrent);
     if (!prediction) return SUPERSEDED;
     all.set(device, prediction);
     const timeMs = bestMs(prediction);
@@ -167,11 +168,11 @@ export async function recommend(
     designIndex: row.designIndex,
     time: { ms: breakdown.timeMs, ...interval },
     ties: {
-      count: prediction.ties.count,
+      count: prediction.others?.ties.count ?? null,
       fraction: band.fraction,
       band,
       rule: pickRule(device),
-      designs: prediction.ties.first.map((design) => firstDesign + design),
+      designs: prediction.others?.ties.first.map((design) => firstDesign + design) ?? [],
     },
     baseline: compared,
     causes,
@@ -186,19 +187,22 @@ export async function recommend(
 
 function landscapeOf(
   { plan, firstDesign }: AdvisedDevice,
-  { landscape: { rows, columns, maps } }: DevicePrediction,
+  { others }: DevicePrediction,
   picked: number,
 ): Recommendation['landscape'] {
-  const cell = cellsOf(axisCounts(plan.axes))(picked);
+  const counts = axisCounts(plan.axes);
+  const { rows, columns } = mapShape(counts);
+  const cell = cellsOf(counts)(picked);
+  const maps = others?.landscape.maps.map(({ timeMs, best, bestMs }, at) => ({
+    threadsPerUnit: plan.axes.threadsPerUnit[at],
+    timeMs,
+    bestMs,
+    bestDesign: best < 0 ? null : firstDesign + best,
+  }));
   return {
     rows,
     columns,
-    maps: maps.map(({ timeMs, best, bestMs }, at) => ({
-      threadsPerUnit: plan.axes.threadsPerUnit[at],
-      timeMs,
-      bestMs,
-      bestDesign: best < 0 ? null : firstDesign + best,
-    })),
+    maps: maps ?? null,
     picked: { map: Math.floor(cell / (rows * columns)), cell: cell % (rows * columns) },
   };
 }

@@ -70,7 +70,7 @@ export async function sensitivity(
   const chosen = await chosenDesign(predictions, study, options, isCurrent);
   if (!chosen.ok) return chosen;
   const { device, recommended } = chosen.value;
-  const known = await predictions.of(device, false, isCurrent);
+  const known = await predictions.of(device, 'all', isCurrent);
   if (!known) return SUPERSEDED;
   const { design } = describeDesign(device.predictor(), recommended);
   const varied = variedInputs(study, device, design.implementation, options.inputs);
@@ -160,7 +160,8 @@ type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known' | 'ties'>;
 
 /** What all trials begin with: the study as it is. */
 function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
-  const { equal, columns, near } = prediction;
+  const { equal, columns, others } = prediction;
+  const { near } = others!;
   const at = equal.indexOf(recommended);
   const picked = pickOf(device, prediction);
   if (at < 0 || !picked) return { recommended, near, known: null, ties: device.ties };

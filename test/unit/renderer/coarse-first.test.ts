@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { CoarseFirst } from '../../../src-renderer/state/coarse-first.ts';
+import { CoarseFirst, type Look } from '../../../src-renderer/state/coarse-first.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
 interface Call {
   readonly input: string;
-  readonly coarse: boolean;
+  readonly look: Look;
   answer(result?: Result<string>): Promise<void>;
 }
 
@@ -13,19 +13,18 @@ function follower() {
   const calls: Call[] = [];
   const shown: string[] = [];
   const following = new CoarseFirst<string, string>({
-    ask: (input, coarse) =>
+    ask: (input, look) =>
       new Promise((resolve) => {
         calls.push({
           input,
-          coarse,
+          look,
           answer: async (result = ok(input)) => {
             resolve(result);
             await vi.advanceTimersByTimeAsync(0);
           },
         });
       }),
-    show: (result, input, coarse) =>
-      shown.push(`${coarse ? 'coarse' : 'exact'} ${result.ok ? input : result.error.code}`),
+    show: (result, input, look) => shown.push(`${look} ${result.ok ? input : result.error.code}`),
   });
   return { calls, shown, following };
 }
@@ -51,12 +50,14 @@ describe('an input that changes with every frame', () => {
     await vi.advanceTimersByTimeAsync(100);
     following.follow('b');
     await vi.advanceTimersByTimeAsync(100);
-    expect(calls.every(({ coarse }) => coarse)).toBe(true);
+    expect(calls.every(({ look }) => look === 'coarse')).toBe(true);
     await vi.advanceTimersByTimeAsync(60);
-    expect(calls.at(-1)).toMatchObject({ input: 'b', coarse: false });
+    expect(calls.at(-1)).toMatchObject({ input: 'b', look: 'fastest' });
+    await calls.at(-1)!.answer();
+    expect(calls.at(-1)).toMatchObject({ input: 'b', look: 'all' });
     await calls.at(-1)!.answer();
     await calls[0].answer();
-    expect(shown).toEqual(['exact b']);
+    expect(shown).toEqual(['fastest b', 'all b']);
   });
 
   it('does not rest while it is held', async () => {
@@ -68,12 +69,13 @@ describe('an input that changes with every frame', () => {
     expect(calls).toHaveLength(1);
     following.held = false;
     await vi.advanceTimersByTimeAsync(200);
-    expect(calls.at(-1)).toMatchObject({ input: 'a', coarse: false });
+    expect(calls.at(-1)).toMatchObject({ input: 'a', look: 'fastest' });
+    await calls.at(-1)!.answer();
     await calls.at(-1)!.answer();
     following.held = true;
     following.held = false;
     await vi.advanceTimersByTimeAsync(1000);
-    expect(calls).toHaveLength(2);
+    expect(calls).toHaveLength(3);
   });
 
   it('drops the exact answer of an input that was left behind', async () => {
@@ -82,7 +84,7 @@ describe('an input that changes with every frame', () => {
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(200);
     const exact = calls.at(-1)!;
-    expect(exact.coarse).toBe(false);
+    expect(exact.look).toBe('fastest');
     following.follow('b');
     await exact.answer();
     await calls.at(-1)!.answer();
@@ -95,7 +97,24 @@ describe('an input that changes with every frame', () => {
     await calls[0].answer(fail('conflict', 'No design is valid'));
     await vi.advanceTimersByTimeAsync(200);
     await calls[1].answer(fail('conflict', 'No design is valid'));
-    expect(shown).toEqual(['exact conflict']);
+    expect(shown).toEqual(['fastest conflict']);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('drops the whole answer of an input that was left behind, and asks again where another call took its place', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    await calls[0].answer();
+    await vi.advanceTimersByTimeAsync(200);
+    await calls[1].answer();
+    await calls[2].answer(fail('cancelled', 'A newer call of the same client took its place.'));
+    await vi.advanceTimersByTimeAsync(200);
+    expect(calls.map(({ look }) => look)).toEqual(['coarse', 'fastest', 'all', 'fastest']);
+    await calls[3].answer();
+    following.follow('b');
+    await calls[4].answer();
+    await calls[5].answer();
+    expect(shown).toEqual(['coarse a', 'fastest a', 'fastest a', 'coarse b']);
   });
 
   it('shows nothing any more once it is stopped', async () => {
