@@ -90,6 +90,19 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
+test('the probe before a measurement is cancelled, and nothing is measured', async ({ page, own }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await setUp(page, 6);
+  const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
+  await start.click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await expect(statusBar(page)).toContainText('Probe cancelled');
+  await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
+  await expect(start).toBeEnabled();
+  await expect(page.getByRole('button', { name: /^Run 2,/ })).toHaveCount(0);
+});
+
 test('a run that waits for a page can be cancelled', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);

@@ -44,6 +44,29 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   expect(complaints).toEqual([]);
 });
 
+test('an export is of the device that the views are about', async ({ page, host, complaints }) => {
+  await open(page, host);
+  await predicted(page, 1);
+  await page.keyboard.press('3');
+  const device = page.getByRole('combobox', { name: /^Device: / });
+  const choose = async (name: RegExp) => {
+    await device.click();
+    await page.getByRole('option', { name }).click();
+  };
+  await choose(/^A100 SXM4 40 GB/);
+  const python = (await find(page, 'export as python')).first();
+  await expect(python).toContainText('Export as Python');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
+  await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ ms/)).toBeVisible();
+  // And the other way round.
+  await choose(/^RTX 4090/);
+  await expect(page.getByText(/On RTX 4090: predicted [\d.]+ ms/)).toBeVisible();
+  await page.keyboard.press('3');
+  await expect(device).toHaveAccessibleName(/RTX 4090/);
+  expect(complaints).toEqual([]);
+});
+
 test('a link to what is not there says so, and shows what there is', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
