@@ -60,6 +60,8 @@ test('after edits the card is one of the full ranking’s tied best, with their 
     for (const [name, value] of fields) await fill(page, name, value);
     const shown = await settled(page);
     const [main, rest] = await shown.locator('.main, .rest').allTextContents();
+    // Ties are counted after the design is known.
+    await expect(shown.getByRole('definition').last()).toHaveText(/^[\d,]+$/);
     const figures = await shown.getByRole('definition').allTextContents();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+Enter');
