@@ -19,9 +19,8 @@ import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
 import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
 import { fail, ok, type Result } from './domain/result.ts';
-import { judgeImplementation } from './evidence/judge.ts';
-import { judgeEvidence } from './evidence/judge-all.ts';
-import { loadEvidence, type EvidenceFile } from './evidence/load.ts';
+import { judgeEvidence, judgeGpuOf } from './evidence/judge-all.ts';
+import type { EvidenceFile } from './evidence/load.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
@@ -361,17 +360,16 @@ export async function evidence({
   return judged.ok ? ok({ datasets: judged.value }) : judged;
 }
 
-export async function evidenceOfGpu({
+export function evidenceOfGpu({
   folder,
   devices,
-  dataset,
-  gpu,
-  implementation,
-}: EvidenceRequest & { readonly gpu: string; readonly implementation: string }): Promise<Result<GpuDetail>> {
-  const judged = await loadEvidence(folder, devices, { dataset });
-  if (!judged.ok) return judged;
-  const found = judgeImplementation(judged.value[0], gpu, implementation);
-  return found ? ok(found) : fail('not-found', `No data set has the times "${gpu}:${implementation}".`);
+  ...asked
+}: EvidenceRequest & {
+  readonly dataset: string;
+  readonly gpu: string;
+  readonly implementation: string;
+}): Promise<Result<GpuDetail>> {
+  return judgeGpuOf(folder, devices, asked);
 }
 
 export interface WorkerTasks {

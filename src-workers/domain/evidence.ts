@@ -152,12 +152,15 @@ export interface DatasetEvidence {
   readonly unseen: readonly UnseenEvidence[];
 }
 
-/** Times of one implementation, matrix by matrix, for plots. */
+/** Over what the errors of times are drawn: what is known of a matrix, or of a launch. */
+export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
+
+/** Times of one implementation, one by one, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  readonly nonzeros: Float64Array;
-  readonly skewness: Float64Array;
-  /** µs. */
+  /** Of times: `µs`, `ms`; empty where losses are compared. */
+  readonly unit: string;
+  readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;
   readonly predicted: Float64Array;
 }

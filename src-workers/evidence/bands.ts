@@ -1,13 +1,14 @@
 import type { GpuDevice } from '../domain/device.ts';
 import type { DeviceAgreement, ImplementationKind } from '../domain/evidence.ts';
 import { unwrap } from '../domain/result.ts';
+import { LAUNCH_DATASETS, type LaunchDataset } from '../models/launches/datasets.ts';
 import { libraryTakesEvenShares } from '../models/spmv/implementations.ts';
 import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import { agreement, pairOf, type Judged } from './judge.ts';
 import { shapeAgreement } from './judge-shapes.ts';
 import { loadEvidence } from './load.ts';
-import { SHAPE_DATASETS, type ShapeDataset, type ShapeGpu } from './shapes.ts';
+import { readLaunches, type ShapeGpu } from './shapes.ts';
 
 /**
  * How far two predictions must differ before measurements order them alike. What is common to both (the device, the work) cancels: the
@@ -144,7 +145,7 @@ function spmvBands(judged: Judged): readonly KeptBand[] {
 }
 
 /** Between launches of one kernel, and between its ways to take work. */
-function shapeBands({ id }: ShapeDataset, gpus: readonly ShapeGpu[]): readonly KeptBand[] {
+function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
   for (const { device, families } of gpus)
     for (const { kinds, predicted, measured } of families)
@@ -172,7 +173,7 @@ function spmvDevices(judged: Judged): readonly KeptAgreement[] {
   });
 }
 
-function shapeDevices(dataset: ShapeDataset, gpus: readonly ShapeGpu[]): readonly KeptAgreement[] {
+function shapeDevices(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptAgreement[] {
   return gpus.map((gpu) => {
     const { count, medianError, p90Error } = shapeAgreement(dataset, gpu);
     return { device: gpu.device, dataset: dataset.id, count, medianError, p90Error };
@@ -192,9 +193,9 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     bands.push(...spmvBands(judged));
     figures.push(...spmvDevices(judged));
   }
-  for (const dataset of SHAPE_DATASETS) {
+  for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;
-    const gpus = await dataset.read(folder, byId);
+    const gpus = await readLaunches(dataset, folder, byId);
     bands.push(...shapeBands(dataset, gpus));
     figures.push(...shapeDevices(dataset, gpus));
   }

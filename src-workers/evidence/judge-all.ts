@@ -1,15 +1,16 @@
 import type { GpuDevice } from '../domain/device.ts';
-import type { DatasetEvidence } from '../domain/evidence.ts';
+import type { DatasetEvidence, GpuDetail } from '../domain/evidence.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
+import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { evidenceDevices as spmvDevices } from '../models/spmv/datasets.ts';
-import { judgeDataset } from './judge.ts';
-import { judgeShapes } from './judge-shapes.ts';
+import { judgeDataset, judgeImplementation } from './judge.ts';
+import { judgeLaunches, judgeShapes } from './judge-shapes.ts';
 import { loadEvidence, type EvidenceFile } from './load.ts';
-import { SHAPE_DATASETS } from './shapes.ts';
+import { readLaunches } from './shapes.ts';
 
 /** Ids of all devices that were measured. */
 export function evidenceDevices(): readonly string[] {
-  return [...new Set([...spmvDevices(), ...SHAPE_DATASETS.flatMap(({ devices }) => devices)])];
+  return [...new Set([...spmvDevices(), ...LAUNCH_DATASETS.flatMap(({ gpus }) => gpus.map(({ device }) => device))])];
 }
 
 /**
@@ -23,7 +24,7 @@ export async function judgeEvidence(
   asked: { readonly dataset?: string | undefined; readonly data?: EvidenceFile | undefined },
 ): Promise<Result<readonly DatasetEvidence[]>> {
   const { dataset: id, data } = asked;
-  const shapes = SHAPE_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
+  const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
   if (data && shapes.length > 0)
     return fail(
       'unsupported',
@@ -36,6 +37,29 @@ export async function judgeEvidence(
     found.push(...judged.value.map(judgeDataset));
   }
   const byId = new Map(devices.map((device) => [device.id, device]));
-  for (const dataset of shapes) found.push(judgeShapes(dataset, await dataset.read(folder, byId)));
+  for (const dataset of shapes) found.push(judgeShapes(dataset, await readLaunches(dataset, folder, byId)));
   return ok(found);
+}
+
+/** One GPU of a data set, with the times of one of its implementations. Fails where there are none. */
+export async function judgeGpuOf(
+  folder: string,
+  devices: readonly GpuDevice[],
+  {
+    dataset: id,
+    gpu: column,
+    implementation,
+  }: { readonly dataset: string; readonly gpu: string; readonly implementation: string },
+): Promise<Result<GpuDetail>> {
+  const none = fail('not-found', `No data set has the times "${column}:${implementation}".`);
+  const launches = LAUNCH_DATASETS.find((dataset) => dataset.id === id);
+  if (launches) {
+    const gpus = await readLaunches(launches, folder, new Map(devices.map((device) => [device.id, device])));
+    const gpu = gpus.find((one) => one.column === column && one.implementation === implementation);
+    return gpu ? ok(judgeLaunches(launches, gpu)) : none;
+  }
+  const judged = await loadEvidence(folder, devices, { dataset: id });
+  if (!judged.ok) return judged;
+  const found = judgeImplementation(judged.value[0], column, implementation);
+  return found ? ok(found) : none;
 }

@@ -1,16 +1,17 @@
-import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../domain/evidence.ts';
+import type { ChoiceEvidence, DatasetEvidence, GpuDetail, GpuEvidence } from '../domain/evidence.ts';
 import { AGREEMENT_FRACTION } from '../sweep/ties.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import { agreement, geometricMean } from './judge.ts';
-import type { ShapeDataset, ShapeFamily, ShapeGpu } from './shapes.ts';
+import type { LaunchDataset } from '../models/launches/datasets.ts';
+import type { ShapeFamily, ShapeGpu } from './shapes.ts';
 
 /** Launches of one kernel, predicted beside measured. */
-export function judgeShapes(dataset: ShapeDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
+export function judgeShapes(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
   const { id, title, source, licence, notes } = dataset;
   return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(dataset, gpu)), unseen: [] };
 }
 
-function judgeGpu(dataset: ShapeDataset, gpu: ShapeGpu): GpuEvidence {
+function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
   const { device, column, implementation, takes, families } = gpu;
   return {
     device,
@@ -36,25 +37,49 @@ function judgeGpu(dataset: ShapeDataset, gpu: ShapeGpu): GpuEvidence {
  * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family, and the rank
  * correlation is within families: between them it would be that of the factors.
  */
-export function shapeAgreement({ proportional }: ShapeDataset, { families }: ShapeGpu) {
-  const measured = Float64Array.from(families.flatMap((family) => [...family.measured]));
-  if (!proportional) {
-    const predicted = Float64Array.from(families.flatMap((family) => [...family.predicted]));
-    return agreement(predicted, measured);
-  }
-  const scaled = families.flatMap(({ predicted, measured: times }) => {
-    const logs = Array.from(predicted, (time, i) => Math.log(times[i] / time));
-    const sum = logs.reduce((total, log) => total + log, 0);
-    return Array.from(predicted, (time, i) => time * Math.exp((sum - logs[i]) / (logs.length - 1)));
-  });
+export function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
+  const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
+  if (!proportional) return figures;
   const inFamily = (of: (family: ShapeFamily) => Float64Array): Float64Array =>
     Float64Array.from(families.flatMap((family) => Array.from(of(family), (time) => time / geometricMean(of(family)))));
   return {
-    ...agreement(Float64Array.from(scaled), measured),
+    ...figures,
     spearman: spearman(
       inFamily(({ predicted }) => predicted),
       inFamily((family) => family.measured),
     ),
+  };
+}
+
+const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
+  Float64Array.from(families.flatMap(({ measured }) => [...measured]));
+
+/** Predicted times of all families; in proportion only: with the factor of the other designs of the family. */
+function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
+  return Float64Array.from(
+    families.flatMap(({ predicted, measured }) => {
+      if (!proportional) return [...predicted];
+      const logs = Array.from(predicted, (time, i) => Math.log(measured[i] / time));
+      const sum = logs.reduce((total, log) => total + log, 0);
+      return Array.from(predicted, (time, i) => time * Math.exp((sum - logs[i]) / (logs.length - 1)));
+    }),
+  );
+}
+
+/** A GPU of a data set with its launches, for plots. */
+export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail {
+  const { families } = gpu;
+  const blocks = Float64Array.from(families.flatMap((family) => family.blocks));
+  return {
+    gpu: judgeGpu(dataset, gpu),
+    unseen: null,
+    points: {
+      names: families.flatMap(({ name, labels }) => labels.map((label) => `${name}: ${label}`)),
+      unit: dataset.unit,
+      over: blocks.some((count) => count > 1) ? { blocks } : {},
+      measured: measuredTimes(families),
+      predicted: scaledTimes(dataset.proportional, families),
+    },
   };
 }
 

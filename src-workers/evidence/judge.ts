@@ -77,8 +77,11 @@ function pointsOf(judged: Judged, gpu: MeasuredGpu, at: number): EvidencePoints 
   const shown = matrices.map((_, i) => i).filter((i) => measured[i] > 0);
   return {
     names: shown.map((i) => matrices[i].name),
-    nonzeros: Float64Array.from(shown, (i) => matrices[i].nonzeros),
-    skewness: Float64Array.from(shown, (i) => matrices[i].skewness),
+    unit: 'µs',
+    over: {
+      nonzeros: Float64Array.from(shown, (i) => matrices[i].nonzeros),
+      skewness: Float64Array.from(shown, (i) => matrices[i].skewness),
+    },
     measured: Float64Array.from(shown, (i) => measured[i]),
     predicted: Float64Array.from(shown, (i) => predicted[i]),
   };

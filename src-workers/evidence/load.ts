@@ -4,9 +4,9 @@ import type { GpuDevice } from '../domain/device.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseEvidence } from '../parse/evidence.ts';
 import { unpacked } from '../parse/unpack.ts';
+import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
 import type { KeptParameters } from './kept.ts';
-import { SHAPE_DATASETS } from './shapes.ts';
 import type { Judged } from './judge.ts';
 
 /** A file of the columns of a data set. */
@@ -51,7 +51,7 @@ export async function loadEvidence(
   if (datasets.length === 0)
     return fail(
       'not-found',
-      `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...SHAPE_DATASETS].map((one) => one.id).join(', ')}.`,
+      `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
   const byId = new Map(devices.map((device) => [device.id, device]));

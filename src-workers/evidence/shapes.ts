@@ -12,6 +12,7 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../models/pipeline/hasan.ts';
 import { fitHasan, HASAN_FITTED_BLOCKS, hasanLaunches } from '../models/pipeline/reproduce-hasan-kim.ts';
 import { wavesTime } from '../models/pipeline/soft-saturation.ts';
+import { LAUNCH_DATASETS, type LaunchDataset, type LaunchGpu } from '../models/launches/datasets.ts';
 import { constantLaw } from '../models/workload/laws.ts';
 import { eachCsvRecord } from '../parse/csv-records.ts';
 import { resolveWorkload } from '../parse/grammar.ts';
@@ -35,29 +36,15 @@ export interface ShapeFamily {
   readonly measured: Float64Array;
 }
 
-export interface ShapeGpu {
-  readonly device: string;
-  /** As the source names it. */
-  readonly column: string;
-  readonly implementation: string;
-  readonly takes: string;
+export interface ShapeGpu extends LaunchGpu {
   readonly families: readonly ShapeFamily[];
 }
 
-export interface ShapeDataset {
-  readonly id: string;
-  readonly title: string;
-  readonly source: string;
-  readonly licence: string;
-  readonly notes: readonly string[];
-  /** Devices of the catalogue that it needs. */
-  readonly devices: readonly string[];
-  /** Whether it says which of two designs is faster: losses of groups do not. */
-  readonly decides: boolean;
-  /** Whether predictions are in proportion only: a factor per family is taken from its other designs. */
-  readonly proportional: boolean;
-  read(folder: string, devices: ReadonlyMap<string, GpuDevice>): Promise<readonly ShapeGpu[]>;
-}
+/** Families of each GPU of a data set, by its column. */
+type Reader = (
+  folder: string,
+  devices: ReadonlyMap<string, GpuDevice>,
+) => Promise<Readonly<Record<string, readonly ShapeFamily[]>>>;
 
 const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'instructionsPerIteration'> = {
   sharedMemoryBytesPerBlock: 0,
@@ -139,11 +126,9 @@ const CONVOLUTION_COLUMNS = [
   'block_size_x',
   'block_size_y',
 ] as const;
-/** As the file names them, and of the catalogue. The MI250X is measured on one of its dies. */
-const CONVOLUTION_DEVICES: Readonly<Record<string, string>> = {
-  A100: 'nvidia-a100-pcie-40gb',
-  MI250X: 'amd-mi250x-gcd',
-};
+const CONVOLUTION_DEVICES = new Map(
+  LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
+);
 /** Registers of a thread, and of each of its outputs: assumed, the file does not have them. */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
@@ -153,7 +138,7 @@ const REGISTERS_PER_OUTPUT = 2;
  * Lockstep's blocks have one dimension. Variants in shared memory are left out: there the work itself, the border of a tile, goes by
  * the shape. So are blocks narrower than a thread group, whose lanes read from several rows.
  */
-async function readConvolution(folder: string, devices: ReadonlyMap<string, GpuDevice>): Promise<readonly ShapeGpu[]> {
+const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
     string,
     { readonly column: string; readonly tile: number; readonly held: string; readonly rows: Row[] }
@@ -163,7 +148,7 @@ async function readConvolution(folder: string, devices: ReadonlyMap<string, GpuD
   const content = unwrap(await unpacked(await readFile(join(folder, file)), file));
   await eachCsvRecord(whole(content), file, CONVOLUTION_COLUMNS, (record) => {
     const column = record.text('device');
-    const device = devices.get(CONVOLUTION_DEVICES[column]);
+    const device = devices.get(CONVOLUTION_DEVICES.get(column) ?? '');
     const [tileX, tileY, readOnly, padding, shared, x, y] = CONVOLUTION_COLUMNS.slice(1).map(record.number);
     if (!device || record.text('time_ms') === '' || shared !== 0 || x % device.threadGroupWidth !== 0) return;
     const held = `tile ${tileX} × ${tileY}, read-only loads ${readOnly}, padding ${padding}, block width ${x}`;
@@ -172,12 +157,8 @@ async function readConvolution(folder: string, devices: ReadonlyMap<string, GpuD
     const units = Math.ceil(IMAGE / tileX) * Math.ceil(IMAGE / tileY);
     families.get(key)!.rows.push({ blockThreads: x * y, units, ms: record.number('time_ms') });
   });
-  return Object.entries(CONVOLUTION_DEVICES).map(([column, id]) => ({
-    device: id,
-    column,
-    implementation: 'convolution',
-    takes: 'a thread per tile of outputs, without shared memory; block sizes and grids',
-    families: [...families.values()]
+  const familiesOf = (column: string, id: string): readonly ShapeFamily[] =>
+    [...families.values()]
       .filter((family) => family.column === column && family.rows.length > 1)
       .map(({ tile, held, rows }): ShapeFamily => {
         const { units } = rows[0];
@@ -204,14 +185,14 @@ async function readConvolution(folder: string, devices: ReadonlyMap<string, GpuD
           predicted: predictedMs(`convolution ${column} ${held}`, devices.get(id)!, designs, { law, units, kernel }),
           measured: Float64Array.from(rows, ({ ms }) => ms),
         };
-      }),
-  }));
-}
+      });
+  return Object.fromEntries([...CONVOLUTION_DEVICES].map(([column, id]) => [column, familiesOf(column, id)]));
+};
 
 // -- Hasan's Table 2 -----------------------------------------------------------------------------------------------------
 
 /** Rows of Table 2 that the fit of τ, c and p did not see. */
-async function readHasan(): Promise<readonly ShapeGpu[]> {
+const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(
     ({ blocks, timeMs }) => ({
@@ -227,14 +208,13 @@ async function readHasan(): Promise<readonly ShapeGpu[]> {
     predicted: Float64Array.from(rows.flatMap(({ cells }) => cells.map((cell) => wavesTime(parameters, cell)))),
     measured: Float64Array.from(rows.flatMap(({ cells }) => cells.map(({ timeMs }) => timeMs))),
   };
-  const takes = 'a thread per unit of equal work; blocks and threads of a block';
-  return [{ device: 'nvidia-k20', column: 'K20', implementation: 'binomial series', takes, families: [family] }];
-}
+  return { K20: [family] };
+};
 
 // -- SMITE's losses ------------------------------------------------------------------------------------------------------
 
 /** Aggregate loss of groups of n units: no times. With n = 1 the loss is 1, and the measurement is of its own floor. */
-async function readSmite(folder: string): Promise<readonly ShapeGpu[]> {
+const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(whole(await readFile(join(folder, file))), file));
   const families = new Map<string, { readonly n: number; readonly measured: number }[]>();
@@ -261,9 +241,8 @@ async function readSmite(folder: string): Promise<readonly ShapeGpu[]> {
       measured: Float64Array.from(rows, ({ measured }) => measured),
     });
   }
-  const takes = 'lockstep groups of n units; aggregate loss, not time';
-  return [{ device: 'nvidia-a100-sxm4-40gb', column: 'A100', implementation: 'aggregate loss', takes, families: read }];
-}
+  return { A100: read };
+};
 
 /** A named distribution. */
 async function lawOf(lengths: string): Promise<LengthLaw> {
@@ -288,7 +267,7 @@ interface SoftwareRecord {
 const SOFTWARE = 'software-swiftshader';
 
 /** Designs drawn at random, by parameters calibrated on as many others. Ordering units is not part of the measured times. */
-async function readSwiftShader(folder: string, devices: ReadonlyMap<string, GpuDevice>): Promise<readonly ShapeGpu[]> {
+const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
   const device = { ...devices.get(SOFTWARE)!, multiprocessors: record.multiprocessors };
   const kernel = { ...NO_KERNEL, ...record.kernel };
@@ -304,62 +283,26 @@ async function readSwiftShader(folder: string, devices: ReadonlyMap<string, GpuD
     predicted: times.map((time) => time + record.launchOverheadMs),
     measured: Float64Array.from(record.rows, ({ measuredMs }) => measuredMs),
   };
-  const takes = 'threads per unit, loop, balancing, blocks and grids';
-  return [{ device: SOFTWARE, column: 'SwiftShader', implementation: 'unit loop', takes, families: [family] }];
-}
+  return { SwiftShader: [family] };
+};
 
-export const SHAPE_DATASETS: readonly ShapeDataset[] = [
-  {
-    id: 'convolution',
-    title: 'Block sizes of a 2-D convolution of Kernel Tuner',
-    source:
-      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, everything but the block size held',
-    licence: 'MIT',
-    notes: [
-      'One factor per kernel variant is taken from its other block sizes: the file has no instruction counts. The rank correlation is that within variants.',
-      'Where enough blocks are resident the model gives all block sizes of a variant the same time. Measured, they differ: caches are reused by rows of a block, which the model does not know.',
-      'On the MI250X a block width that is no power of two takes 5 to 9 times as long. These variants are part of the figures.',
-    ],
-    devices: Object.values(CONVOLUTION_DEVICES),
-    decides: true,
-    proportional: true,
-    read: readConvolution,
-  },
-  {
-    id: 'hasan',
-    title: 'Launch shapes of a sum of binomial series on a K20, Table 2',
-    source: 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65: figures',
-    licence: 'figures of a paper',
-    notes: ['τ, c and p are fitted on five of the sixteen rows; the figures are of the other eleven.'],
-    devices: ['nvidia-k20'],
-    decides: true,
-    proportional: false,
-    read: readHasan,
-  },
-  {
-    id: 'smite',
-    title: 'Loss of groups in lockstep, means of SMITE',
-    source: 'stephenswat/smite: aggregate loss over 131,072 work groups, measured',
-    licence: 'Unlicense',
-    notes: [
-      'Losses, not times; nothing is fitted. The paper measured an A100. With one unit per group the measurement is up to 0.5 % above 1.',
-    ],
-    devices: ['nvidia-a100-sxm4-40gb'],
-    decides: false,
-    proportional: false,
-    read: readSmite,
-  },
-  {
-    id: 'swiftshader',
-    title: 'Designs of a unit loop on SwiftShader',
-    source: 'measured with `npm run bench -- measured` on two cores of a Xeon: 60 designs drawn from 924',
-    licence: 'MIT, part of Lockstep',
-    notes: [
-      'Parameters are calibrated on 60 other designs. It is a software adapter: four lanes, no memory system of a GPU.',
-    ],
-    devices: [SOFTWARE],
-    decides: true,
-    proportional: false,
-    read: readSwiftShader,
-  },
-];
+const READERS: Readonly<Record<string, Reader>> = {
+  convolution: readConvolution,
+  hasan: readHasan,
+  smite: readSmite,
+  swiftshader: readSwiftShader,
+};
+
+/**
+ * The launches of a data set.
+ * @param folder `db/evidence`
+ * @param devices of the catalogue, those of the data set among them
+ */
+export async function readLaunches(
+  { id, gpus }: LaunchDataset,
+  folder: string,
+  devices: ReadonlyMap<string, GpuDevice>,
+): Promise<readonly ShapeGpu[]> {
+  const families = await READERS[id](folder, devices);
+  return gpus.map((gpu) => ({ ...gpu, families: families[gpu.column] }));
+}

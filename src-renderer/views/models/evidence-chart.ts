@@ -1,4 +1,5 @@
-import type { EvidencePoints } from '../../../src-workers/domain/evidence.ts';
+import type { EvidenceAxis, EvidencePoints } from '../../../src-workers/domain/evidence.ts';
+import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { logTicks } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
@@ -20,20 +21,35 @@ const REACH = 4;
 const FACTORS = [1 / 4, 1 / 2, 1, 2, 4];
 const POINT_PX = 4;
 
-/** Over what residuals are drawn. */
-export type ResidualAxis = 'nonzeros' | 'skewness';
+/** Over what residuals are drawn: its label, title and how a value is written. */
+export interface ResidualAxis {
+  readonly id: EvidenceAxis;
+  readonly label: string;
+  readonly title: string;
+}
+export const EVIDENCE_AXES: readonly ResidualAxis[] = [
+  { id: 'nonzeros', label: 'Size', title: 'non-zeros' },
+  { id: 'skewness', label: 'Skewness of rows', title: 'skewness of row lengths' },
+  { id: 'blocks', label: 'Blocks', title: 'blocks' },
+];
 
-const tipOf = ({ names, nonzeros, skewness, measured, predicted }: EvidencePoints, theme: ChartTheme) => ({
+const withUnit = (value: number, unit: string): string => `${plain(value, 4)}${unit === '' ? '' : `${NBSP}${unit}`}`;
+const inUnit = (text: string, unit: string): string => (unit === '' ? text : `${text}, ${unit}`);
+
+const tipOf = ({ names, over, unit, measured, predicted }: EvidencePoints, theme: ChartTheme) => ({
   ...tooltip(theme),
   trigger: 'item' as const,
   formatter: (params: unknown) => {
     const i = (params as { dataIndex: number }).dataIndex;
     return tooltipBody(names[i], '', [
-      { label: 'Predicted', value: `${plain(predicted[i], 4)}${NBSP}µs` },
-      { label: 'Measured', value: `${plain(measured[i], 4)}${NBSP}µs` },
+      { label: 'Predicted', value: withUnit(predicted[i], unit) },
+      { label: 'Measured', value: withUnit(measured[i], unit) },
       { label: 'Measured over predicted', value: `${signed((measured[i] / predicted[i] - 1) * 100)}${NBSP}%` },
-      { label: 'Non-zeros', value: count(nonzeros[i]) },
-      { label: 'Skewness of row lengths', value: plain(skewness[i], 3) },
+      ...EVIDENCE_AXES.flatMap(({ id, title }) => {
+        const value = over[id]?.[i];
+        if (value === undefined) return [];
+        return [{ label: sentenceCase(title), value: id === 'skewness' ? plain(value, 3) : count(value) }];
+      }),
     ]);
   },
 });
@@ -64,22 +80,23 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
     graphic: [
       stroke([[area.left, area.bottom], [area.right, area.top]], theme.colour['text-2'], { z: 5 }),
       words(theme, area.right - 6, area.top + 26, 'equal', { align: 'right', colour: 'text-2', halo: true }),
-      ...axisTitles(theme, area, { x: 'predicted, µs', y: 'measured, µs' }),
+      ...axisTitles(theme, area, { x: inUnit('predicted', points.unit), y: inUnit('measured', points.unit) }),
     ] as never,
   };
 } // prettier-ignore
 
 /** Measured over predicted time, over the size of the matrix or the skewness of its rows. */
-export function residualsChart(points: EvidencePoints, over: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
+export function residualsChart(points: EvidencePoints, { id, title }: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
+  const isCount = id !== 'skewness';
   // Skewness has both signs and spans powers of ten: it is drawn by its inverse hyperbolic sine.
-  const place = (value: number): number => (over === 'nonzeros' ? value : Math.asinh(value));
-  const values = (over === 'nonzeros' ? points.nonzeros : points.skewness).map(place);
+  const place = (value: number): number => (isCount ? value : Math.asinh(value));
+  const values = points.over[id]!.map(place);
   const [min, max] = extent(values);
-  const across: Range = over === 'nonzeros' ? { low: min / 1.3, high: max * 1.3, log: true } : { low: min - 0.2, high: max + 0.2 };
+  const across: Range = isCount ? { low: min / 1.3, high: max * 1.3, log: true } : { low: min - 0.2, high: max + 0.2 };
   const area = plane(size, { left: 58, right: 16, top: 24, bottom: 40 }, across, { low: 1 / REACH, high: REACH, log: true });
   const skews = [-100, -10, -1, 0, 1, 10, 100, 1000].filter((value) => place(value) >= across.low && place(value) <= across.high);
-  const ticks = over === 'nonzeros' ? logTicks(across.low, across.high, { max: 10 }) : skews.map(place);
-  const write = (value: number): string => (over === 'nonzeros' ? roundNumber(value) : plain(Math.round(Math.sinh(value))));
+  const ticks = isCount ? logTicks(across.low, across.high, { max: 10 }) : skews.map(place);
+  const write = (value: number): string => (isCount ? roundNumber(value) : plain(Math.round(Math.sinh(value))));
   const data = [...points.measured].map((time, i) => [values[i], Math.min(REACH, Math.max(1 / REACH, time / points.predicted[i]))] as const);
   return {
     ...planeAxes(theme, area, {
@@ -90,7 +107,7 @@ export function residualsChart(points: EvidencePoints, over: ResidualAxis, theme
     series: [dots(theme, data)] as never,
     graphic: [
       stroke([[area.left, area.y(1)], [area.right, area.y(1)]], theme.colour['text-2'], { z: 5 }),
-      ...axisTitles(theme, area, { x: over === 'nonzeros' ? 'non-zeros' : 'skewness of row lengths', y: 'measured over predicted' }),
+      ...axisTitles(theme, area, { x: title, y: 'measured over predicted' }),
     ] as never,
   };
 } // prettier-ignore
@@ -104,9 +121,15 @@ function roundNumber(value: number): string {
   return `${factor === 1 ? '' : `${factor}·`}10${superscript}`;
 }
 
-export function pointsTable({ names, nonzeros, skewness, measured, predicted }: EvidencePoints): (string | number)[][] {
+export function pointsTable({ names, over, unit, measured, predicted }: EvidencePoints): (string | number)[][] {
+  const axes = EVIDENCE_AXES.flatMap(({ id }) => (over[id] ? [{ id, values: over[id] }] : []));
   return [
-    ['matrix', 'nonzeros', 'skewness', 'measured, µs', 'predicted, µs'],
-    ...names.map((name, i) => [name, nonzeros[i], skewness[i], measured[i], predicted[i]]),
+    [
+      over.nonzeros ? 'matrix' : 'launch',
+      ...axes.map(({ id }) => id),
+      inUnit('measured', unit),
+      inUnit('predicted', unit),
+    ],
+    ...names.map((name, i) => [name, ...axes.map(({ values }) => values[i]), measured[i], predicted[i]]),
   ];
 }

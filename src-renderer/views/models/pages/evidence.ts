@@ -1,19 +1,38 @@
 import type {
   ChoiceEvidence,
+  EvidenceAxis,
   GpuDetail,
   GpuEvidence,
   UnseenEvidence,
 } from '../../../../src-workers/domain/evidence.ts';
+import { LAUNCH_DATASETS } from '../../../../src-workers/models/launches/datasets.ts';
 import { SPMV_DATASETS } from '../../../../src-workers/models/spmv/datasets.ts';
 import { count, fixed, percent, plain } from '../../../format/numbers.ts';
-import { controls, hint, segmented, type Choice, type Demo, type Figure, type Row, type ValuesOf } from '../demo.ts';
-import { pointsTable, residualsChart, timesChart, type ResidualAxis } from '../evidence-chart.ts';
+import { controls, hint, type Choice, type Demo, type Figure, type Row, type ValuesOf } from '../demo.ts';
+import { EVIDENCE_AXES, pointsTable, residualsChart, timesChart } from '../evidence-chart.ts';
 import { rows, type ModelPage } from '../page.ts';
 
 /** GPUs of all data sets, by `dataset gpu`. */
-const GPUS = SPMV_DATASETS.flatMap((dataset) =>
-  dataset.gpus.map((gpu) => ({ dataset, gpu, value: `${dataset.id} ${gpu.column}` })),
-);
+const GPUS = [
+  ...SPMV_DATASETS.flatMap(({ id, gpus }) =>
+    gpus.map(({ column, device, implementations }) => ({
+      id,
+      column,
+      device,
+      names: implementations.map(({ name }) => name),
+      over: ['nonzeros', 'skewness'] as readonly EvidenceAxis[],
+    })),
+  ),
+  ...LAUNCH_DATASETS.flatMap(({ id, gpus }) =>
+    gpus.map(({ column, device, implementation }) => ({
+      id,
+      column,
+      device,
+      names: [implementation],
+      over: ['blocks'] as readonly EvidenceAxis[],
+    })),
+  ),
+].map((gpu) => ({ ...gpu, value: `${gpu.id} ${gpu.column}` }));
 const gpuOf = (value: string) => GPUS.find((one) => one.value === value) ?? GPUS[0];
 const FIRST = 'ginkgo V100-SXM2';
 
@@ -22,13 +41,11 @@ const CONTROLS = {
     kind: 'select',
     label: 'Measured on',
     options: ({ gpus }) =>
-      GPUS.map(({ dataset, gpu, value }) => ({
+      GPUS.map(({ id: dataset, column, device, value }) => ({
         value,
         label:
-          gpu.column === 'unnamed'
-            ? 'A GPU that is not named'
-            : (gpus.find(({ id }) => id === gpu.device)?.name ?? gpu.column),
-        detail: dataset.id,
+          column === 'unnamed' ? 'A GPU that is not named' : (gpus.find(({ id }) => id === device)?.name ?? column),
+        detail: dataset,
       })),
     default: FIRST,
   } satisfies Choice,
@@ -36,14 +53,23 @@ const CONTROLS = {
     kind: 'segmented',
     label: '',
     name: 'Implementation',
-    options: (_, { gpu }) =>
-      gpuOf(String(gpu)).gpu.implementations.map(({ name }) => ({ value: name, label: name.replace('_', ' ') })),
+    options: (_, { gpu }) => gpuOf(String(gpu)).names.map((name) => ({ value: name, label: name.replace('_', ' ') })),
     default: 'csr',
   } satisfies Choice,
-  over: segmented<ResidualAxis>('Errors over', { nonzeros: 'Size', skewness: 'Skewness of rows' }, 'nonzeros'),
+  over: {
+    kind: 'segmented',
+    label: 'Errors over',
+    options: (_, { gpu }) =>
+      EVIDENCE_AXES.filter(({ id }) => gpuOf(String(gpu)).over.includes(id)).map(({ id, label }) => ({
+        value: id,
+        label,
+      })),
+    default: 'nonzeros',
+  } satisfies Choice,
 };
 type Chosen = ValuesOf<typeof CONTROLS>;
 
+const quiet = (text: string | null) => ({ text: text ?? '–', tone: 'quiet' as const });
 const factor = (regret: number | null): string => (regret === null ? '–' : fixed(regret, 3));
 
 function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence | null): readonly Row[] {
@@ -54,7 +80,7 @@ function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence
   });
   return [
     { ...row('Least predicted time', ({ regret }) => factor(regret)), strong: true },
-    row('95 % of its matrices below', ({ regretP95 }) => factor(regretP95)),
+    row('95 % below', ({ regretP95 }) => factor(regretP95)),
     row('Always the best one', ({ bestFixed }) =>
       bestFixed ? `${bestFixed.name.replace('_', ' ')} ${factor(bestFixed.regret)}` : '–',
     ),
@@ -71,10 +97,32 @@ function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence
   ];
 }
 
-function times({ points, gpu }: GpuDetail, { implementation, over }: Chosen): Figure {
+function choiceFigure({ gpu, unseen, points }: GpuDetail): Figure | null {
+  if (!gpu.choice) return null;
+  const isMatrices = points.over.nonzeros !== undefined;
+  const found = choiceRows(gpu, unseen).filter(({ cells }) => cells.some((cell) => cell !== '–'));
+  return {
+    title: isMatrices ? 'Choice of an implementation' : 'Choice of a launch',
+    hint: 'time over that of the fastest measured',
+    blocks: [
+      {
+        kind: 'table',
+        label: 'Choice',
+        columns: isMatrices ? ['Chosen by', 'All matrices', '≥ 10⁶ non-zeros'] : ['Chosen by', 'All kernels'],
+        rows: isMatrices ? found : found.map((row) => ({ ...row, cells: row.cells.slice(0, 1) })),
+      },
+    ],
+  };
+}
+
+function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }: Chosen): Figure {
   const found = gpu.implementations.find(({ name }) => name === implementation);
   if (!found) return { blocks: [] };
-  const label = `${implementation}: measured against predicted times of ${count(points.names.length)} matrices`;
+  const isMatrices = points.over.nonzeros !== undefined;
+  const what = isMatrices ? 'matrices' : points.unit === '' ? 'losses' : 'launches';
+  const label = `${implementation}: measured against predicted times of ${count(points.names.length)} ${what}`;
+  const axes = EVIDENCE_AXES.filter(({ id }) => points.over[id]);
+  const axis = axes.find(({ id }) => id === over) ?? axes[0];
   return {
     title: 'Predicted and measured',
     waits: true,
@@ -86,7 +134,7 @@ function times({ points, gpu }: GpuDetail, { implementation, over }: Chosen): Fi
           ['median error', percent(found.medianError, 1)],
           ['90 % of errors below', percent(found.p90Error, 0)],
           ['rank correlation', fixed(found.spearman, 3)],
-          ['matrices', count(found.count)],
+          [what, count(found.count)],
         ],
       },
       {
@@ -98,19 +146,20 @@ function times({ points, gpu }: GpuDetail, { implementation, over }: Chosen): Fi
         build: (theme, size) => timesChart(points, theme, size),
         data: () => pointsTable(points),
       },
-      controls('over'),
-      {
-        kind: 'chart',
-        label: `${implementation}: measured over predicted times, over ${over === 'nonzeros' ? 'non-zeros' : 'skewness'}`,
+      axes.length > 1 && controls('over'),
+      axis && {
+        kind: 'chart' as const,
+        label: `${implementation}: measured over predicted times, over ${axis.title}`,
         name: 'evidence-residuals',
         heightPx: 220,
-        renderer: 'canvas',
-        build: (theme, size) => residualsChart(points, over, theme, size),
+        renderer: 'canvas' as const,
+        build: (theme, size) => residualsChart(points, axis, theme, size),
         data: () => pointsTable(points),
       },
-      hint(
-        'Each matrix is predicted with parameters that were fitted without it and a fifth of the others. Points beyond a factor of 4 stand at the edge.',
-      ),
+      isMatrices &&
+        hint('Each matrix is predicted with parameters that were fitted without it and a fifth of the others.'),
+      axis && hint('Points beyond a factor of 4 stand at the edge.'),
+      ...(isMatrices ? [] : [hint(LAUNCH_DATASETS.find(({ id }) => id === gpuOf(chosen).id)!.notes.join(' '))]),
     ],
   };
 }
@@ -121,7 +170,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
     name: 'evidence.gpu',
     input: ({ gpu, implementation }) => {
       const found = gpuOf(gpu);
-      return { dataset: found.dataset.id, gpu: found.gpu.column, implementation };
+      return { dataset: found.id, gpu: found.column, implementation };
     },
     failure: 'The evidence could not be judged',
     heightPx: 640,
@@ -130,55 +179,53 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
     () => ({ blocks: [controls('gpu', 'implementation')] }),
     (values, _, answer) =>
       answer ? times(answer.value, values) : { title: 'Predicted and measured', waits: true, blocks: [] },
+    (_, __, answer) => (answer ? choiceFigure(answer.value) : null),
     (_, __, answer) =>
-      answer && {
-        title: 'Choice of an implementation',
-        hint: 'time over that of the fastest measured',
-        blocks: [
-          {
-            kind: 'table',
-            label: 'Choice',
-            columns: ['Chosen by', 'All matrices', '≥ 10⁶ non-zeros'],
-            rows: choiceRows(answer.value.gpu, answer.value.unseen),
-          },
-        ],
-      },
-    (_, __, answer) =>
-      answer && {
-        title: 'All implementations',
-        blocks: [
-          {
-            kind: 'table',
-            label: 'Implementations',
-            columns: [
-              'Implementation',
-              'Median error',
-              'Four numbers',
-              'Rank correlation',
-              '≥ 10⁶ non-zeros',
-              'Nearest matrices',
+      answer?.value.points.over.nonzeros
+        ? {
+            title: 'All implementations',
+            hint: 'median error',
+            blocks: [
+              {
+                kind: 'table',
+                label: 'Implementations',
+                columns: ['Implementation', 'Model', 'Four numbers'],
+                rows: answer.value.gpu.implementations.map(({ name, medianError, fourNumbers }) => ({
+                  head: name.replace('_', ' '),
+                  cells: [percent(medianError, 1), quiet(fourNumbers && percent(fourNumbers.medianError, 1))],
+                })),
+              },
             ],
-            rows: answer.value.gpu.implementations.map(
-              ({ name, medianError, spearman, large, nearest, fourNumbers }) => ({
-                head: name.replace('_', ' '),
-                cells: [
-                  percent(medianError, 1),
-                  { text: fourNumbers ? percent(fourNumbers.medianError, 1) : '–', tone: 'quiet' as const },
-                  fixed(spearman, 3),
-                  large ? fixed(large.spearman, 3) : '–',
-                  { text: nearest ? fixed(nearest.spearman, 3) : '–', tone: 'quiet' as const },
-                ],
-              }),
-            ),
-          },
-          hint(
-            'Rank correlations are low where most matrices take little longer than a launch: neighbours in rank differ by less than the noise of the measurement. The measured times of the nearest matrices, without a model, order the others hardly better.',
-          ),
-        ],
-      },
+          }
+        : null,
+    (_, __, answer) =>
+      answer?.value.points.over.nonzeros
+        ? {
+            title: 'Rank correlation of times',
+            hint: 'within an implementation',
+            blocks: [
+              {
+                kind: 'table',
+                label: 'Rank correlations',
+                columns: ['Implementation', 'All', '≥ 10⁶ non-zeros', 'Nearest matrices'],
+                rows: answer.value.gpu.implementations.map(({ name, spearman, large, nearest }) => ({
+                  head: name.replace('_', ' '),
+                  cells: [
+                    fixed(spearman, 3),
+                    large ? fixed(large.spearman, 3) : '–',
+                    quiet(nearest && fixed(nearest.spearman, 3)),
+                  ],
+                })),
+              },
+              hint(
+                'It is low where most matrices take little longer than a launch: neighbours in rank differ by less than the noise of the measurement. The measured times of the nearest matrices, without a model, order all matrices hardly better.',
+              ),
+            ],
+          }
+        : null,
     ({ implementation }, _, answer) => {
       const found = answer?.value.gpu.implementations.find(({ name }) => name === implementation);
-      return found
+      return found && found.parameters.length > 0
         ? {
             title: 'Fitted parameters',
             hint: implementation.replace('_', ' '),
@@ -213,7 +260,7 @@ export const evidence = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
-    'Public measurements judge the model of memory: sparse matrix-vector products of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). Of a matrix the model knows its size, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order.',
+    'Public measurements judge the models. Sparse matrix-vector products judge the model of memory, of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). Of a matrix the model knows its size, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. The models of launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter.',
     'An implementation has at most six parameters per GPU that no data sheet gives, each with a meaning and a range. They are fitted to four fifths of the matrices and judged on the fifth that was left out. What counts is the choice: how much slower the implementation with the least predicted time is than the fastest measured.',
   ],
   equations: rows`
@@ -244,12 +291,14 @@ export const evidence = {
     'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half and more, while the choice is hardly worse.',
     'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
     'On the MI250X, even non-zeros take 45 µs longer from about 200,000 non-zeros on, whatever the matrix. The model has no such term.',
+    'Block sizes of one kernel whose blocks all fit have one time in the model. Measured on an A100 and an MI250X they differ by 7 % (median), so that ties there are 18 and 24 % wide.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
   ],
   sources: rows`
     Ginkgo (2019–2023). ginkgo-project/ginkgo-data, CC-BY 4.0: measured times and summaries of the matrices.
     Osama, Porumbescu, Owens (2023). A Programming Model for GPU Load Balancing (loops; times under Apache-2.0). PPoPP. :: 10.1145/3572848.3577434
     Little (1961). A Proof for the Queuing Formula L = λW. Operations Research 9(3). :: 10.1287/opre.9.3.383
+    Kernel Tuner (2023). AutoTuningAssociation/benchmark_hub, MIT: measured search spaces.
     Huber (1981). Robust Statistics (loss of the fits). Wiley. :: 10.1002/0471725250
   `,
   demo,

@@ -1,0 +1,110 @@
+/** Measured launches of other kernels than SpMV, and where they come from. Another set is an entry here and a reader in `evidence/shapes.ts`. */
+export interface LaunchDataset {
+  readonly id: string;
+  readonly title: string;
+  readonly source: string;
+  readonly licence: string;
+  readonly notes: readonly string[];
+  /** Whether it says which of two designs is faster: losses of groups do not. */
+  readonly decides: boolean;
+  /** Whether predictions are in proportion only: a factor per family is taken from its other designs. */
+  readonly proportional: boolean;
+  /** Of what is measured: `µs`, `ms`, or a plain number. */
+  readonly unit: string;
+  readonly gpus: readonly LaunchGpu[];
+}
+
+export interface LaunchGpu {
+  /** As the source names it. */
+  readonly column: string;
+  /** Of the catalogue. */
+  readonly device: string;
+  readonly implementation: string;
+  readonly takes: string;
+}
+
+const CONVOLUTION = {
+  implementation: 'convolution',
+  takes: 'a thread per tile of outputs, without shared memory; block sizes and grids',
+};
+
+export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
+  {
+    id: 'convolution',
+    title: 'Block sizes of a 2-D convolution of Kernel Tuner',
+    source:
+      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, everything but the block size held',
+    licence: 'MIT',
+    notes: [
+      'One factor per kernel variant is taken from its other block sizes: the file has no instruction counts. The rank correlation is that within variants.',
+      'Where enough blocks are resident the model gives all block sizes of a variant the same time. Measured, they differ: caches are reused by rows of a block, which the model does not know.',
+      'On the MI250X a block width that is no power of two takes 5 to 9 times as long. These variants are part of the figures.',
+    ],
+    decides: true,
+    proportional: true,
+    unit: 'ms',
+    gpus: [
+      { column: 'A100', device: 'nvidia-a100-pcie-40gb', ...CONVOLUTION },
+      // Measured on one of its dies.
+      { column: 'MI250X', device: 'amd-mi250x-gcd', ...CONVOLUTION },
+    ],
+  },
+  {
+    id: 'hasan',
+    title: 'Launch shapes of a sum of binomial series on a K20, Table 2',
+    source: 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65: figures',
+    licence: 'figures of a paper',
+    notes: ['τ, c and p are fitted on five of the sixteen rows; the figures are of the other eleven.'],
+    decides: true,
+    proportional: false,
+    unit: 'ms',
+    gpus: [
+      {
+        column: 'K20',
+        device: 'nvidia-k20',
+        implementation: 'binomial series',
+        takes: 'a thread per unit of equal work; blocks and threads of a block',
+      },
+    ],
+  },
+  {
+    id: 'smite',
+    title: 'Loss of groups in lockstep, means of SMITE',
+    source: 'stephenswat/smite: aggregate loss over 131,072 work groups, measured',
+    licence: 'Unlicense',
+    notes: [
+      'Losses, not times; nothing is fitted. The paper measured an A100. With one unit per group the measurement is up to 0.5 % above 1.',
+    ],
+    decides: false,
+    proportional: false,
+    unit: '',
+    gpus: [
+      {
+        column: 'A100',
+        device: 'nvidia-a100-sxm4-40gb',
+        implementation: 'aggregate loss',
+        takes: 'lockstep groups of n units; aggregate loss, not time',
+      },
+    ],
+  },
+  {
+    id: 'swiftshader',
+    title: 'Designs of a unit loop on SwiftShader',
+    source: 'measured with `npm run bench -- measured` on two cores of a Xeon: 60 designs drawn from 924',
+    licence: 'MIT, part of Lockstep',
+    notes: [
+      'Parameters are calibrated on 60 other designs. It is a software adapter: four lanes, no memory system of a GPU.',
+    ],
+    decides: true,
+    proportional: false,
+    unit: 'ms',
+    gpus: [
+      {
+        column: 'SwiftShader',
+        device: 'software-swiftshader',
+        implementation: 'unit loop',
+        takes: 'threads per unit, loop, balancing, blocks and grids',
+      },
+    ],
+  },
+];
