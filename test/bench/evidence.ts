@@ -15,8 +15,8 @@ import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
 import { fitFolds } from '../../src-workers/evidence/fit.ts';
 import { measuredTimes } from '../../src-workers/evidence/folds.ts';
 import { measuredBands } from '../../src-workers/evidence/bands.ts';
-import { judgeDataset } from '../../src-workers/evidence/judge.ts';
-import { loadEvidence, PARAMETERS_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
+import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
+import { PARAMETERS_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -70,7 +70,7 @@ if (options.bands) {
 }
 
 const start = performance.now();
-const found = unwrap(await loadEvidence(folder, devices, {})).map(judgeDataset);
+const found = unwrap(await judgeEvidence(folder, devices, {}));
 const seconds = (performance.now() - start) / 1000;
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['parameters', 'takes', 'notes', 'source', 'licence', 'title']);
@@ -102,9 +102,16 @@ function sayGpu({ device, column, implementations, choice: all, choiceLarge }: G
     );
 }
 
+function sayLaunches({ device, column, implementations, choice }: GpuEvidence): void {
+  for (const { name, count, medianError, p90Error, spearman } of implementations)
+    say(
+      `${column} (${device}), ${name}: ${count}, median ${(medianError * 100).toFixed(1)} %, p90 ${(p90Error * 100).toFixed(0)} %, Spearman ${spearman.toFixed(3)}, choice ${figure(choice?.regret ?? null)}`,
+    );
+}
+
 for (const { id, gpus, unseen } of found) {
-  say(`\n${id}: matrices held out, ! where a figure misses its target`);
-  for (const gpu of gpus) sayGpu(gpu, id);
+  say(`\n${id}${id in TARGETS ? ': matrices held out, ! where a figure misses its target' : ''}`);
+  for (const gpu of gpus) (id in TARGETS ? sayGpu : sayLaunches)(gpu, id);
   for (const one of unseen)
     say(
       `unseen ${one.device.padEnd(24)} median ${mark(one.medianError * 100, UNSEEN.median * 100, 0)} %, choice ${mark(one.regret, UNSEEN.regret, 3)}; at least 10^6 non-zeros ${one.medianErrorLarge === null ? '–' : `${(one.medianErrorLarge * 100).toFixed(0)} %`}, ${one.regretLarge?.toFixed(3) ?? '–'}`,
