@@ -20,6 +20,7 @@ test('a second implementation: added, described, predicted beside the first, ran
   await expect.poll(() => offered(page)).toBe(2 * before);
 
   const name = profile.getByRole('textbox', { name: 'Name of the implementation' });
+  await expect(name).toBeFocused();
   await name.fill('propagate');
   await expect(profile.getByText('Another implementation is named propagate')).toBeVisible();
   await name.fill('one thread');
@@ -61,6 +62,7 @@ test('a second implementation: added, described, predicted beside the first, ran
   await list.getByRole('radio', { name: /^one thread/ }).click();
   await page.keyboard.press('Delete');
   await expect(list).toHaveCount(0);
+  await expect(profile.getByRole('button', { name: 'Add an implementation' })).toBeFocused();
   await expect.poll(() => offered(page)).toBe(before);
   await page.keyboard.press('Control+z');
   await expect(list.getByRole('radio')).toHaveCount(3);
