@@ -180,18 +180,20 @@ export const STEADY_GROUPS = 4;
 /** Units looked at to count setups of lanes out of step, and bins of depth that groups are sorted into for that. */
 export const SETUP_LOOKUPS = 2 ** 15;
 export const SETUP_BINS = 12;
-/** Lengths looked up for a launch in a given order; over those of a block, that gives its number of known blocks. Fewest and most of these. */
-export const GIVEN_LOOKUPS = 2 ** 18;
-export const MIN_GROUP_LOOKUPS = 32;
-export const MIN_GIVEN_BLOCKS = 96;
-export const MAX_GIVEN_BLOCKS = 2 ** 12;
-/** Groups of a given order whose blocks start in random order, from which their law is made. */
+/** Groups of a launch in a given order of which all are known; of more, some of its blocks stand for all. */
+export const MAX_GIVEN_GROUPS = 2 ** 17;
+/** Lengths, or longest of n, that are looked up for it; of more some rounds or groups stand for all, the former where these remain. */
+export const MAX_GIVEN_LOOKUPS = 2 ** 22;
+export const MIN_GIVEN_ROUNDS = 64;
+/** Lengths looked up to count the setups of lanes out of step. */
+export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
+/** Lanes that are added up side by side. It only saves time. */
+export const LANES_AT_ONCE = 2 ** 11;
+/** Groups of known blocks, and fewest blocks, from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 12;
-/** Groups of all rounds, units / n, up to which all depths of nested loops are computed, to choose the blocks that stand for all. */
-export const MAX_NESTED_LOOKUPS = 2 ** 17;
-/** Stretches of time up to the last dispatch of a launch in a given order, and groups looked at for what is active in them. */
-export const ORDER_BINS = 64;
-export const ACTIVE_GROUPS = 2048;
+export const MIN_GIVEN_BLOCKS = 96;
+/** Bins of the longest life of a block, and three more, in which active groups are counted up to the last dispatch. A power of two. */
+export const LIFE_BINS = 128;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 

@@ -1,207 +1,258 @@
+import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
-  GIVEN_LOOKUPS,
-  MIN_GROUP_LOOKUPS,
-  MAX_GIVEN_BLOCKS,
-  MAX_NESTED_LOOKUPS,
+  GIVEN_SETUP_LOOKUPS,
+  LANES_AT_ONCE,
+  MAX_GIVEN_GROUPS,
+  MAX_GIVEN_LOOKUPS,
   MIN_GIVEN_BLOCKS,
+  MIN_GIVEN_ROUNDS,
 } from '../constants.ts';
-import { goldenTurn } from '../../numeric/lattice.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import type { OrderedBlocks } from '../time/in-order.ts';
-import { knownBlocks } from '../time/placed.ts';
-import { dealingScratch, groupDepth, type Dealing, type DealingScratch } from './deal.ts';
-import { lossOfGroups, readGiven, type GivenOrder, type GivenReader } from './given.ts';
+import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
+import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
+import {
+  longestOfGroups,
+  lossOfGroups,
+  readGiven,
+  type GivenLoss,
+  type GivenOrder,
+  type GivenReader,
+} from './given.ts';
 
 /** A launch of units in a given order. */
 export interface GivenLaunch {
-  readonly blocks: OrderedBlocks;
+  readonly blocks: KnownBlocks;
   /** Of one unit per slot, as those of sorted units. */
   readonly means: DepthMeans;
 }
 
 /**
- * Deals units in a given order out to a launch: all of its blocks where they are few, else some that stand for all.
+ * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where their groups are too many.
  * @param meanLength of the units, iterations
- * @param mostBlocks that are wanted
  */
-export function givenLaunch(
-  order: GivenOrder,
-  dealing: Dealing,
-  meanLength: number,
-  mostBlocks = MAX_GIVEN_BLOCKS,
-): GivenLaunch {
+export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number): GivenLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  const rounds = Math.ceil(units / (slotsPerBlock * G));
   // One round, or one lane, is the same in either loop.
-  const dealt: Dealing = rounds === 1 || n === 1 ? { ...dealing, loop: 'nested' } : dealing;
+  const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
+  const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
   const reader = readGiven(order, dealt);
-  const nested = units <= MAX_NESTED_LOOKUPS * n && reader.longest !== null ? nestedDepths(reader, dealt) : null;
-  const known = Math.min(mostBlocks, nested && dealt.loop === 'nested' ? G : knownCount(dealt, rounds));
-  const all = nested && knownBlocks(nested, W);
-  const rows = known === G ? null : spreadBlocks(all && all.lives, G, known);
-  const loop = dealt.loop === 'flattened' ? flattenedDepths(reader, dealt, rows) : null;
-  const blocks = !loop && !rows && all ? all : knownBlocks(loop?.depths ?? rowsOf(reader, dealt, nested, rows), W);
-  const exact = lossOfGroups(order, n);
-  const padding = order.work === order.lengths ? 1 : sumOf(order.lengths) / sumOf(order.work);
-  const aggregateLoss = loop ? padding * loop.aggregateLoss : exact.aggregateLoss;
+  const rows = G * W <= MAX_GIVEN_GROUPS ? null : spreadBlocks(G, Math.floor(MAX_GIVEN_GROUPS / W));
+  const lanes = isNested ? null : laneDepths(reader, dealt, rows);
+  const depths = lanes?.depths ?? (rows ? chosenDepths(reader, dealt, rows) : nestedDepths(order, reader, dealt));
+  const loss = lanes?.loss ?? lossOfGroups(order, n);
+  const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
+  const aggregateLoss = padding * loss.aggregateLoss;
   return {
-    blocks: { ...blocks, started: null, count: known, lifeRatio: rows && all ? lifeRatio(all.lives, rows) : 1 },
+    blocks: knownBlocks(depths, W),
     means: {
       meanDepth: meanLength * aggregateLoss + setupIterations,
       meanWork: meanLength + setupIterations,
       aggregateLoss,
-      meanLoss: loop ? padding * loop.meanLoss : exact.meanLoss,
+      meanLoss: padding * loss.meanLoss,
     },
   };
 }
 
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0);
+function totalOf(values: Float64Array): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
-/** Blocks that are computed: as many as looking their units up and playing them allow. */
-function knownCount({ unitsPerGroup, groupsPerBlock, gridBlocks, loop }: Dealing, rounds: number): number {
-  // Few rounds are not worth more groups.
-  const lookups = groupsPerBlock * Math.max(MIN_GROUP_LOOKUPS, rounds * (loop === 'flattened' ? unitsPerGroup : 1));
-  return Math.min(gridBlocks, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(GIVEN_LOOKUPS / lookups)));
-}
-
-/** Depths of all groups, block by block, of nested loops whose groups begin at multiples of n. */
-function nestedDepths(reader: GivenReader, dealing: Dealing): Float64Array {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G, setupIterations } = dealing;
-  const longest = reader.longest!;
-  const period = longest.length;
-  const groups = G * W;
-  const depths = new Float64Array(groups);
-  const full = Math.floor(units / n);
-  const { part } = reader;
-  for (let group = 0, to = 0, at = 0; group < full; group++) {
-    depths[to] += (part === 1 ? longest[at] : longest[Math.floor(group * part)]) + setupIterations;
-    if (++to === groups) to = 0;
-    if (++at === period) at = 0;
-  }
-  if (units > full * n) depths[full % groups] += reader.longestSum(full * n, n, units) + setupIterations;
-  return depths;
+/** How many rounds each of those that are looked up stands for: more than one of very many. */
+function roundsEach(rounds: number, lookups: number): number {
+  return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
- * Blocks spread over the launch, one of each stretch: by turns a short and a long one of it, so that long ones are as frequent as
- * in the launch.
- * @param lives by which blocks of a stretch are short or long; `null` where that is not known
+ * Depths of all groups, block by block, of nested loops. Groups begin at multiples of a divisor of n, mostly of n itself: the
+ * longest of so many units are looked up.
  */
-function spreadBlocks(lives: Float64Array | null, G: number, count: number): Int32Array {
-  const chosen = new Int32Array(count);
-  const ranked = new Float64Array(Math.ceil(G / count) + 1);
-  for (let i = 0; i < count; i++) {
-    const from = Math.floor((i * G) / count);
-    const to = Math.floor(((i + 1) * G) / count);
-    const place = Math.floor(goldenTurn(i) * (to - from));
-    chosen[i] = from + place;
-    if (!lives) continue;
-    for (let block = from; block < to; block++) {
-      let k = block - from;
-      for (; k > 0 && ranked[k - 1] > lives[block]; k--) ranked[k] = ranked[k - 1];
-      ranked[k] = lives[block];
+function nestedDepths(order: GivenOrder, { longestSum }: GivenReader, dealing: Dealing): Float64Array {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const { part } = order;
+  const common = greatestCommonDivisor(n, slotsPerBlock);
+  const longest = longestOfGroups(order, common);
+  const period = longest.length;
+  const slots = slotsPerBlock * G;
+  const rounds = Math.ceil(units / slots);
+  const each = roundsEach(rounds, units / common);
+  const depths = new Float64Array(G * W);
+  for (let round = 0; round < rounds; round += each) {
+    if (common === n && part === 1) {
+      const first = round * depths.length;
+      const full = Math.min(depths.length, Math.floor(units / n) - first);
+      for (let to = 0, at = first % period; to < full; to++) {
+        depths[to] += longest[at] + setupIterations;
+        if (++at === period) at = 0;
+      }
+      continue;
     }
-    let block = from;
-    while (lives[block] !== ranked[place]) block++;
-    chosen[i] = block;
+    for (let to = 0; to < depths.length; to++) {
+      const g = to % W;
+      const first = round * slots + ((to - g) / W) * slotsPerBlock + g * n;
+      const end = first + Math.min(n, slotsPerBlock - g * n);
+      if (end > units) break;
+      let most = 0;
+      for (let position = first; position < end; position += common) {
+        const inGroup = position % n;
+        const at = part === 1 ? position : Math.floor(((position - inGroup) / n) * part) * n + inGroup;
+        most = Math.max(most, longest[(at / common) % period]);
+      }
+      depths[to] += most + setupIterations;
+    }
   }
-  return chosen;
-}
-
-/** Mean life of all blocks over that of the chosen ones. */
-function lifeRatio(lives: Float64Array, rows: Int32Array): number {
-  let all = 0;
-  for (const life of lives) all += life;
-  let some = 0;
-  for (const block of rows) some += lives[block];
-  return some > 0 ? all / lives.length / (some / rows.length) : 1;
-}
-
-/** Depths of the groups of the chosen blocks, or of all; nested loops. */
-function rowsOf(
-  reader: GivenReader,
-  dealing: Dealing,
-  nested: Float64Array | null,
-  rows: Int32Array | null,
-): Float64Array {
-  const { groupsPerBlock: W, gridBlocks: G } = dealing;
-  const count = rows?.length ?? G;
-  const depths = new Float64Array(count * W);
-  const scratch = dealingScratch(dealing);
-  for (let i = 0; i < count; i++) {
-    const block = rows ? rows[i] : i;
-    if (nested) depths.set(nested.subarray(block * W, (block + 1) * W), i * W);
-    else for (let g = 0; g < W; g++) depths[i * W + g] = groupDepth(reader, dealing, block, g, scratch);
-  }
+  // The last group may have fewer units than it has in other repetitions.
+  const last = lastGroup(dealing);
+  if (each === 1 && last.lanes < last.filled)
+    depths[last.at] += longestSum(units - last.lanes, last.lanes, units) + setupIterations;
+  scaleBy(depths, rounds / Math.ceil(rounds / each));
   return depths;
 }
 
-/** `groupDepth` of a flattened loop over a given order: the same without a call for each unit, where that is possible. */
-function lanesDepth(
-  reader: GivenReader,
-  dealing: Dealing,
-  block: number,
-  group: number,
-  scratch: DealingScratch,
-): number {
-  const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks, setupIterations } = dealing;
-  if (setupIterations > 0 || reader.part < 1) return groupDepth(reader, dealing, block, group, scratch);
-  const { lengths } = reader;
-  const { lanes } = scratch;
-  const slots = slotsPerBlock * gridBlocks;
-  const filled = Math.min(n, slotsPerBlock - group * n);
-  lanes.fill(0);
-  for (let position = block * slotsPerBlock + group * n; position < units; position += slots) {
-    const count = Math.min(filled, units - position);
-    let at = position % lengths.length;
-    for (let lane = 0; lane < count; lane++) {
-      lanes[lane] += lengths[at];
-      if (++at === lengths.length) at = 0;
-    }
-  }
-  let depth = 0;
-  for (let lane = 0; lane < filled; lane++) if (lanes[lane] > depth) depth = lanes[lane];
-  return depth;
+/** The group that takes the last unit: where its depth is, how many lanes it has and how many of these have one in that round. */
+function lastGroup({ units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G }: Dealing): {
+  readonly at: number;
+  readonly filled: number;
+  readonly lanes: number;
+} {
+  const slot = (units - 1) % (slotsPerBlock * G);
+  const block = Math.floor(slot / slotsPerBlock);
+  const g = Math.floor((slot % slotsPerBlock) / n);
+  const first = g * n;
+  const lanes = (slot % slotsPerBlock) + 1 - first;
+  return { at: block * W + g, filled: Math.min(n, slotsPerBlock - first), lanes };
 }
 
-/** Depths and losses of flattened loops. */
-function flattenedDepths(
+function scaleBy(values: Float64Array, factor: number): void {
+  if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
+}
+
+/** Depths of the groups of chosen blocks, of nested loops. */
+function chosenDepths(reader: GivenReader, dealing: Dealing, rows: Int32Array): Float64Array {
+  const { groupsPerBlock: W } = dealing;
+  const scratch = dealingScratch(dealing);
+  const depthAt = (_: number, at: number): number =>
+    groupDepth(reader, dealing, rows[Math.floor(at / W)], at % W, scratch);
+  return new Float64Array(rows.length * W).map(depthAt);
+}
+
+/** Some blocks of a launch that stand for it, spread evenly. */
+function spreadBlocks(G: number, count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, i) => {
+    const from = Math.floor((i * G) / count);
+    const to = Math.floor(((i + 1) * G) / count);
+    return from + Math.floor(goldenTurn(i) * (to - from));
+  });
+}
+
+/**
+ * Some rows of depths that stand for all blocks, shortest depth first: one of each stretch of the launch, by turns a short and
+ * a long one of it, so that long ones are as frequent as in the launch.
+ * @param mostGroups of these rows
+ */
+export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mostGroups: number): Float64Array {
+  const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));
+  const rows = new Float64Array(count * W);
+  for (let i = 0; i < count; i++) {
+    const from = Math.floor((i * lives.length) / count);
+    const to = Math.floor(((i + 1) * lives.length) / count);
+    const ranked = Int32Array.from({ length: to - from }, (_, k) => from + k).sort((a, b) => lives[a] - lives[b]);
+    const block = ranked[Math.floor(goldenTurn(i) * ranked.length)];
+    rows.set(depths.subarray(block * W, (block + 1) * W), i * W);
+    sortRow(rows, i * W, W);
+  }
+  return rows;
+}
+
+/**
+ * Depths of the groups of a launch, lane by lane, and the losses of all rounds together: of flattened loops. Where units are too
+ * many some blocks are computed, and each stands for those next to it.
+ * @param rows the chosen blocks; `null` for all
+ */
+function laneDepths(
   reader: GivenReader,
   dealing: Dealing,
   rows: Int32Array | null,
-): { readonly depths: Float64Array; readonly aggregateLoss: number; readonly meanLoss: number } {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+): { readonly depths: Float64Array; readonly loss: GivenLoss } {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const slots = slotsPerBlock * G;
+  const rounds = Math.ceil(units / slots);
   const count = rows?.length ?? G;
-  const depths = new Float64Array(count * W);
-  const scratch = dealingScratch(dealing);
-  const { lanes } = scratch;
+  const lookups = slotsPerBlock * rounds;
+  const each = roundsEach(rounds, count * lookups);
+  const chosen = spreadBlocks(count, Math.min(count, Math.ceil((MAX_GIVEN_LOOKUPS * each) / lookups)));
+  const isAll = chosen.length === G;
+  const blockAt = (i: number): number => (rows ? rows[chosen[i]] : chosen[i]);
+  const computed = new Float64Array(chosen.length * W);
   let lockstep = 0;
   let work = 0;
   let losses = 0;
   let groups = 0;
-  for (let i = 0, at = 0; i < count; i++) {
-    const block = rows ? rows[i] : i;
+  const blocksEach = isAll ? Math.ceil(LANES_AT_ONCE / slotsPerBlock) : 1;
+  const lanes = new Float64Array(blocksEach * slotsPerBlock);
+  for (let i = 0, at = 0; i < chosen.length; i++) {
+    const first = blockAt(i) * slotsPerBlock;
+    const from = (i % blocksEach) * slotsPerBlock;
+    if (from === 0) laneWork(reader, units, first, slots * each, lanes);
     for (let g = 0; g < W; g++, at++) {
-      depths[at] = lanesDepth(reader, dealing, block, g, scratch);
-      const filled = Math.min(n, slotsPerBlock - g * n);
-      if (block * slotsPerBlock + g * n >= units || filled === 1) continue;
+      const end = Math.min((g + 1) * n, slotsPerBlock);
       let sum = 0;
       let longest = 0;
-      for (let lane = 0; lane < filled; lane++) {
-        sum += lanes[lane];
-        if (lanes[lane] > longest) longest = lanes[lane];
+      for (let lane = g * n; lane < end; lane++) {
+        const own = lanes[from + lane];
+        sum += own;
+        if (own > longest) longest = own;
       }
+      computed[at] = longest;
+      const filled = end - g * n;
+      if (first + g * n >= units || filled === 1) continue;
       lockstep += filled * longest;
       work += sum;
       losses += sum > 0 ? (filled * longest) / sum : 1;
       groups++;
     }
   }
-  return {
-    depths,
-    aggregateLoss: work > 0 ? lockstep / work : 1,
-    meanLoss: groups > 0 ? losses / groups : 1,
-  };
+  scaleBy(computed, rounds / Math.ceil(rounds / each));
+  if (setupIterations > 0) {
+    // Lanes that are out of step start units at many iterations, which take longer to count: of some groups.
+    const scratch = dealingScratch(dealing);
+    const stretch = Math.ceil((computed.length * n * rounds) / GIVEN_SETUP_LOOKUPS);
+    const setups = new Float64Array(Math.ceil(computed.length / stretch));
+    for (let i = 0; i < setups.length; i++) {
+      const at = i * stretch + Math.floor(goldenTurn(i) * Math.min(stretch, computed.length - i * stretch));
+      const depth = groupDepth(reader, dealing, blockAt(Math.floor(at / W)), at % W, scratch);
+      setups[i] = depth - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+    }
+    for (let at = 0; at < computed.length; at++) computed[at] += setups[Math.floor(at / stretch)];
+  }
+  const loss = { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: groups > 0 ? losses / groups : 1 };
+  if (chosen.length === count) return { depths: computed, loss };
+  const depths = new Float64Array(count * W);
+  for (let row = 0; row < count; row++) {
+    const from = Math.floor((row * chosen.length) / count) * W;
+    depths.set(computed.subarray(from, from + W), row * W);
+  }
+  return { depths, loss };
+}
+
+/** The work of each of some consecutive lanes: its units at first, first + stride, …, iterations. */
+function laneWork(
+  { lengths, lengthAt, part }: GivenReader,
+  units: number,
+  first: number,
+  stride: number,
+  lanes: Float64Array,
+): void {
+  const kept = lengths.length;
+  lanes.fill(0);
+  for (let position = first; position < units; position += stride) {
+    const count = Math.min(lanes.length, units - position);
+    if (part < 1) {
+      for (let lane = 0; lane < count; lane++) lanes[lane] += lengthAt(position + lane);
+      continue;
+    }
+    for (let lane = 0, from = position % kept; lane < count; from = 0) {
+      const end = Math.min(count, lane + kept - from);
+      for (; lane < end; lane++, from++) lanes[lane] += lengths[from];
+    }
+  }
 }

@@ -150,14 +150,12 @@ function bucketed(
 
 /** A given order as a launch reads it. */
 export interface GivenReader extends UnitOrder {
-  /** The longest of the n units from each multiple of n, entry by entry, repeated; `null` where groups begin elsewhere. */
-  readonly longest: Float64Array | null;
   /** Of the order. */
   readonly lengths: Float64Array;
   readonly part: number;
 }
 
-export function readGiven(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock }: Dealing): GivenReader {
+export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): GivenReader {
   const { units, lengths, part } = order;
   const kept = lengths.length;
   const lengthAt =
@@ -175,14 +173,13 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock }
     }
     return most;
   };
-  const longest = slotsPerBlock % n === 0 ? longestOfGroups(order, n) : null;
+  const longest = longestOfGroups(order, n);
   return {
     part,
-    longest,
     lengths,
     lengthAt,
     longestSum(first, count, stride) {
-      if (longest === null || count !== n || first % n !== 0 || stride % n !== 0)
+      if (count !== n || first % n !== 0 || stride % n !== 0)
         return sumOfLongest(longestOf, units, first, count, stride);
       const period = longest.length;
       let sum = 0;
@@ -203,7 +200,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock }
 }
 
 /** The longest of each n consecutive units from the first, up to where the groups repeat. */
-function longestOfGroups(order: GivenOrder, n: number): Float64Array {
+export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
   let longest = order.longest.get(n);

@@ -1,15 +1,14 @@
 import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { BLOCK_ORDERS, MAX_GIVEN_BLOCKS, MAX_LAW_GROUPS, MIN_GIVEN_BLOCKS } from '../constants.ts';
+import { BLOCK_ORDERS, MAX_LAW_GROUPS } from '../constants.ts';
 import type { Arena } from '../time/arena.ts';
 import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import type { OrderedBlocks } from '../time/in-order.ts';
 import type { BlockLaw } from '../time/law.ts';
-import { placedBlocks, sortRow, type PlacedBlocks } from '../time/placed.ts';
+import { placedBlocks, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
 import { startsAtRandom, type GivenBalancing, type GivenOrder } from './given.ts';
-import { givenLaunch } from './given-launch.ts';
+import { givenLaunch, spreadRows } from './given-launch.ts';
 import { readSorted, type SortedOrder } from './order.ts';
 import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
@@ -30,7 +29,7 @@ export interface KnownLaunch {
   /** Every block in the order of its start, for each of some such orders; empty where only a sample is known. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order, which start in it; `null` where they start in random order. */
-  readonly inOrder: OrderedBlocks | null;
+  readonly inOrder: KnownBlocks | null;
   /** Of a given order: means of one unit per slot; else `null`, as the law says. */
   readonly means: DepthMeans | null;
   /** Lives of the blocks. Of placed blocks made on demand, since their time does not need it. */
@@ -84,28 +83,25 @@ export function orderedLaunch(
   everyBlock: boolean,
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
-  const startsInOrder = !startsAtRandom(balancing);
+  const { blocks, means } = givenLaunch(order, dealing, meanLength);
+  const launch = { ...UNORDERED, groupsPerBlock, means };
+  if (!startsAtRandom(balancing))
+    return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };
   // Blocks that start in random order are a law, unless each counts.
-  const sampled = Math.max(MIN_GIVEN_BLOCKS, Math.ceil(MAX_LAW_GROUPS / groupsPerBlock));
-  const most = everyBlock && canKnowBlocks(dealing) ? gridBlocks : sampled;
-  const { blocks, means } = givenLaunch(order, dealing, meanLength, startsInOrder ? MAX_GIVEN_BLOCKS : most);
-  const { depths, count } = blocks;
-  const size = depths.length + 2 * count;
-  const launch = { ...UNORDERED, groupsPerBlock, means, size };
-  if (startsInOrder) return { ...launch, placed: [], inOrder: blocks };
-  for (let at = 0; at < depths.length; at += groupsPerBlock) sortRow(depths, at, groupsPerBlock);
-  if (everyBlock && count === gridBlocks)
-    return { ...launch, placed: randomlyPlaced(depths, groupsPerBlock, gridBlocks) };
-  return { ...launch, placed: [], steps: sampledSteps({ depths, groupsPerBlock, weights: null }) };
+  if (everyBlock && canKnowBlocks(dealing)) {
+    const placed = randomlyPlaced(blocks.depths, groupsPerBlock, gridBlocks);
+    return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
+  }
+  const steps = sampledSteps({ depths: spreadRows(blocks, MAX_LAW_GROUPS), groupsPerBlock, weights: null });
+  return { ...launch, placed: [], steps, size: 4 * steps.steps.length };
 }
 
 /** @param arena where the law lives; `launch.law` is void once that is cleared */
 export function knownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const known = launch.inOrder ?? launch.placed[0];
-    const { depths, groupsPerBlock: W } = known;
-    for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
-    launch.steps = sampledSteps({ ...known, weights: null });
+    const depths = spreadRows(known, launch.inOrder ? MAX_LAW_GROUPS : Infinity);
+    launch.steps = sampledSteps({ depths, groupsPerBlock: known.groupsPerBlock, weights: null });
   }
   return (launch.law ??= steppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
 }

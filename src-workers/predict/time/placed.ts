@@ -64,6 +64,7 @@ export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cycl
  * @param held which of the blocks, at least one
  * @param elapsed iterations that each held block has run already; `null` where they all start
  * @param multiprocessors M
+ * @param clocks cycles at which each multiprocessor is then; `null` for 0
  */
 export function slowestCycles(
   { means, lives, groupsPerBlock: W, depths }: KnownBlocks,
@@ -71,6 +72,7 @@ export function slowestCycles(
   elapsed: Float64Array | null,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
+  clocks: Float64Array | null = null,
 ): number {
   const G = held.length;
   const M = multiprocessors;
@@ -90,7 +92,8 @@ export function slowestCycles(
       for (; i > 0 && own[i - 1] < mean; i--) own[i] = own[i - 1];
       own[i] = mean;
     }
-    let time = count > 0 ? (longest - own[0]) * cyclesPerIteration[1] : 0;
+    let time = clocks === null ? 0 : clocks[s];
+    if (count > 0) time += (longest - own[0]) * cyclesPerIteration[1];
     for (let i = 0; i < count; i++)
       time += (own[i] - (i + 1 < count ? own[i + 1] : 0)) * cyclesPerIteration[(i + 1) * W];
     if (time <= estimate[SLOWEST_CANDIDATES - 1]) continue;
@@ -111,7 +114,7 @@ export function slowestCycles(
         if (depths[at] > before) own[count++] = depths[at] - before;
     }
     const ends = own.subarray(0, count).sort();
-    let time = 0;
+    let time = clocks === null ? 0 : clocks[multiprocessor[i]];
     let before = 0;
     for (let k = 0; k < count; k++) {
       time += (ends[k] - before) * cyclesPerIteration[count - k];

@@ -1,9 +1,9 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import type { RegimeId } from '../../domain/regime.ts';
 import { prepareBlockLaw } from './block-law.ts';
-import { placedCycles, type PlacedBlocks } from './placed.ts';
+import { placedCycles, type KnownBlocks, type PlacedBlocks } from './placed.ts';
 import type { CycleTable } from './cycles.ts';
-import { inOrderCycles, type OrderedBlocks } from './in-order.ts';
+import { inOrderCycles } from './in-order.ts';
 import { residencyOf, type Residency } from './residency.ts';
 import {
   equalBlocksCycles,
@@ -26,7 +26,7 @@ export interface TimedLaunch {
   /** Every block with its depths, in equally likely orders, where they are known and all fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order, which start in it; else `null`. */
-  readonly inOrder: OrderedBlocks | null;
+  readonly inOrder: KnownBlocks | null;
   /** Where the grid does not divide the units: the blocks with one unit per slot fewer; else `null`. */
   readonly shorter: Residency | null;
   /** Blocks with more units, first in the launch; below one, the part of one block's slots that have more. */
