@@ -186,12 +186,19 @@ export const MAX_GIVEN_GROUPS = 2 ** 17;
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 export const MIN_GIVEN_ROUNDS = 64;
 /** Lengths looked up to count the setups of lanes out of step. */
-export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
+export const GIVEN_SETUP_LOOKUPS = 2 ** 15;
 /** Lanes that are added up side by side. It only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Groups of known blocks, and fewest blocks, from which a law is made. */
-export const MAX_LAW_GROUPS = 2 ** 12;
+export const MAX_LAW_GROUPS = 2 ** 13;
 export const MIN_GIVEN_BLOCKS = 96;
+/** Lengths, or longest of n, looked up for such a law. */
+export const LAW_LOOKUPS = 2 ** 17;
+/** Groups of a launch in a given order up to which it is played, block by block. */
+export const PLAYED_GROUPS = 2 ** 15;
+/** A larger one is played only where the mean depths of this many parts of it deviate by more than this from their mean. */
+export const TREND_PARTS = 16;
+export const TREND = 0.1;
 /** Bins of the longest life of a block, and three more, in which active groups are counted up to the last dispatch. A power of two. */
 export const LIFE_BINS = 128;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */

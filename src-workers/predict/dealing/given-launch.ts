@@ -2,10 +2,14 @@ import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
   GIVEN_SETUP_LOOKUPS,
   LANES_AT_ONCE,
+  LAW_LOOKUPS,
   MAX_GIVEN_GROUPS,
   MAX_GIVEN_LOOKUPS,
+  MAX_LAW_GROUPS,
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
+  TREND,
+  TREND_PARTS,
 } from '../constants.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
@@ -27,16 +31,21 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where their groups are too many.
+ * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where their groups are too many, or, for a
+ * sample, the lengths to look up.
  * @param meanLength of the units, iterations
+ * @param isSample whether a sample is enough
  */
-export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number): GivenLaunch {
+export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample = false): GivenLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   // One round, or one lane, is the same in either loop.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
   const reader = readGiven(order, dealt);
-  const rows = G * W <= MAX_GIVEN_GROUPS ? null : spreadBlocks(G, Math.floor(MAX_GIVEN_GROUPS / W));
+  const perGroup = Math.ceil(units / (slotsPerBlock * G)) * (isNested ? 1 : n);
+  const most = isSample ? Math.min(MAX_LAW_GROUPS, LAW_LOOKUPS / perGroup) : MAX_GIVEN_GROUPS;
+  const wanted = Math.max(MIN_GIVEN_BLOCKS, Math.floor(most / W));
+  const rows = G <= wanted ? null : spreadBlocks(G, wanted);
   const lanes = isNested ? null : laneDepths(reader, dealt, rows);
   const depths = lanes?.depths ?? (rows ? chosenDepths(reader, dealt, rows) : nestedDepths(order, reader, dealt));
   const loss = lanes?.loss ?? lossOfGroups(order, n);
@@ -135,6 +144,21 @@ function chosenDepths(reader: GivenReader, dealing: Dealing, rows: Int32Array): 
   return new Float64Array(rows.length * W).map(depthAt);
 }
 
+/** Whether the blocks of a launch are longer in some parts of it than chance makes them. */
+export function hasTrend({ means }: KnownBlocks): boolean {
+  const each = Math.floor(means.length / TREND_PARTS);
+  const overall = totalOf(means) / means.length;
+  let between = 0;
+  let within = 0;
+  for (let part = 0; part < TREND_PARTS; part++) {
+    const own = means.subarray(part * each, (part + 1) * each);
+    const mean = totalOf(own) / each;
+    between += (mean - overall) ** 2 / TREND_PARTS;
+    within += own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (each * TREND_PARTS);
+  }
+  return between - within / each > (TREND * overall) ** 2;
+}
+
 /** Some blocks of a launch that stand for it, spread evenly. */
 function spreadBlocks(G: number, count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => {
@@ -192,7 +216,7 @@ function laneDepths(
   for (let i = 0, at = 0; i < chosen.length; i++) {
     const first = blockAt(i) * slotsPerBlock;
     const from = (i % blocksEach) * slotsPerBlock;
-    if (from === 0) laneWork(reader, units, first, slots * each, lanes);
+    if (from === 0) laneWork(reader, dealing, first, slots * each, lanes);
     for (let g = 0; g < W; g++, at++) {
       const end = Math.min((g + 1) * n, slotsPerBlock);
       let sum = 0;
@@ -236,8 +260,8 @@ function laneDepths(
 
 /** The work of each of some consecutive lanes: its units at first, first + stride, …, iterations. */
 function laneWork(
-  { lengths, lengthAt, part }: GivenReader,
-  units: number,
+  { lengths, part }: GivenReader,
+  { units, unitsPerGroup: n }: Dealing,
   first: number,
   stride: number,
   lanes: Float64Array,
@@ -247,7 +271,12 @@ function laneWork(
   for (let position = first; position < units; position += stride) {
     const count = Math.min(lanes.length, units - position);
     if (part < 1) {
-      for (let lane = 0; lane < count; lane++) lanes[lane] += lengthAt(position + lane);
+      for (let lane = 0; lane < count;) {
+        const inGroup = (position + lane) % n;
+        const run = Math.min(n - inGroup, count - lane);
+        const from = Math.floor(((position + lane - inGroup) / n) * part) * n + inGroup;
+        for (let i = 0; i < run; i++, lane++) lanes[lane] += lengths[Math.min(kept - 1, from + i)];
+      }
       continue;
     }
     for (let lane = 0, from = position % kept; lane < count; from = 0) {

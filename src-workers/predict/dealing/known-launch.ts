@@ -1,6 +1,6 @@
 import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { BLOCK_ORDERS, MAX_LAW_GROUPS } from '../constants.ts';
+import { BLOCK_ORDERS, MAX_LAW_GROUPS, PLAYED_GROUPS } from '../constants.ts';
 import type { Arena } from '../time/arena.ts';
 import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
@@ -8,7 +8,7 @@ import type { BlockLaw } from '../time/law.ts';
 import { placedBlocks, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
 import { startsAtRandom, type GivenBalancing, type GivenOrder } from './given.ts';
-import { givenLaunch, spreadRows } from './given-launch.ts';
+import { givenLaunch, hasTrend, spreadRows } from './given-launch.ts';
 import { readSorted, type SortedOrder } from './order.ts';
 import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
@@ -83,17 +83,22 @@ export function orderedLaunch(
   everyBlock: boolean,
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
+  const startsInOrder = !startsAtRandom(balancing);
+  const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
+  // Blocks that start in random order are a law, unless each counts; so are many that do not change along the launch.
+  if (!isPlaced && (!startsInOrder || gridBlocks * groupsPerBlock > PLAYED_GROUPS)) {
+    const { blocks, means } = givenLaunch(order, dealing, meanLength, true);
+    if (!startsInOrder || !hasTrend(blocks)) {
+      const steps = sampledSteps({ depths: spreadRows(blocks, Infinity), groupsPerBlock, weights: null });
+      return { ...UNORDERED, groupsPerBlock, means, placed: [], steps, size: 4 * steps.steps.length };
+    }
+  }
   const { blocks, means } = givenLaunch(order, dealing, meanLength);
   const launch = { ...UNORDERED, groupsPerBlock, means };
-  if (!startsAtRandom(balancing))
+  if (startsInOrder)
     return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };
-  // Blocks that start in random order are a law, unless each counts.
-  if (everyBlock && canKnowBlocks(dealing)) {
-    const placed = randomlyPlaced(blocks.depths, groupsPerBlock, gridBlocks);
-    return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
-  }
-  const steps = sampledSteps({ depths: spreadRows(blocks, MAX_LAW_GROUPS), groupsPerBlock, weights: null });
-  return { ...launch, placed: [], steps, size: 4 * steps.steps.length };
+  const placed = randomlyPlaced(blocks.depths, groupsPerBlock, gridBlocks);
+  return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
 }
 
 /** @param arena where the law lives; `launch.law` is void once that is cleared */
