@@ -253,7 +253,7 @@ export const implementationSchema = v.strictObject(
             ),
           ),
           balancing: v.optional(
-            v.pipe(list(text(64), 64, 'strategies'), v.description('Of the balancings of the study')),
+            v.pipe(list(text(128), 64, 'strategies'), v.description('Of the balancings of the study')),
           ),
           blockThreads: v.optional(v.pipe(countAxis, v.description('Of the threads per block of the study'))),
           registerCap: v.optional(
@@ -298,7 +298,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(text(64), 64, 'strategies'),
         v.description(
-          'How slots take the units: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch, dynamic-fetch(16) for so many units at a time, dynamic-fetch(group) for one of every slot of a thread group; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
+          'How slots take the units: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch, dynamic-fetch(16) for so many units at a time, dynamic-fetch(group) for one of every slot of a thread group; in classes of length, each with its own threads per unit and launch, where threadsPerUnit is 1: mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
         ),
       ),
       ['none'],

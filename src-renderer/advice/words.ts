@@ -30,6 +30,10 @@ export function balancingWords(text: string): string {
         : value.fetch === 'group'
           ? 'dynamic fetch by group'
           : `dynamic fetch, ${count(value.fetch)} units at a time`;
+    case 'mixed':
+      return typeof value.classes === 'number'
+        ? `up to ${value.classes} classes of length`
+        : `${value.classes.length} classes of length`;
     case 'padded':
       return 'padded';
     case 'padded-slice':

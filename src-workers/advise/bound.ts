@@ -1,5 +1,6 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import { isEvenShare } from '../domain/design.ts';
+import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { examine, lockstepBalancing, type Candidate } from '../predict/design/candidate.ts';
 import {
@@ -39,39 +40,48 @@ interface Bounds {
 }
 
 function boundsOf(predictor: Predictor): Bounds {
-  const { plan, counts, meanLength } = predictor;
+  const { counts } = predictor;
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const examined = (design: number): Predictor => {
     decodeInto(positions, counts, design);
     return examine(predictor, positions, candidate);
   };
-  const milliseconds = (own: Predictor, busy: number): number => {
-    const { device } = candidate;
-    if (device.kind === 'cpu') return 0;
-    const cycles = Math.max(busy, aloneIterations(own, candidate) * cyclesOf(own, candidate)[1]);
-    const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
-    return (1 - SLACK) * ((cycles * factor) / (device.clockMhz * 1e3)) + balancingMs(own, candidate, device);
-  };
   return {
     shortest(design) {
       const own = examined(design);
-      const { invalid, device, shape, workingBlocks, unitsPerGroup } = candidate;
-      if (invalid !== 0) return NaN;
-      if (device.kind === 'cpu') return 0;
-      // Several lanes may set up at once where shares are even.
-      const setup = isEvenShare(lockstepBalancing(own, candidate)) ? 0 : setupIterations(own, candidate);
-      const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
-      const groups = blocks * shape.groupsPerBlock;
-      const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / device.multiprocessors;
-      return milliseconds(own, groupIterations * bestRate(cyclesOf(own, candidate), groups));
+      return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
     },
-    withLoss(design) {
-      const own = examined(design);
-      const { device } = candidate;
-      return device.kind === 'cpu' ? 0 : milliseconds(own, busyCycles(own, candidate, device));
-    },
+    withLoss: (design) => launchesMs(examined(design), candidate, busyCycles),
   };
+}
+
+/** Cycles of a launch on multiprocessors that are always busy. */
+type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
+
+/** The launch of a design, or those of its classes, with what comes before them; 0 on a CPU. */
+function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
+  const { device, classes } = candidate;
+  if (device.kind === 'cpu') return 0;
+  const before = balancingMs(own, candidate, device);
+  if (classes)
+    return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
+  const alone = aloneIterations(own, candidate) * cyclesOf(own, candidate)[1];
+  const cycles = Math.max(busy(own, candidate, device), alone);
+  const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
+  return (1 - SLACK) * ((cycles * factor) / (device.clockMhz * 1e3)) + before;
+}
+
+/** As if no lane waited for another. */
+function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { plan, meanLength } = own;
+  const { shape, workingBlocks, unitsPerGroup } = candidate;
+  // Several lanes may set up at once where shares are even.
+  const setup = isEvenShare(lockstepBalancing(own, candidate)) ? 0 : setupIterations(own, candidate);
+  const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
+  const groups = blocks * shape.groupsPerBlock;
+  const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / device.multiprocessors;
+  return groupIterations * bestRate(cyclesOf(own, candidate), groups);
 }
 
 /** See `Bounds.shortest`. */

@@ -28,7 +28,7 @@ import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
 import type { SweepPlan } from '../predict/plan.ts';
-import { describeDesign, playableDesign } from '../predict/designs.ts';
+import { balancingTimeOf, describeDesign } from '../predict/designs.ts';
 import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
@@ -181,13 +181,12 @@ export function predictMeasured(
   for (const [i, index] of designIndices.entries()) {
     const breakdown = explainDesign(predictor, index);
     if (!breakdown) return invalidDesign(predictor, index);
-    times[i] = breakdown.timeMs - orderingOf(predictor, index) + launchOverheadMs;
+    times[i] = breakdown.timeMs - balancingTimeOf(predictor, index) + launchOverheadMs;
   }
   return ok(times);
 }
 
 /** What of a design's time comes before its launch, ms; nothing of a CPU's. */
-const orderingOf = (predictor: Predictor, index: number): number => playableDesign(predictor, index)?.balancingMs ?? 0;
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
@@ -287,7 +286,7 @@ const KEPT_SETUPS = 24;
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
-  for (const [i, index] of indices.entries()) orderingMs[i] = orderingOf(first, index);
+  for (const [i, index] of indices.entries()) orderingMs[i] = balancingTimeOf(first, index);
   const { schedulers } = plannedPipeline(plan, device);
   // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
   const lawsBySetup = new Map([[plan.kernel.setupIterationsPerUnit, first.caches]]);

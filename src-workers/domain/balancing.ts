@@ -1,9 +1,9 @@
-import type { Balancing } from './design.ts';
+import type { Balancing, LengthClass } from './design.ts';
 import { fail, ok, type Result } from './result.ts';
 
 const FORMS =
   'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
-  'dynamic-fetch(group), padded or padded-slice(UNITS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
+  'dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) or mixed(THREADS:LENGTH,…,THREADS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
 /** More buckets than this pay more passes than they can ever save. */
 const MAX_BUCKETS = 64;
@@ -56,6 +56,11 @@ export function parseBalancing(text: string): Result<Balancing> {
       }
       return ok({ kind, k });
     }
+    case 'mixed': {
+      const classes = parseClasses(argument ?? '');
+      if (classes === null) return fail('bad-input', `balancing "${text}" is not valid. ${MIXED_FORMS}`);
+      return ok({ kind, classes });
+    }
     case 'window-sort':
     case 'padded-slice': {
       const units = wholeNumber(argument, 1, MAX_WINDOW_UNITS);
@@ -88,10 +93,41 @@ export function formatBalancing(balancing: Balancing): string {
     case 'quantile-buckets':
     case 'best-buckets':
       return `${balancing.kind}(${balancing.k})`;
+    case 'mixed': {
+      const { classes } = balancing;
+      if (typeof classes === 'number') return `mixed(${classes})`;
+      return `mixed(${classes.map(({ threads, upTo }) => (upTo === undefined ? threads : `${threads}:${upTo}`)).join(',')})`;
+    }
     case 'window-sort':
     case 'padded-slice':
       return `${balancing.kind}(${balancing.units})`;
   }
+}
+
+/** Each class is a launch. */
+export const MAX_CLASSES = 8;
+const MIXED_FORMS =
+  `Use mixed(K) with 2 to ${MAX_CLASSES} classes, or name them, the shortest first: mixed(1:8,group:256,block) gives units of at most 8 ` +
+  'iterations one thread each, of at most 256 a thread group, and all others the block. Threads are powers of two up to 1024, group or block';
+
+function parseClasses(text: string): number | LengthClass[] | null {
+  const count = wholeNumber(text, 2, MAX_CLASSES);
+  if (count !== null) return count;
+  const parts = text.split(',');
+  if (parts.length < 2 || parts.length > MAX_CLASSES) return null;
+  const classes: LengthClass[] = [];
+  for (const [at, part] of parts.entries()) {
+    const match = /^\s*(\d+|group|block)\s*(?::\s*(\d+)\s*)?$/.exec(part);
+    if (!match) return null;
+    const isLast = at === parts.length - 1;
+    const threads = match[1] === 'group' || match[1] === 'block' ? match[1] : wholeNumber(match[1], 1, 1024);
+    const upTo = wholeNumber(match[2], 0, 2 ** 31);
+    if (threads === null || (typeof threads === 'number' && !Number.isInteger(Math.log2(threads)))) return null;
+    if (isLast !== (match[2] === undefined) || (!isLast && upTo === null)) return null;
+    if (upTo !== null && at > 0 && upTo <= classes[at - 1].upTo!) return null;
+    classes.push(upTo === null ? { threads } : { threads, upTo });
+  }
+  return classes;
 }
 
 function wholeNumber(text: string | undefined, smallest: number, largest: number): number | null {

@@ -27,7 +27,23 @@ export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/** How the slots of a device whose lanes run in lockstep take the units. */
+/** Units of a class of lengths, and the threads that share each of them: so many, a thread group, or the whole block. */
+export interface LengthClass {
+  readonly threads: number | 'group' | 'block';
+  /** The longest length of the class, iterations; left out for the last class, which has all that are longer. */
+  readonly upTo?: number;
+}
+
+/**
+ * Units in classes of length, the shortest first, each class with its own threads per unit and its own launch. A number of classes
+ * stands for the best ones: see `predict/design/classes.ts`.
+ */
+export interface MixedBalancing {
+  readonly kind: 'mixed';
+  readonly classes: number | readonly LengthClass[];
+}
+
+/** How the slots of a device whose lanes run in lockstep take the units of one launch. */
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
@@ -42,17 +58,17 @@ export interface PartitionBalancing {
 /**
  * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `shuffle`, `quantile-buckets(4)`,
  * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`, `dynamic-fetch(group)`, `padded`,
- * `padded-slice(32)` on a GPU; `row-split` on a CPU; `nonzero-split` and `merge-path` on both.
+ * `padded-slice(32)`, `mixed(3)`, `mixed(1:8,group:256,block)` on a GPU; `row-split` on a CPU; `nonzero-split` and `merge-path` on both.
  */
-export type Balancing = LockstepBalancing | PartitionBalancing;
+export type Balancing = LockstepBalancing | MixedBalancing | PartitionBalancing;
 
 export function isLockstep(balancing: Balancing): balancing is LockstepBalancing {
-  return balancing.kind !== 'row-split';
+  return balancing.kind !== 'row-split' && balancing.kind !== 'mixed';
 }
 
 /** Whether a balancing means something on a kind of device. */
 export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
-  return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing);
+  return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing) || balancing.kind === 'mixed';
 }
 
 /** Whether it can only be done where lengths are known before launch. */
@@ -99,6 +115,17 @@ export interface Design {
   readonly gridBlocks: number;
   /** Registers per thread the compiler is held to; `null` where nothing caps it. */
   readonly registerCap: number | null;
+  /** Of a mixed design its classes, the shortest first: each is a launch of its own. */
+  readonly classes?: readonly DesignClass[];
+}
+
+/** Units of a class of lengths and the launch that takes them. */
+export interface DesignClass {
+  /** The longest length of the class, iterations; `null` for the last, which has all that are longer. */
+  readonly upTo: number | null;
+  readonly threadsPerUnit: number;
+  readonly units: number;
+  readonly gridBlocks: number;
 }
 
 /** Why a design cannot run or makes no sense; 0 is a valid design. Stored as a number, so never renumber. */
@@ -117,6 +144,10 @@ export const INVALID_REASONS = [
   { code: 'not-on-device', text: 'this setting means nothing on this device' },
   { code: 'cores', text: 'more cores than the device has' },
   { code: 'implementation', text: 'the implementation does not allow this setting' },
+  {
+    code: 'classes',
+    text: 'classes of length have their own threads per unit: only designs of one thread per unit stand for them',
+  },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 

@@ -186,14 +186,14 @@ export const MAX_GIVEN_GROUPS = 2 ** 17;
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 export const MIN_GIVEN_ROUNDS = 64;
 /** Lengths looked up to count the setups of lanes out of step. */
-export const GIVEN_SETUP_LOOKUPS = 2 ** 15;
+export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
 /** Lanes that are added up side by side. It only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Groups of known blocks, and fewest blocks, from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 13;
 export const MIN_GIVEN_BLOCKS = 96;
 /** Lengths, or longest of n, looked up for such a law. */
-export const LAW_LOOKUPS = 2 ** 17;
+export const LAW_LOOKUPS = 2 ** 16;
 /** Groups of a launch in a given order up to which it is played, block by block. */
 export const PLAYED_GROUPS = 2 ** 15;
 /** A larger one is played only where the mean depths of this many parts of it deviate by more than this from their mean. */
@@ -203,6 +203,13 @@ export const TREND = 0.1;
 export const LIFE_BINS = 128;
 /** Orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
+
+// -- Design: resolution ----------------------------------------------------------------------------------------------------
+
+/** Lengths of the law that classes are chosen on, those at which they may be cut, and the block whose threads share a unit where the best classes are looked for. */
+export const CLASS_POINTS = 192;
+export const CLASS_CUTS = 24;
+export const NOMINAL_BLOCK = 256;
 
 // -- Design: chosen ----------------------------------------------------------------------------------------------------
 

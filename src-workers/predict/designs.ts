@@ -1,9 +1,15 @@
-import { INVALID_REASONS, type Design, type InvalidReason, type LockstepBalancing } from '../domain/design.ts';
+import {
+  INVALID_REASONS,
+  type Design,
+  type DesignClass,
+  type InvalidReason,
+  type LockstepBalancing,
+} from '../domain/design.ts';
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
-import { examine, lockstepBalancing, type Candidate } from './design/candidate.ts';
+import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import { balancingMs, iterationCost, playedFetches, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
 import { cyclesOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
@@ -63,7 +69,17 @@ export function describeDesign(
           : axes.blockThreads[positions[AXIS.blockThreads]],
       gridBlocks: candidate.gridBlocks,
       registerCap: axes.registerCap[positions[AXIS.registerCap]],
+      ...(candidate.classes && { classes: candidate.classes.map(designClass) }),
     },
+  };
+}
+
+function designClass({ units, candidate }: ClassCandidate): DesignClass {
+  return {
+    upTo: units.upTo === Infinity ? null : units.upTo,
+    threadsPerUnit: candidate.threadsPerUnit,
+    units: units.predictor.plan.units,
+    gridBlocks: candidate.gridBlocks,
   };
 }
 
@@ -93,14 +109,51 @@ export interface PlayableDesign {
   readonly balancingMs: number;
 }
 
-/** @returns `null` where the design is invalid, or of a CPU */
+/** A launch of a design, and the predictor of its units. */
+export interface PlayableLaunch {
+  readonly predictor: Predictor;
+  readonly design: PlayableDesign;
+}
+
+/**
+ * The launches of a design, one after another: one, or of a mixed design one for each class of its units.
+ * @returns none where the design is invalid, or of a CPU
+ */
+export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
+  const { predictor, candidate } = candidateAt(whole, index);
+  if (candidate.invalid !== 0 || candidate.device.kind === 'cpu') return [];
+  if (!candidate.classes) return [{ predictor, design: playable(predictor, candidate, candidate.device) }];
+  const { device } = candidate;
+  const balancing = balancingMs(predictor, candidate, device);
+  return candidate.classes.map(({ units, candidate: own }, at) => {
+    const design = playable(units.predictor, own, device);
+    return { predictor: units.predictor, design: at === 0 ? { ...design, balancingMs: balancing } : design };
+  });
+}
+
+/** The only launch of a design. @returns `null` where the design is invalid, of a CPU, or has several */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
+  const launches = playableLaunches(whole, index);
+  return launches.length === 1 ? launches[0].design : null;
+}
+
+/** Balancing time of a valid design of a GPU before its launch, ms; else 0. */
+export function balancingTimeOf(whole: Predictor, index: number): number {
+  return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
+}
+
+function candidateAt(
+  whole: Predictor,
+  index: number,
+): { readonly predictor: Predictor; readonly candidate: Candidate } {
   const positions = new Int32Array(whole.counts.length);
   decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
-  const predictor = examine(whole, positions, candidate);
-  const { device, shape, threadsPerUnit } = candidate;
-  if (candidate.invalid !== 0 || device.kind === 'cpu') return null;
+  return { predictor: examine(whole, positions, candidate), candidate };
+}
+
+function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice): PlayableDesign {
+  const { shape, threadsPerUnit } = candidate;
   const { axes } = predictor.plan;
   return {
     device,
@@ -108,7 +161,7 @@ export function playableDesign(whole: Predictor, index: number): PlayableDesign 
     loop: axes.loop[candidate.loopAt],
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
-    slotsPerBlock: axes.blockThreads[positions[AXIS.blockThreads]] / threadsPerUnit,
+    slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
     groupsPerBlock: shape.groupsPerBlock,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,

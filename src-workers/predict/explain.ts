@@ -1,11 +1,12 @@
 import type { Breakdown } from '../domain/breakdown.ts';
+import type { GpuDevice } from '../domain/device.ts';
 import { isEvenShare } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
 import { LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
-import { examine, lockstepBalancing, partitionOf, type Candidate } from './design/candidate.ts';
+import { examine, lockstepBalancing, partitionOf, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import {
   balancingMs,
   cpuLoadsOf,
@@ -31,8 +32,25 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
   decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
   const predictor = examine(whole, positions, candidate);
-  if (candidate.invalid !== 0) return null;
+  return candidate.invalid === 0 ? explainCandidate(predictor, candidate) : null;
+}
+
+/** The parts of a mixed design are those of its launches together. */
+function explainClasses(predictor: Predictor, candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
+  const each = classes.map(({ units, candidate: own }) => explainCandidate(units.predictor, own));
+  const longest = each.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
+  const balancing = balancingMs(predictor, candidate, candidate.device as GpuDevice);
+  const parts = { ...longest.parts };
+  for (const name of Object.keys(parts) as (keyof typeof parts)[])
+    parts[name] = each.reduce((sum, own) => sum + own.parts[name], name === 'balancing' ? balancing : 0);
+  const timeMs = each.reduce((sum, own) => sum + own.timeMs, balancing);
+  const { longestUnit, ...whole } = { ...longest, timeMs, parts };
+  return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
+}
+
+function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown {
   const { device, shape, threadsPerUnit } = candidate;
+  if (candidate.classes) return explainClasses(predictor, candidate, candidate.classes);
   if (device.kind === 'cpu')
     return explainCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), candidate.gridBlocks);
   const timed = {} as TimedOnGpu;

@@ -1,5 +1,11 @@
 import type { GroupDepth } from '../domain/depth.ts';
-import { isEvenShare, isPadded, type EvenShareBalancing, type LockstepBalancing } from '../domain/design.ts';
+import {
+  isEvenShare,
+  isPadded,
+  type EvenShareBalancing,
+  type LockstepBalancing,
+  type MixedBalancing,
+} from '../domain/design.ts';
 import { kernelValue } from '../domain/provenance.ts';
 import type { RegimeId } from '../domain/regime.ts';
 import type { GpuDevice } from '../domain/device.ts';
@@ -11,7 +17,7 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { cachedDepth, cachedGivenOrder, cachedLaunch, cachedOrder, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
-import { balancingCost, balancingMilliseconds } from './cost/balancing-cost.ts';
+import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
@@ -31,7 +37,13 @@ import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from 
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
-import { lockstepBalancing, partitionOf, unitsPerFetch, type Candidate } from './design/candidate.ts';
+import {
+  lockstepBalancing,
+  partitionOf,
+  unitsPerFetch,
+  type Candidate,
+  type ClassCandidate,
+} from './design/candidate.ts';
 import { givenOrderOf } from './plan.ts';
 import { cyclesOf, pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
@@ -67,6 +79,10 @@ export interface TimedOnGpu extends TimedDesign {
 /** Time and losses of a valid candidate, written into `out`. */
 export function timeDesign(predictor: Predictor, candidate: Candidate, out: TimedDesign): void {
   const { device, gridBlocks } = candidate;
+  if (candidate.classes) {
+    timeClasses(predictor, candidate, candidate.classes, out);
+    return;
+  }
   if (device.kind === 'gpu') {
     timeOnGpu(predictor, candidate, device, out as TimedOnGpu);
     return;
@@ -76,6 +92,35 @@ export function timeDesign(predictor: Predictor, candidate: Candidate, out: Time
   out.meanLoss = loss;
   out.aggregateLoss = loss;
   out.regime = 'memory-contention';
+}
+
+/** The launches of a mixed design run one after another; its losses are those of all its units. */
+function timeClasses(
+  predictor: Predictor,
+  candidate: Candidate,
+  classes: readonly ClassCandidate[],
+  out: TimedDesign,
+): void {
+  const timed = {} as TimedDesign;
+  let timeMs = balancingMs(predictor, candidate, candidate.device as GpuDevice);
+  let longestMs = -1;
+  let meanLoss = 0;
+  let work = 0;
+  let lockstep = 0;
+  for (const { units, candidate: own } of classes) {
+    const { plan, meanLength } = units.predictor;
+    timeDesign(units.predictor, own, timed);
+    timeMs += timed.timeMs;
+    meanLoss += (timed.meanLoss * plan.units) / predictor.plan.units;
+    work += plan.units * meanLength;
+    lockstep += plan.units * meanLength * timed.aggregateLoss;
+    if (timed.timeMs <= longestMs) continue;
+    longestMs = timed.timeMs;
+    out.regime = timed.regime;
+  }
+  out.timeMs = timeMs;
+  out.meanLoss = meanLoss;
+  out.aggregateLoss = work > 0 ? lockstep / work : 1;
 }
 
 export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
@@ -462,6 +507,9 @@ export function playedFetches(
 
 // -- Costs of an iteration and of a launch ---------------------------------------------------------------------------------
 
+/** What classes cost before their launches does not depend on their number. */
+const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
+
 /** Balancings whose kernel is one loop over the iterations of all its units, whatever the loop of the design. */
 const ONE_LOOP: ReadonlySet<string> = new Set<LockstepBalancing['kind']>(['nonzero-split', 'merge-path']);
 
@@ -509,10 +557,13 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
   return factor;
 }
 
-/** Balancing time of a candidate before its launch, ms: depends on the strategy and the device only. */
+/** Balancing time of a candidate before its launch, and of starting others after it, ms: depends on strategy and device only. */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
-  return balancingMilliseconds(device, balancingCost(lockstepBalancing(predictor, candidate), plan.units, plan.kernel));
+  const { classes } = candidate;
+  const balancing = classes ? CLASSES : lockstepBalancing(predictor, candidate);
+  const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
+  return balancingMilliseconds(device, balancingCost(balancing, plan.units, plan.kernel)) + furtherMs;
 }
 
 export function cpuLoadsOf(predictor: Predictor): CpuLoads {

@@ -11,8 +11,7 @@ import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
-import type { Candidate } from './design/candidate.ts';
-import { coresShape, shapeOf } from './design/shapes.ts';
+import { coresShape, shapeOf, type Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
@@ -21,9 +20,9 @@ import type { CycleTable } from './time/cycles.ts';
  * The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design.
  * @param caches of another predictor whose plan has the same laws, see `Predictor`
  */
-export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()): Predictor {
+export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  if (!implementations) return predictorOf(plan, caches, null);
+  if (!implementations) return predictorOf(plan, caches, null, isClass);
   // Laws depend on the setup alone, of all that a kernel says.
   const bySetup = new Map<number, Caches>();
   const setups = implementations.map(({ kernel }) => kernel.setupIterationsPerUnit);
@@ -47,7 +46,7 @@ function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
 }
 
 /** @param allowed values of the axes that the kernel of the plan can have; null: all */
-function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null): Predictor {
+function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
@@ -84,6 +83,8 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null): 
     openStep: openStepOf(plan.law, plan.units),
     cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
     paddedLaws: new Map(),
+    isClass,
+    classes: new Map(),
     shareStarts: new Map(),
     stackFactors: new Map(),
     caches,
@@ -98,7 +99,10 @@ function everyNth(each: CycleTable, n: number): CycleTable {
 }
 
 /** Cycles of an iteration, by active work groups, of a candidate of a GPU. */
-export function cyclesOf({ cycleTables }: Predictor, { deviceAt, capAt, shape }: Candidate): CycleTable {
+export function cyclesOf(
+  { cycleTables }: Predictor,
+  { deviceAt, capAt, shape }: { readonly deviceAt: number; readonly capAt: number; readonly shape: Shape },
+): CycleTable {
   return cycleTables[deviceAt][capAt][Math.log2(shape.threadGroupsPerGroup)];
 }
 

@@ -1,4 +1,4 @@
-import type { Balancing, EvenShareBalancing } from '../domain/design.ts';
+import type { Balancing, EvenShareBalancing, LengthClass } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
@@ -43,11 +43,24 @@ export interface Predictor {
   readonly cpuLoads: CpuLoads | null;
   /** Laws of padded units, by the units of a slice; see `depth/padded.ts`. */
   readonly paddedLaws: Map<number, LengthLaw>;
+  /** Whether its units are a class of a mixed design. */
+  readonly isClass: boolean;
+  /** Of mixed balancings, by device and text. */
+  readonly classes: Map<string, readonly UnitClass[]>;
   readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
   readonly caches: Caches;
+}
+
+/** A class of the units of a mixed design: those longer than `above` and at most as long as `upTo`, iterations. */
+export interface UnitClass {
+  readonly threads: LengthClass['threads'];
+  readonly above: number;
+  readonly upTo: number;
+  /** Of its units alone: without balancing, in one launch. */
+  readonly predictor: Predictor;
 }
 
 /** Text where a law depends on more than fits a number: on setups that cooperation makes longer, or on the items of a share. */

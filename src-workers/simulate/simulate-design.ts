@@ -5,7 +5,7 @@ import { startsAtRandom } from '../predict/dealing/given.ts';
 import { prepareFetchingDevice } from './fetching.ts';
 import { replicate, replicationRandom, type TimeDistribution } from './replicate.ts';
 import { dealtUnits } from './units.ts';
-import { describeDesign, playableDesign, type PlayableDesign } from '../predict/designs.ts';
+import { describeDesign, playableLaunches, type PlayableDesign, type PlayableLaunch } from '../predict/designs.ts';
 import { givenOrderOf } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
@@ -71,12 +71,30 @@ interface PreparedDesign {
   readonly isFixed: boolean;
 }
 
-function prepare(predictor: Predictor, index: number): Result<PreparedDesign> {
-  const { plan } = predictor;
-  const design = playableDesign(predictor, index);
-  if (!design && describeDesign(predictor, index).device.kind === 'cpu')
+/** The launches of a design, which follow one another. */
+function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
+  const launches = playableLaunches(predictor, index);
+  if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
     return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated. Choose a design of a GPU`);
-  if (!design) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
+  if (launches.length === 0) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
+  const prepared: PreparedDesign[] = [];
+  for (const launch of launches) {
+    const one = prepare(launch);
+    if (!one.ok) return one;
+    prepared.push(one.value);
+  }
+  return ok(prepared);
+}
+
+/** Launches of a mixed design as one, in milliseconds. */
+function inARow(launches: readonly PreparedDesign[]): DeviceRun {
+  return {
+    run: (random) => launches.reduce((ms, { run, design }) => ms + run.run(random) * design.msPerCycle, 0),
+    lastDispatchCycles: NaN,
+  };
+}
+
+function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<PreparedDesign> {
   const { balancing, gridBlocks, groupsPerBlock } = design;
   const launch = {
     multiprocessors: design.device.multiprocessors,
@@ -135,9 +153,11 @@ export function simulateDesign(
   index: number,
   options: SimulationOptions,
 ): Result<SimulatedDistribution> {
-  const prepared = prepare(predictor, index);
-  if (!prepared.ok) return prepared;
-  const { design, run, isGiven, isFixed } = prepared.value;
+  const launches = prepareAll(predictor, index);
+  if (!launches.ok) return launches;
+  const [{ design, run: only, isGiven, isFixed }] = launches.value;
+  const isOne = launches.value.length === 1;
+  const run = isOne ? only : inARow(launches.value);
   const { timeMs } = predictChunk(predictor, index, 1);
   const openMs = isGiven ? 0 : predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
   const seed = designSeed(options.seed, index);
@@ -154,7 +174,8 @@ export function simulateDesign(
         relativeHalfWidth: options.halfWidth,
       });
   if (!played.ok) return played;
-  const { msPerCycle, balancingMs } = design;
+  const { balancingMs } = design;
+  const msPerCycle = isOne ? design.msPerCycle : 1;
   const toMs = (cycles: number): number => cycles * msPerCycle + balancingMs;
   const timesMs = Array.from(played.value.cycles, toMs);
   const sorted = Float64Array.from(timesMs).sort();
@@ -190,9 +211,14 @@ export function simulateTimeline(
   seed: number,
   replication: number,
 ): Result<DrawnTimeline> {
-  const prepared = prepare(predictor, index);
-  if (!prepared.ok) return prepared;
-  const { design, run } = prepared.value;
+  const launches = prepareAll(predictor, index);
+  if (!launches.ok) return launches;
+  if (launches.value.length > 1)
+    return fail(
+      'unsupported',
+      `design ${index} is ${launches.value.length} launches, one for each class of its units, and a timeline shows one. Choose a design of one launch`,
+    );
+  const [{ design, run }] = launches.value;
   const { gridBlocks, groupsPerBlock, residentBlocks, msPerCycle } = design;
   if (gridBlocks * groupsPerBlock > MAX_TIMELINE_GROUPS)
     return fail(

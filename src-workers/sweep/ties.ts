@@ -52,6 +52,7 @@ export function implementationKind(threadsPerUnit: number, balancing: string): I
     case 'best-buckets':
     case 'window-sort':
     case 'full-sort':
+    case 'mixed':
       return 'reordered';
   }
 }

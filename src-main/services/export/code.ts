@@ -1,4 +1,5 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
+import type { DesignClass } from '../../../src-workers/domain/design.ts';
 import { assumedFacts, factText, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
@@ -106,28 +107,89 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
       ? '/// Maximum registers per thread; 0: no cap.'
       : `/// Maximum registers per thread: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`,
     `constexpr unsigned register_cap = ${cap ?? 0}u;`,
-    '/// Units that one block covers.',
-    `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`,
+    ...(design.classes
+      ? cudaClasses(design.classes)
+      : ['/// Units that one block covers.', `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`]),
     `/// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
     ...layoutSentences(design).map((line) => `/// ${line}`),
     `constexpr bool flattened_loop = ${design.loop === 'flattened'};`,
     '',
     'static_assert(block_threads % threads_per_unit == 0u, "a block holds whole slots");',
     '',
-    '/// Blocks that cover another number of units with the same work per slot.',
-    'constexpr unsigned grid_for(unsigned long long units) {',
-    '  return static_cast<unsigned>((units + units_per_block - 1ull) / units_per_block);',
-    '}',
+    ...(design.classes
+      ? [
+          '/// Blocks that cover another number of units of a class with the same work per slot.',
+          'constexpr unsigned grid_for(unsigned long long units, unsigned which) {',
+          '  return static_cast<unsigned>((units * class_threads_per_unit[which] + block_threads * units_per_thread - 1ull) / (block_threads * units_per_thread));',
+          '}',
+        ]
+      : [
+          '/// Blocks that cover another number of units with the same work per slot.',
+          'constexpr unsigned grid_for(unsigned long long units) {',
+          '  return static_cast<unsigned>((units + units_per_block - 1ull) / units_per_block);',
+          '}',
+        ]),
     '',
     `}  // namespace lockstep_${name}`,
     '',
     `// __global__ void LOCKSTEP_${upper}_BOUNDS kernel(...);`,
-    `// kernel<<<lockstep_${name}::grid_blocks, lockstep_${name}::block_threads>>>(...);`,
+    design.classes
+      ? `// for each class c: kernel<<<lockstep_${name}::class_grid_blocks[c], lockstep_${name}::block_threads>>>(...);`
+      : `// kernel<<<lockstep_${name}::grid_blocks, lockstep_${name}::block_threads>>>(...);`,
     ...boundsMacro(`LOCKSTEP_${upper}_BOUNDS`, row),
     '',
     `#endif  // LOCKSTEP_${upper}_CUH`,
     '',
   ].join('\n');
+}
+
+/** The largest 32-bit word stands for no threshold. */
+const NO_THRESHOLD = 0xffff_ffff;
+
+/** The thresholds and launches of a mixed design, one list of each. */
+function classLists(
+  classes: readonly DesignClass[],
+): readonly (readonly [name: string, values: readonly number[], about: string])[] {
+  return [
+    [
+      'class_up_to',
+      classes.map(({ upTo }) => (upTo === null ? NO_THRESHOLD : Math.floor(upTo))),
+      'Longest length of each class, iterations; the last has all that are longer.',
+    ],
+    [
+      'class_threads_per_unit',
+      classes.map(({ threadsPerUnit }) => threadsPerUnit),
+      'Threads that share one unit of each class.',
+    ],
+    ['class_units', classes.map(({ units }) => units), 'Units of each class in the workload.'],
+    [
+      'class_grid_blocks',
+      classes.map(({ gridBlocks }) => gridBlocks),
+      'Blocks of the launch of each class; grid_blocks is their sum.',
+    ],
+  ];
+}
+
+function cudaClasses(classes: readonly DesignClass[]): readonly string[] {
+  return [
+    '/// Classes of units by length, the shortest first: a launch for each.',
+    `constexpr unsigned class_count = ${classes.length}u;`,
+    ...classLists(classes).flatMap(([name, values, about]) => [
+      `/// ${about}`,
+      `constexpr unsigned ${name}[class_count] = {${values.map((value) => `${value}u`).join(', ')}};`,
+    ]),
+  ];
+}
+
+function wgslClasses(classes: readonly DesignClass[]): readonly string[] {
+  return [
+    '// Classes of units by length, the shortest first: a dispatch for each.',
+    `const CLASS_COUNT: u32 = ${classes.length}u;`,
+    ...classLists(classes).flatMap(([name, values, about]) => [
+      `// ${about}`,
+      `const ${name.toUpperCase()}: array<u32, ${classes.length}> = array<u32, ${classes.length}>(${values.map((value) => `${value}u`).join(', ')});`,
+    ]),
+  ];
 }
 
 /** WebGPU allows this many workgroups along one dimension unless a device offers more. */
@@ -150,8 +212,9 @@ export function wgslConstants(source: CodeSource, row: RankRow): string {
     '// @compute @workgroup_size(WORKGROUP_SIZE)',
     `const WORKGROUP_SIZE: u32 = ${design.blockThreads}u;`,
     `const WORKGROUP_COUNT: u32 = ${design.gridBlocks}u;`,
-    '// Units that one workgroup covers.',
-    `const UNITS_PER_WORKGROUP: u32 = ${unitsPerBlock(row)}u;`,
+    ...(design.classes
+      ? wgslClasses(design.classes)
+      : ['// Units that one workgroup covers.', `const UNITS_PER_WORKGROUP: u32 = ${unitsPerBlock(row)}u;`]),
     `// dispatchWorkgroups(DISPATCH.x, DISPATCH.y); at most ${MAX_WORKGROUPS_PER_DIMENSION} in each.`,
     `const DISPATCH: vec2<u32> = vec2<u32>(${columns}u, ${rows}u);`,
     '',
@@ -173,7 +236,9 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ['grid_blocks', design.gridBlocks, `blocks of a launch of ${source.study.workload.units} units`],
     ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
     ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
-    ['units_per_block', unitsPerBlock(row), 'units that one block covers'],
+    ...(design.classes
+      ? classLists(design.classes).map(([name, values, about]) => [name, `[${values.join(', ')}]`, about] as const)
+      : [['units_per_block', unitsPerBlock(row), 'units that one block covers'] as const]),
     ...(design.implementation === undefined
       ? []
       : [['implementation', JSON.stringify(comment(design.implementation)), 'how the kernel is written'] as const]),
@@ -190,9 +255,18 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     '}',
     '',
     '',
-    'def grid_for(units):',
-    '    """Blocks that cover another number of units with the same work per slot."""',
-    '    return -(-units // launch["units_per_block"])',
+    ...(design.classes
+      ? [
+          'def grid_for(units, which):',
+          '    """Blocks that cover another number of units of a class with the same work per slot."""',
+          '    lanes = launch["block_threads"] * launch["units_per_thread"]',
+          '    return -(-units * launch["class_threads_per_unit"][which] // lanes)',
+        ]
+      : [
+          'def grid_for(units):',
+          '    """Blocks that cover another number of units with the same work per slot."""',
+          '    return -(-units // launch["units_per_block"])',
+        ]),
     '',
   ].join('\n');
 }

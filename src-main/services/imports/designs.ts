@@ -51,7 +51,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null): Wante
     return Object.keys(wanted).length === 0 ? null : wanted;
   }
   if (one.benchmark !== 'unit-loop') return null;
-  const { registerCap, ...design } = one.parameters.design;
+  const { registerCap, classes: _, ...design } = one.parameters.design;
   return wantedOf({ ...design, registerCap: registerCap ?? 0, ...(deviceId === null ? {} : { device: deviceId }) });
 }
 

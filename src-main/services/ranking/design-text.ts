@@ -1,4 +1,4 @@
-import { isCpuDesign, isLockstep, type Design } from '../../../src-workers/domain/design.ts';
+import { isCpuDesign, isLockstep, type Design, type DesignClass } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
@@ -51,10 +51,23 @@ export function differenceText(from: Design, to: Design): string {
   return differing.length === 0 ? 'the same design' : differing.join(', ');
 }
 
+function classSentences(classes: readonly DesignClass[]): readonly string[] {
+  return [
+    'Units in classes of length, each in the order they come and in a launch of its own, one after another.',
+    ...classes.map(({ upTo, threadsPerUnit, units, gridBlocks }, at) => {
+      const lengths = upTo !== null ? `up to ${upTo} iterations` : at === 0 ? 'all' : 'all that are longer';
+      const threads = threadsPerUnit === 1 ? '1 thread' : `${threadsPerUnit} threads`;
+      return `Class ${at}: ${lengths}, ${threads} per unit; here ${units} units in ${gridBlocks} blocks.`;
+    }),
+  ];
+}
+
 /** How the units of a design on a GPU are to be laid out for its prediction to hold, in sentences. */
 export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));
+  if (design.classes) return classSentences(design.classes);
+  if (design.classes) return classSentences(design.classes);
   if (isCpuDesign(design) || !isLockstep(order)) return [];
   const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];

@@ -4,7 +4,7 @@ import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { describeDesign, playableDesign } from '../../../src-workers/predict/designs.ts';
+import { balancingTimeOf, describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { axisPosition, rankedDesigns, wavesOn, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { tiesOf, type Ties } from '../../../src-workers/sweep/ties.ts';
@@ -158,7 +158,7 @@ export function predictedRow(
  * measured time stands beside the predicted one less this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
-  return playableDesign(view.predictor, design)?.balancingMs ?? 0;
+  return balancingTimeOf(view.predictor, design);
 }
 
 /** The best designs of a run within a filter, as rows. */

@@ -54,5 +54,7 @@ export function reasonLabel(reason: InvalidReason, say: Term): string {
       return 'More cores than the device has';
     case 'implementation':
       return 'Not allowed by the implementation';
+    case 'classes':
+      return `Classes set their own ${say('thread', 'many')} per unit`;
   }
 }

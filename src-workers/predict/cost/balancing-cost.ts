@@ -1,4 +1,4 @@
-import type { LockstepBalancing } from '../../domain/design.ts';
+import type { LockstepBalancing, MixedBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
@@ -30,7 +30,7 @@ const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 const SECTOR_BYTES = 32;
 
 /** Start of a dependent kernel in a stream, ms: an assumption, the order of magnitude of current devices. */
-const PASS_OVERHEAD_MS = 0.003;
+export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 
@@ -39,7 +39,7 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
  *
  * - shuffle: a permutation of the indices, written and read once (a bijection of the index costs no pass of its own: Mitchell,
  *   Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
- * - buckets: a histogram of the lengths, then a scatter of the indices by bucket;
+ * - buckets, and classes of their own launches: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
  * - padding: one reading of the lengths for the longest of each slice;
@@ -47,7 +47,7 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
  * - even shares: nothing before the launch, which searches the offsets that it has.
  */
 export function balancingCost(
-  balancing: LockstepBalancing,
+  balancing: LockstepBalancing | MixedBalancing,
   units: number,
   kernel: Pick<KernelProfile, 'bytesPerUnit'>,
 ): BalancingCost {
@@ -77,6 +77,8 @@ export function balancingCost(
       return cost(KEY_BYTES, 1);
     case 'full-sort':
       return radix;
+    case 'mixed':
+      return cost(2 * KEY_BYTES + INDEX_BYTES, 2);
   }
 }
 

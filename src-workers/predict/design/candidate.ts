@@ -5,15 +5,17 @@ import {
   needsLengths,
   runsOn,
   type LockstepBalancing,
+  type MixedBalancing,
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
 import { AXIS, type SpaceConstraint } from '../../domain/space.ts';
 import { evenShares } from '../dealing/even-share.ts';
+import { classesOf, threadsOf } from './classes.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
-import type { Predictor } from '../tables.ts';
+import type { Predictor, UnitClass } from '../tables.ts';
 
 /** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {
@@ -35,6 +37,14 @@ export interface Candidate {
   meanUnitsPerThread: number;
   /** Of slots that take even shares. */
   itemsPerSlot: number;
+  /** Of a mixed design: the launch of each of its classes; else `null`. */
+  classes: readonly ClassCandidate[] | null;
+}
+
+/** The launch of the units of a class. */
+export interface ClassCandidate {
+  readonly units: UnitClass;
+  readonly candidate: Candidate;
 }
 
 function violates(
@@ -136,6 +146,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   candidate.meanUnitsPerThread = 0;
   candidate.unitsPerGroup = 0;
   candidate.itemsPerSlot = 0;
+  candidate.classes = null;
   if (device.kind === 'cpu') {
     examineOnCpu(predictor, positions, candidate);
     return;
@@ -166,7 +177,14 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
-  const launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  if (balancing.kind === 'mixed') {
+    examineClasses(predictor, balancing, positions, candidate);
+    return;
+  }
+  let launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  // Of a class there may be fewer units than the grid of the design has slots.
+  if (predictor.isClass && !launch.everyBlockWorks)
+    launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
   // Slots that fetch from one counter do so until nothing is left, and whole items do not divide: other blocks end at once.
@@ -191,6 +209,45 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.invalid = REASON['idle-blocks'];
   else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
   else candidate.invalid = 0;
+}
+
+const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
+
+/** The launches of a mixed design: its grid is that of all of them. */
+function examineClasses(
+  predictor: Predictor,
+  balancing: MixedBalancing,
+  positions: Int32Array,
+  candidate: Candidate,
+): void {
+  const { device, deviceAt, threadsPerUnit, blockAt } = candidate;
+  const { plan } = predictor;
+  if (device.kind !== 'gpu' || threadsPerUnit !== 1) {
+    candidate.invalid = REASON.classes;
+    return;
+  }
+  const blockThreads = plan.axes.blockThreads[blockAt];
+  const classes = classesOf(predictor, balancing, deviceAt).map((units): ClassCandidate => {
+    const own = positions.slice();
+    const threads = threadsOf(units.threads, device, blockThreads);
+    own[AXIS.threadsPerUnit] = units.predictor.plan.axes.threadsPerUnit.indexOf(threads);
+    own[AXIS.balancing] = 0;
+    own[AXIS.implementation] = 0;
+    const launched = {} as Candidate;
+    examineOwn(units.predictor, own, launched);
+    return { units, candidate: launched };
+  });
+  candidate.classes = classes;
+  candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads);
+  for (const { candidate: own } of classes) {
+    candidate.gridBlocks += own.gridBlocks;
+    candidate.workingBlocks += own.workingBlocks;
+    candidate.unitsPerThread = Math.max(candidate.unitsPerThread, own.unitsPerThread);
+  }
+  candidate.meanUnitsPerThread = plan.units / (candidate.gridBlocks * blockThreads);
+  candidate.invalid = classes.find(({ candidate: own }) => own.invalid !== 0)?.candidate.invalid ?? 0;
+  if (candidate.invalid === 0 && violates(plan.constraints, plan, positions, candidate))
+    candidate.invalid = REASON.constraint;
 }
 
 /** As `examine`. Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */

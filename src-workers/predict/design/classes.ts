@@ -1,0 +1,176 @@
+import type { LengthClass, MixedBalancing } from '../../domain/design.ts';
+import type { GpuDevice } from '../../domain/device.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { costFactor } from '../../models/granularity/granularity.ts';
+import { kernelValue } from '../../domain/provenance.ts';
+import { createCaches } from '../caches.ts';
+import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
+import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
+import { givenLengths, lawOfUnits } from '../ordered.ts';
+import { givenOrderOf, type SweepPlan } from '../plan.ts';
+import { createPredictor, pipelineOf } from '../predictor.ts';
+import type { Predictor, UnitClass } from '../tables.ts';
+
+/** Threads that share a unit of a class in blocks of a size. */
+export function threadsOf(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
+  return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
+}
+
+/** The classes of a mixed balancing on a device that have any units. */
+export function classesOf(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
+  const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
+  const key = `${deviceAt} ${JSON.stringify(balancing.classes)}`;
+  let classes = predictor.classes.get(key);
+  if (!classes) {
+    const lengths =
+      typeof balancing.classes === 'number' ? bestClasses(predictor, device, balancing.classes) : balancing.classes;
+    const ends = lengths.map(({ upTo }) => upTo ?? Infinity);
+    classes = lengths.flatMap(({ threads }, at) => {
+      const above = at === 0 ? -1 : ends[at - 1];
+      const plan = planOfClass(predictor.plan, threads, above, ends[at]);
+      return plan ? [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, createCaches(), true) }] : [];
+    });
+    predictor.classes.set(key, classes);
+  }
+  return classes;
+}
+
+/** The plan of the units of a class alone, in the order that they are given in; `null` where there are none. */
+function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: number, upTo: number): SweepPlan | null {
+  const { law, units, id } = plan;
+  const { implementations: _, ...axes } = plan.axes;
+  const isOf = (length: number): boolean => length > above && length <= upTo;
+  const given = givenOrderOf(plan);
+  const widths = axes.devices.flatMap((device) => (device.kind === 'gpu' ? [device.threadGroupWidth] : []));
+  const threadsPerUnit =
+    threads === 'block' ? axes.blockThreads : threads === 'group' ? [...new Set(widths)] : [threads];
+  const common = {
+    ...plan,
+    id: `${id}|${threads} ${above} ${upTo}`,
+    constraints: [],
+    ordered: null,
+    axes: { ...axes, threadsPerUnit, balancing: ['none'] },
+  };
+  if (given) {
+    const first = given.subarray(0, units);
+    const own = first.filter(isOf);
+    if (own.length === 0) return null;
+    const rest = first.subarray(0, units % first.length).filter(isOf).length;
+    const count = Math.floor(units / first.length) * own.length + rest;
+    const ordered = givenLengths(own);
+    return { ...common, units: count, ordered, law: lawOfUnits(law.label, ordered, count) };
+  }
+  const support = law.support.filter(isOf);
+  const parts = law.probability.filter((_, at) => isOf(law.support[at]));
+  const share = parts.reduce((sum, part) => sum + part, 0);
+  const count = Math.round(share * units);
+  if (count === 0) return null;
+  return { ...common, units: count, law: { ...law, support, probability: parts.map((part) => part / share) } };
+}
+
+/**
+ * So many classes, at most, with the threads and thresholds of the least total time of their launches, each of which is the work of its
+ * lockstep groups on all multiprocessors, its longest unit and a start. Least for that sum, by dynamic programming over some lengths at
+ * which the units may be cut; what the launches take, the prediction says.
+ */
+export function bestClasses(
+  { plan, longestLength }: Predictor,
+  device: GpuDevice,
+  most: number,
+): readonly LengthClass[] {
+  const { kernel } = plan;
+  const { support, probability } = coarse(plan.law);
+  const { latencyCycles, issueCycles } = pipelineOf(plan, device, null);
+  const width = device.threadGroupWidth;
+  const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
+  const setup = kernel.setupIterationsPerUnit;
+  const choices: LengthClass['threads'][] = [...powersOfTwo(width / 2), 'group', 'block'];
+  // Ends of the classes: positions after which the law may be cut.
+  const cuts = evenCuts(probability, CLASS_CUTS);
+  const points = cuts.length - 1;
+  let best = new Float64Array(points + 1).fill(Infinity);
+  best[0] = 0;
+  const stages: { readonly from: Int32Array; readonly choice: Int32Array }[] = [];
+  const costs = choices.map((threads) => {
+    const u = threadsOf(threads, device, NOMINAL_BLOCK);
+    const n = Math.max(1, width / u);
+    const perUnit = u <= width ? 1 / n : u / width;
+    const phi = costFactor(u, kernel.serialFraction, kernel.cooperationCost);
+    const extra = setup + (u > width ? kernelValue(kernel, 'blockReductionIterations') / phi : 0);
+    const work = (phi * perUnit * issueCycles * plan.units) / device.multiprocessors;
+    return (from: number, to: number): number => {
+      let share = 0;
+      for (let at = cuts[from]; at < cuts[to]; at++) share += probability[at];
+      let below = 0;
+      let depth = 0;
+      for (let at = cuts[from]; at < cuts[to]; at++) {
+        const before = below;
+        below += probability[at] / share;
+        depth += support[at] * (Math.pow(below, n) - Math.pow(before, n));
+      }
+      const longest = Math.min(support[cuts[to] - 1], longestLength);
+      return share * (depth + extra) * work + (longest + extra) * phi * latencyCycles + launchCycles;
+    };
+  });
+  for (let stage = 0; stage < Math.min(most, points); stage++) {
+    const next = best.slice();
+    const from = new Int32Array(points + 1).fill(-1);
+    const choice = new Int32Array(points + 1);
+    for (let start = 0; start < points; start++) {
+      if (best[start] === Infinity) continue;
+      for (let end = start + 1; end <= points; end++)
+        costs.forEach((cost, at) => {
+          const total = best[start] + cost(start, end);
+          if (total >= next[end]) return;
+          next[end] = total;
+          from[end] = start;
+          choice[end] = at;
+        });
+    }
+    stages.push({ from, choice });
+    best = next;
+  }
+  const classes: LengthClass[] = [];
+  for (let stage = stages.length - 1, end = points; end > 0; stage--) {
+    const { from, choice } = stages[stage];
+    // Fewer classes were as good.
+    if (from[end] < 0) continue;
+    const upTo = support[cuts[end] - 1];
+    classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
+    end = from[end];
+  }
+  return classes;
+}
+
+/** A law of at most about `CLASS_POINTS` lengths: of neighbours the longest stands for all. */
+function coarse({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
+  const cuts = evenCuts(probability, CLASS_POINTS);
+  const ends = Int32Array.from(cuts.slice(1));
+  return {
+    support: Float64Array.from(ends, (end) => support[end - 1]),
+    probability: Float64Array.from(ends, (end, at) =>
+      probability.subarray(cuts[at], end).reduce((sum, mass) => sum + mass, 0),
+    ),
+  };
+}
+
+function powersOfTwo(most: number): number[] {
+  return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
+}
+
+/** Positions that cut masses into about so many parts of equal mass, and one by one in the tail: from 0 to their number. */
+function evenCuts(masses: Float64Array, most: number): readonly number[] {
+  if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
+  const cuts = [0];
+  let passed = 0;
+  let tail = 1;
+  masses.forEach((mass, at) => {
+    passed += mass;
+    tail -= mass;
+    const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
+    // Halves of what is left, so that the rare long units can have a class of their own.
+    const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
+    if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
+  });
+  return cuts;
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { bestClasses } from '../../../src-workers/predict/design/classes.ts';
+import { describeDesign, playableLaunches } from '../../../src-workers/predict/designs.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import { simulateDesign, simulateTimeline } from '../../../src-workers/simulate/simulate-design.ts';
+import { spaceSize } from '../../../src-workers/space/axes.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+
+const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true, serialFraction: 0.05, cooperationCost: 0.02 };
+
+/** Designs of some balancings on an A100, one thread per unit unless said otherwise. */
+async function predictorOf(lengths: string, balancing: string[], axes: object = {}, units = 1 << 16) {
+  return createPredictor(
+    await planOf(
+      oneDesign({ kernel, workload: { lengths, units }, axes: { balancing, blockThreads: [128], ...axes } }),
+    ),
+  );
+}
+
+describe('the text of a mixed balancing', () => {
+  it.each(['mixed(3)', 'mixed(1:8,block)', 'mixed(1:8,group:256,block)', 'mixed(4:0,32)'])(
+    '%s is read and written',
+    (text) => {
+      expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
+    },
+  );
+
+  it.each([
+    'mixed',
+    'mixed(1)',
+    'mixed(9)',
+    'mixed(1:8)',
+    'mixed(1,group)',
+    'mixed(3:8,group)',
+    'mixed(1:8,2:8,group)',
+    'mixed(1:8,2:4,group)',
+  ])('%s is refused, with what to write', (text) => {
+    const parsed = parseBalancing(text);
+    expect(parsed.ok).toBe(false);
+    if (!parsed.ok) expect(parsed.error.message).toContain('mixed(1:8,group:256,block)');
+  });
+});
+
+describe('a mixed design', () => {
+  it.each(['zipf(1.6, 2000)', 'mtx:ca-GrQc.mtx'])('is a launch for each class of its units: %s', async (lengths) => {
+    const predictor = await predictorOf(lengths, ['mixed(1:4,8:32,group:200,block)']);
+    const { design } = describeDesign(predictor, 0);
+    const classes = design.classes!;
+    expect(classes.reduce((sum, { units }) => sum + units, 0)).toBe(1 << 16);
+    expect(design.gridBlocks).toBe(classes.reduce((sum, { gridBlocks }) => sum + gridBlocks, 0));
+    expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
+    const launches = playableLaunches(predictor, 0);
+    expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
+    // The work of the classes is the work of all.
+    const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
+    expect(Math.abs(work / (predictor.plan.units * predictor.meanLength) - 1)).toBeLessThan(1e-3);
+  });
+
+  it('takes the time of its launches one after another, whose parts add up', async () => {
+    const predictor = await predictorOf('zipf(1.6, 2000)', ['mixed(1:4,8:32,group)']);
+    const { timeMs, parts } = explainDesign(predictor, 0)!;
+    expect(timeMs).toBe(predictChunk(predictor, 0, 1).timeMs[0]);
+    const sum = BREAKDOWN_PARTS.reduce((total, { id }) => total + parts[id], 0);
+    expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-9);
+  });
+
+  it.each(['zipf(1.6, 2000)', 'mtx:ca-GrQc.mtx', 'geometric(0.05)'])(
+    'agrees with the simulation: %s',
+    async (lengths) => {
+      const predictor = await predictorOf(lengths, ['mixed(2)', 'mixed(3)', 'mixed(1:8,group)']);
+      for (let design = 0; design < 3; design++) {
+        const simulated = unwrap(simulateDesign(predictor, design, { seed: 3, halfWidth: 0.01, maxReplications: 60 }));
+        expect(Math.abs(predictChunk(predictor, design, 1).timeMs[0] / simulated.meanMs - 1)).toBeLessThan(0.06);
+      }
+      const timeline = simulateTimeline(predictor, 0, 1, 0);
+      if (describeDesign(predictor, 0).design.classes!.length > 1)
+        expect(!timeline.ok && timeline.error.message).toContain('one for each class');
+    },
+  );
+
+  it('beats every single number of threads where lengths differ much', async () => {
+    const axes = { threadsPerUnit: [1, 2, 4, 8, 16, 32] };
+    const predictor = await predictorOf('zipf(1.6, 2000)', ['none', 'full-sort', 'mixed(4)'], axes, 1 << 18);
+    const { timeMs } = predictChunk(predictor, 0, spaceSize(predictor.plan.axes));
+    const bestOf = (text: string): number =>
+      Math.min(...timeMs.filter((ms, at) => ms > 0 && describeDesign(predictor, at).design.balancing === text));
+    expect(bestOf('mixed(4)')).toBeLessThan(0.9 * bestOf('none'));
+  });
+
+  it('stands for one thread per unit only, and needs lengths', async () => {
+    const axes = { threadsPerUnit: [1, 2] };
+    const predictor = await predictorOf('geometric(0.05)', ['mixed(2)'], axes);
+    expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual([null, 'classes']);
+    const unknown = createPredictor(
+      await planOf(oneDesign({ axes: { balancing: ['mixed(2)'], blockThreads: [128] } })),
+    );
+    expect(describeDesign(unknown, 0).invalid).toBe('lengths-unknown');
+  });
+
+  it('has the classes of the least estimate: more of them are no worse', async () => {
+    const predictor = await predictorOf('zipf(1.6, 2000)', ['none']);
+    const device = predictor.plan.axes.devices[0] as GpuDevice;
+    for (const most of [2, 3, 4]) {
+      const classes = bestClasses(predictor, device, most);
+      expect(classes.length).toBeLessThanOrEqual(most);
+      expect(classes.at(-1)!.upTo).toBeUndefined();
+      const ends = classes.slice(0, -1).map(({ upTo }) => upTo!);
+      expect(ends).toEqual([...new Set(ends)].sort((a, b) => a - b));
+    }
+    // Units of one length have nothing to divide.
+    const same = await predictorOf('constant(20)', ['none']);
+    expect(bestClasses(same, device, 3)).toHaveLength(1);
+  });
+});
