@@ -124,6 +124,14 @@ describe('invalid designs carry their reason and no time', () => {
       }),
       [small],
     ],
+    [
+      'classes',
+      oneDesign({
+        kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+        axes: { threadsPerUnit: [2], balancing: ['mixed(2)'], blockThreads: [256] },
+      }),
+      [small],
+    ],
     ['constraint', oneDesign({ constraints: [{ quantity: 'blockThreads', atMost: 128 }] }), [small]],
     [
       'no-residency',

@@ -227,7 +227,13 @@ function examineClasses(
     return;
   }
   const blockThreads = plan.axes.blockThreads[blockAt];
-  const classes = classesOf(predictor, balancing, deviceAt).map((units): ClassCandidate => {
+  const divided = classesOf(predictor, balancing, deviceAt);
+  // As everywhere, the threads of a unit are a power of two.
+  if (divided.some(({ threads }) => threads === 'block') && !Number.isInteger(Math.log2(blockThreads))) {
+    candidate.invalid = REASON['block-not-multiple'];
+    return;
+  }
+  const classes = divided.map((units): ClassCandidate => {
     const own = positions.slice();
     const threads = threadsOf(units.threads, device, blockThreads);
     own[AXIS.threadsPerUnit] = units.predictor.plan.axes.threadsPerUnit.indexOf(threads);

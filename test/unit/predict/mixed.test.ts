@@ -103,6 +103,11 @@ describe('a mixed design', () => {
     expect(describeDesign(unknown, 0).invalid).toBe('lengths-unknown');
   });
 
+  it('has blocks of a power of two where the block shares a unit', async () => {
+    const predictor = await predictorOf('geometric(0.05)', ['mixed(1:8,block)'], { blockThreads: [96, 128] });
+    expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual(['block-not-multiple', null]);
+  });
+
   it('has the classes of the least estimate: more of them are no worse', async () => {
     const predictor = await predictorOf('zipf(1.6, 2000)', ['none']);
     const device = predictor.plan.axes.devices[0] as GpuDevice;
