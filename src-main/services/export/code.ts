@@ -93,7 +93,9 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
           '/// How the kernel is written.',
           `constexpr const char* implementation = ${JSON.stringify(comment(implementation))};`,
         ]),
-    '/// Threads that share one unit of work.',
+    design.classes
+      ? '/// Threads that share one unit of work, where class_threads_per_unit does not say otherwise.'
+      : '/// Threads that share one unit of work.',
     `constexpr unsigned threads_per_unit = ${design.threadsPerUnit}u;`,
     '/// Units that each slot of threads_per_unit threads processes, one after another.',
     `constexpr unsigned units_per_thread = ${design.unitsPerThread}u;`,

@@ -21,6 +21,7 @@ export function designFields(design: Design) {
     gridBlocks: design.gridBlocks,
     loop: design.loop,
     registerCap: design.registerCap,
+    ...(design.classes && { classes: design.classes }),
   };
 }
 
