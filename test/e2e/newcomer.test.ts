@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Download, Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
-import { isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
+import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
 // The first use of Lockstep: once by pointer, once by keys alone.
@@ -28,7 +28,7 @@ function expectReport(text: string, device: string): void {
   expect(text).toMatch(/default-src 'none'; script-src 'sha256-[\w+/]+='/);
 }
 
-test.use({ contextOptions: { reducedMotion: 'no-preference' } });
+test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
 test('by pointer: example, workload, prediction, ranking, landscape, comparison, report', async ({
   page,

@@ -4,9 +4,11 @@ import { promisify } from 'node:util';
 import type { Locator, Page } from '@playwright/test';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { WIDE, predicted, rankRows, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 import type { RunningHost } from './fixtures/host.ts';
+
+test.use({ viewport: WIDE });
 
 // The recommendation: always in sight, follows every edit, and says what the full ranking says.
 

@@ -2,7 +2,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import { expect, open, test } from './fixtures/browser.ts';
-import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
+import { WIDE, drop, offered, predicted, statusBar } from './fixtures/page.ts';
+
+test.use({ viewport: WIDE });
 
 // Finding things: the palette, links to what is not there, menus of a narrow window, the database, the history of runs.
 
