@@ -201,11 +201,12 @@ describe('the recommendation', () => {
     expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
-  it('names the estimates of the device that its range takes as they are', async () => {
+  it('names the measurements that its range covers, and the estimates of the device that it takes as they are', async () => {
     const study = small(example('acts'));
     let estimates = 0;
-    for (const deviceId of ['nvidia-v100-sxm2-16gb', 'software-swiftshader']) {
-      const { time, inputs } = await recommend({ ...study, devices: [deviceId] });
+    const measured: boolean[] = [];
+    for (const deviceId of ['nvidia-v100-sxm2-16gb', 'software-swiftshader', 'nvidia-rtx-4090']) {
+      const { device, time, inputs } = await recommend({ ...study, devices: [deviceId] });
       const labels = inputs.flatMap(({ field, origin, label }) =>
         field.startsWith('device.') && origin === 'assumed' ? [label] : [],
       );
@@ -213,8 +214,15 @@ describe('the recommendation', () => {
       expect(time.basis.includes('estimates as they are')).toBe(labels.length > 0);
       for (const label of labels) expect(time.basis).toContain(label);
       expect(time.basis).toMatch(/; no measured run was used\.$/);
+      const evidence = device.evidence?.agreement.map(({ p90Error }) => p90Error) ?? [];
+      expect(time.basis.includes('Without public measurements')).toBe(evidence.length === 0);
+      const widest = Math.max(0, ...evidence);
+      expect(time.highMs / time.ms).toBeGreaterThan(1 / (1 - widest));
+      expect(time.ms / time.lowMs).toBeGreaterThan(1 + widest);
+      measured.push(evidence.length > 0);
     }
     expect(estimates).toBeGreaterThan(0);
+    expect(measured).toEqual([true, true, false]);
   });
 
   it('reads a file of lengths again when it has changed', async () => {
