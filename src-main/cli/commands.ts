@@ -37,7 +37,7 @@ function evidenceFields({ tieBand, devices }: BestDesigns) {
 function sayUnmeasured(terminal: Terminal, { devices }: BestDesigns, deviceId?: string): void {
   const without = devices.filter(({ id, evidence }) => evidence === null && (deviceId ?? id) === id);
   if (without.length > 0)
-    say(terminal, `No public measurements hold the times of ${without.map(({ name }) => name).join(', ')}.`);
+    say(terminal, `No public measurements judge predictions for ${without.map(({ name }) => name).join(', ')}.`);
 }
 
 /** @param legend whether to say under the table what its marks mean */

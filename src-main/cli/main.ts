@@ -442,11 +442,13 @@ function deviceCommands(program: Command, cli: CommandLine): void {
     (id: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
         const known = await engine.call('devices.get', { ids: [id] });
-        const list = known.ok ? await engine.call('devices.list', {}) : known;
+        if (!known.ok) return reportFailure(terminal, known.error);
+        const list = await engine.call('devices.list', {});
         if (!list.ok) return reportFailure(terminal, list.error);
         const measured = await engine.call('evidence.devices', {});
         if (!measured.ok) return reportFailure(terminal, measured.error);
-        const device = list.value.find((entry) => entry.id === id)!;
+        // Parts of devices are not in the list, which says of the others whether they are one's own.
+        const device = list.value.find((entry) => entry.id === id) ?? known.value[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });
         return EXIT_OK;

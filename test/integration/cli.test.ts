@@ -139,7 +139,7 @@ describe('sweep', () => {
     // one that nobody measured; the recommended one, and what is assumed.
     const last = piped.out.trimEnd().split('\n');
     expect(last.length).toBe(8 + 5 + 3);
-    expect(last.at(-3)).toBe('No public measurements hold the times of GeForce RTX 4090.');
+    expect(last.at(-3)).toBe('No public measurements judge predictions for GeForce RTX 4090.');
     const { recommended } = swept;
     expect(last.at(-2)).toMatch(
       new RegExp(`^Recommended: design ${recommended.designIndex} on .*\\. ${recommended.rule}$`),
@@ -531,6 +531,10 @@ describe('devices', () => {
       await json('devices', 'compare', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', '--db', db),
     ).toMatchObject({ devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'] });
     expect(await failure(2, 'devices', 'compare', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/at least 2/);
+    expect(await json('devices', 'show', 'nvidia-t4:10', '--db', db)).toMatchObject({
+      id: 'nvidia-t4:10',
+      multiprocessors: 10,
+    });
     expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/Did you mean .*nvidia-h100/);
   });
   it('add and delete ones of your own', async () => {
