@@ -34,7 +34,7 @@ function small(study: StudyFile): StudyFile {
 /** Ways of taking work beside those of the examples, and units of several thread groups. */
 const SHARES = {
   threadsPerUnit: [1, 4, 32, 128],
-  balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path'],
+  balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
 };
 
 describe('the shortest time of a design', () => {
