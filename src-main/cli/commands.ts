@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { isCpuDesign } from '../../src-workers/domain/design.ts';
 import { tieBandText } from '../../src-workers/domain/evidence.ts';
-import { assumedPhrase } from '../../src-workers/domain/provenance.ts';
+import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
@@ -155,6 +155,8 @@ async function reportSweep(
   if (recommended) {
     const { row, ties, rule } = recommended;
     if (ties > 1) say(terminal, `Recommended: design ${row.designIndex} on ${row.device}. ${rule}`);
+    const traffic = trafficPhrase(recommended.inputs, row);
+    if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
     say(terminal, `Assumed for ${row.device}: ${assumedPhrase(recommended.inputs)}.`);
   }
   return EXIT_OK;

@@ -196,6 +196,8 @@ export interface RankRow {
   readonly residentThreadGroups: number;
   readonly waves: number;
   readonly limitedBy: readonly LimitingFactor[];
+  /** Traffic of one lane, bytes, where it follows from the accesses of the kernel. */
+  readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
   /** Predicted time along the block sizes of the space, everything else equal; NaN where invalid. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ACCESS_PATTERNS } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domain/provenance.ts';
 
 /**
@@ -78,6 +79,30 @@ const ORIGIN_ENTRIES = Object.fromEntries(
   KERNEL_FIELDS.map((field) => [field, originOf(`${field} comes from`)]),
 ) as Readonly<Record<(typeof KERNEL_FIELDS)[number], ReturnType<typeof originOf>>>;
 
+/** The largest number of arrays that an iteration may read. */
+export const MAX_ACCESSES = 16;
+
+const accessSchema = v.strictObject(
+  {
+    pattern: v.pipe(
+      v.picklist(ACCESS_PATTERNS),
+      v.description(
+        'along-unit: consecutive elements of a unit, coalesced as far as threads share it; across-lanes: the lanes side by side (padded, column-major); scattered: a gather',
+      ),
+    ),
+    elementBytes: v.pipe(count(1024), v.description('Size of an element, bytes')),
+    footprintBytes: v.optional(
+      v.pipe(
+        count(2 ** 50),
+        v.description(
+          'Size of an array that is read again and again, bytes; leave it out where each element is read once, or where no cache can hold it',
+        ),
+      ),
+    ),
+  },
+  'must be an object with "pattern" and "elementBytes"',
+);
+
 export const kernelSchema = v.strictObject(
   {
     name: v.pipe(text(200), v.description('Name of the kernel')),
@@ -97,6 +122,14 @@ export const kernelSchema = v.strictObject(
     bytesPerIteration: v.optional(
       v.pipe(nonNegative, v.description('Device-memory traffic of one lane per iteration, bytes')),
       KERNEL_DEFAULTS.bytesPerIteration,
+    ),
+    accesses: v.optional(
+      v.pipe(
+        list(accessSchema, MAX_ACCESSES, 'accesses'),
+        v.description(
+          'Instead of bytesPerIteration: the arrays of which an iteration reads an element. The traffic then depends on the device and on how threads share a unit',
+        ),
+      ),
     ),
     serialFraction: v.optional(
       v.pipe(

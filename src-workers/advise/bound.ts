@@ -13,7 +13,6 @@ import {
   stackFactor,
   type TimedDesign,
 } from '../predict/pipeline.ts';
-import { cyclesOf } from '../predict/predictor.ts';
 import { predictInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { AXIS } from '../domain/space.ts';
@@ -66,7 +65,7 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
   const before = balancingMs(own, candidate, device);
   if (classes)
     return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
-  const alone = aloneIterations(own, candidate) * cyclesOf(own, candidate)[1];
+  const alone = aloneIterations(own, candidate) * candidate.shape.cyclesPerIteration[1];
   const cycles = Math.max(busy(own, candidate, device), alone);
   const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
   return (1 - SLACK) * ((cycles * factor) / (device.clockMhz * 1e3)) + before;
@@ -81,7 +80,7 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const groups = blocks * shape.groupsPerBlock;
   const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / device.multiprocessors;
-  return groupIterations * bestRate(cyclesOf(own, candidate), groups);
+  return groupIterations * bestRate(candidate.shape.cyclesPerIteration, groups);
 }
 
 /** See `Bounds.shortest`. */

@@ -2,6 +2,21 @@
 export type LoopForm = 'nested' | 'flattened';
 
 /**
+ * How the lanes of a thread group read an array: each along the elements of its own unit (values of CSR: coalesced as far as threads share
+ * the unit), all lanes side by side (padded, column-major), or each at a place of its own (a gather).
+ */
+export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
+export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
+
+/** An array of which an iteration reads one element. */
+export interface MemoryAccess {
+  readonly pattern: AccessPattern;
+  readonly elementBytes: number;
+  /** Size of an array that is read again and again; left out where each element is read once, or where no cache can hold it. */
+  readonly footprintBytes?: number | undefined;
+}
+
+/**
  * What is known of a kernel, independent of the device it runs on. Costs are per iteration of one work unit executed by
  * one thread; a unit shared by u threads costs φ(u) = (1−σ)/u + σ + κ·log₂u of it per lane.
  */
@@ -22,8 +37,10 @@ export interface KernelProfile {
   readonly specialShare?: number;
   /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
   readonly dependentLoadsPerIteration: number;
-  /** Device-memory traffic of one lane per iteration, bytes. */
+  /** Device-memory traffic of one lane per iteration, bytes; 0 where `accesses` say it. */
   readonly bytesPerIteration: number;
+  /** Arrays read in an iteration, from which its traffic follows by device and mapping (`models/memory/accesses.ts`). */
+  readonly accesses?: readonly MemoryAccess[] | undefined;
   /** σ, 0…1: the part of an iteration that does not speed up when threads share a unit. */
   readonly serialFraction: number;
   /** κ ≥ 0: cost of one cooperation step (of log₂u), as a fraction of an iteration. */

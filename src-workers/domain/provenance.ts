@@ -1,6 +1,6 @@
 import { isEvenShare, needsLengths, runsOn } from './design.ts';
 import { isEstimate, type Device } from './device.ts';
-import type { KernelProfile } from './kernel.ts';
+import type { KernelProfile, MemoryAccess } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
 /** Where the values that a prediction is made from come from, and what is usual of those that nobody gave. */
@@ -19,6 +19,7 @@ export const KERNEL_FIELDS = [
   'serialFraction',
   'dependentLoadsPerIteration',
   'bytesPerIteration',
+  'accesses',
   'setupIterationsPerUnit',
   'cooperationCost',
   'flattenedCost',
@@ -35,7 +36,7 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-export type KernelNumber = Exclude<KernelField, 'lengthsKnownBeforeLaunch'>;
+export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch'>;
 
 /** What a study says where it leaves a field out. Registers and instructions it must give. */
 export const KERNEL_DEFAULTS = {
@@ -272,13 +273,17 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** The kernel of an implementation in full: what it says, else what the study says. */
+/** The kernel of an implementation in full: what it says, else what the study says. Its traffic is one number, or its accesses. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
 ): Kernel {
   const own = ownFields(change);
-  const values = Object.fromEntries(own.map((field) => [field, change[field]]));
+  const values = {
+    ...(change.bytesPerIteration !== undefined && { accesses: undefined }),
+    ...(change.accesses !== undefined && { bytesPerIteration: 0 }),
+    ...Object.fromEntries(own.map((field) => [field, change[field]])),
+  };
   const origins = Object.fromEntries(own.map((field) => [field, change.origins?.[field]]));
   return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
 }
@@ -409,7 +414,8 @@ function kernelFields(
     instructionsPerIteration: !measured || spills,
     serialFraction: shared,
     dependentLoadsPerIteration: !measured || spills,
-    bytesPerIteration: !measured || spills,
+    bytesPerIteration: !kernel.accesses && (!measured || spills),
+    accesses: kernel.accesses !== undefined && (!measured || spills),
     setupIterationsPerUnit: true,
     cooperationCost: shared,
     flattenedCost: single,
@@ -434,6 +440,22 @@ export function kernelValue(kernel: KernelProfile, field: KernelNumber): number 
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
+const PATTERN_TEXT = {
+  'along-unit': 'along the unit',
+  'across-lanes': 'across lanes',
+  scattered: 'scattered',
+} as const;
+
+/** `8 B along the unit, 8 B scattered in 4,000,000 B` */
+export function accessesText(accesses: readonly MemoryAccess[]): string {
+  return accesses
+    .map(({ pattern, elementBytes, footprintBytes }) => {
+      const size = footprintBytes === undefined ? '' : ` in ${footprintBytes.toLocaleString('en')} B`;
+      return `${elementBytes} B ${PATTERN_TEXT[pattern]}${size}`;
+    })
+    .join(', ');
+}
+
 function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
   const note = origin === 'assumed' ? (kernel.origins?.[field] ? 'a usual value' : 'default') : '';
@@ -448,6 +470,10 @@ function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
       note,
       usual: null,
     };
+  if (field === 'accesses') {
+    const value = accessesText(kernel.accesses ?? []);
+    return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
+  }
   const { label, unit, usual } = KERNEL_INPUTS[field];
   return { field: input, label: named(label), value: kernelValue(kernel, field), unit, origin, note, usual };
 }
@@ -544,6 +570,17 @@ export function factText({ field, label, value, unit }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
   const estimate = field.startsWith('device.') ? ' (estimate)' : '';
   return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${estimate}`;
+}
+
+/** `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null where the traffic is not made of accesses. */
+export function trafficPhrase(
+  facts: readonly InputFact[],
+  { bytesPerIteration }: { readonly bytesPerIteration?: number },
+): string | null {
+  const accesses = facts.find(({ field }) => kernelInput(field)?.field === 'accesses');
+  if (!accesses) return null;
+  if (bytesPerIteration === undefined) return String(accesses.value);
+  return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
 /** The inputs that nobody gave, measured or imported. */

@@ -11,7 +11,6 @@ import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import { balancingMs, iterationCost, playedFetches, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
-import { cyclesOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
@@ -46,13 +45,16 @@ export function describeDesign(
   readonly device: Device;
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
+  /** Traffic of one lane that follows from the accesses of its kernel, bytes; null without them, and where classes differ in it. */
+  readonly bytesPerIteration: number | null;
 } {
   const positions = new Int32Array(predictor.counts.length);
   decodeInto(positions, predictor.counts, index);
   const candidate = {} as Candidate;
-  examine(predictor, positions, candidate);
+  const { kernel } = examine(predictor, positions, candidate).plan;
   const { axes } = predictor.plan;
   return {
+    bytesPerIteration: kernel.accesses && !candidate.classes ? candidate.shape.bytesPerIteration : null,
     device: candidate.device,
     invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid].code,
     residentThreadGroups:
@@ -167,7 +169,7 @@ function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice)
     gridBlocks: candidate.gridBlocks,
     setupIterations: setupIterations(predictor, candidate),
     overheadIterations: shareOverhead(predictor, candidate),
-    cyclesPerIteration: cyclesOf(predictor, candidate),
+    cyclesPerIteration: candidate.shape.cyclesPerIteration,
     fetches: playedFetches(predictor, candidate, device),
     msPerCycle:
       (iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),

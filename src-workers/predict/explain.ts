@@ -18,7 +18,7 @@ import {
   isInGivenOrder,
 } from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
-import { cyclesOf, pipelineOf } from './predictor.ts';
+import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
 /**
@@ -66,14 +66,15 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const reduction = setupIterations(predictor, candidate) - plan.kernel.setupIterationsPerUnit;
   const needed = iterations - groupsPerMultiprocessor * reduction * candidate.meanUnitsPerThread;
   // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
-  const issue = pipelineOf(plan, device, cap).issueCycles * shape.threadGroupsPerGroup;
-  const issueUncapped = pipelineOf(plan, device, null).issueCycles * shape.threadGroupsPerGroup;
+  const issue = pipelineOf(plan, device, cap, shape.bytesPerIteration).issueCycles * shape.threadGroupsPerGroup;
+  const issueUncapped =
+    pipelineOf(plan, device, null, shape.bytesPerIteration).issueCycles * shape.threadGroupsPerGroup;
   const ideal = (needed / threadsPerUnit) * issueUncapped * toMs;
   const cooperating = iterations * phi * issueUncapped * toMs;
   const lockstep = cooperating * timed.depth.aggregateLoss;
   const spilledMs = (lockstep * issue) / issueUncapped;
   // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const cyclesPerIteration = cyclesOf(predictor, candidate);
+  const cyclesPerIteration = candidate.shape.cyclesPerIteration;
   const msWith = (active: number): number =>
     spilledMs * Math.max(1, interpolateCycles(cyclesPerIteration, active) / active / issue);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));

@@ -45,7 +45,7 @@ import {
   type ClassCandidate,
 } from './design/candidate.ts';
 import { givenOrderOf } from './plan.ts';
-import { cyclesOf, pipelineOf } from './predictor.ts';
+import { pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
@@ -274,7 +274,10 @@ export function busyCycles(predictor: Predictor, candidate: Candidate, device: G
   const isUneven = most <= shape.residentBlocks && isDealtAlike(predictor, candidate);
   const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
   const part = Math.max(1, isUneven ? (most / mean) * fewest : 1) / multiprocessors;
-  const rate = bestRate(cyclesOf(predictor, candidate), Math.min(most, shape.residentBlocks) * shape.groupsPerBlock);
+  const rate = bestRate(
+    candidate.shape.cyclesPerIteration,
+    Math.min(most, shape.residentBlocks) * shape.groupsPerBlock,
+  );
   return workIterations(predictor, candidate, device) * part * rate;
 }
 
@@ -408,7 +411,7 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
-  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, cyclesOf(predictor, candidate));
+  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, candidate.shape.cyclesPerIteration);
 }
 
 /** Blocks of known units: every one where they are few and fit the device at once, else a sample. */
@@ -416,7 +419,7 @@ function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gp
   const { caches } = predictor;
   const launch = knownLaunchOf(predictor, candidate, device);
   const { residentBlocks } = candidate.shape;
-  const cyclesPerIteration = cyclesOf(predictor, candidate);
+  const cyclesPerIteration = candidate.shape.cyclesPerIteration;
   const { placed, inOrder } = launch;
   const lawOf = (): BlockLaw => knownBlockLaw(launch, caches.arena);
   const residency =
@@ -486,7 +489,7 @@ function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: Gpu
   const { workingBlocks, shape, capAt } = candidate;
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   const groups = threadGroups / Math.min(device.multiprocessors, workingBlocks);
-  return fetchCycles(pipelineOf(plan, device, plan.axes.registerCap[capAt]), cost, groups);
+  return fetchCycles(pipelineOf(plan, device, plan.axes.registerCap[capAt], shape.bytesPerIteration), cost, groups);
 }
 
 /** What fetching costs in a launch that is simulated: cycles before it starts, and cycles of an iteration until the units run out. */
@@ -499,8 +502,8 @@ export function playedFetches(
   if (!cost) return null;
   const { plan } = predictor;
   const { capAt, shape } = candidate;
-  const pipeline = pipelineOf(plan, device, plan.axes.registerCap[capAt]);
-  const maxGroups = cyclesOf(predictor, candidate).length - 1;
+  const pipeline = pipelineOf(plan, device, plan.axes.registerCap[capAt], shape.bytesPerIteration);
+  const maxGroups = candidate.shape.cyclesPerIteration.length - 1;
   const cyclesPerIteration = fetchingTable(pipeline, cost, maxGroups, shape.threadGroupsPerGroup);
   return { startCycles: cost.startCycles, cyclesPerIteration };
 }
@@ -550,7 +553,7 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
     const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
     const depth = moments(law).mean * loss.aggregateLoss + kernel.setupIterationsPerUnit;
     const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
-    const latency = depth * phi * pipelineOf(plan, device, null).latencyCycles;
+    const latency = depth * phi * pipelineOf(plan, device, null, 0).latencyCycles;
     if (latency > 0) factor = 1 + cycles / latency;
   }
   stackFactors.set(key, factor);

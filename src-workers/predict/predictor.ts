@@ -11,7 +11,7 @@ import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
-import { coresShape, shapeOf, type Shape } from './design/shapes.ts';
+import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
@@ -50,6 +50,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
+  const meanLength = moments(plan.law).mean;
   const implementations: Predictor[] = [];
   const predictor: Predictor = {
     plan,
@@ -57,27 +58,20 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     allowed,
     counts: axisCounts(axes),
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
-    shapes: axes.devices.map((device) =>
-      device.kind === 'cpu'
-        ? axes.launch.map((launch) => coresShape(device, launch))
-        : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
-            axes.registerCap.flatMap((cap) =>
-              axes.blockThreads.map((blockThreads) =>
-                shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit),
-              ),
+    shapes: axes.devices.map((device) => {
+      if (device.kind === 'cpu') return axes.launch.map((launch) => coresShape(device, launch));
+      const tables = new Map<string, CycleTable>();
+      return axes.threadsPerUnit.flatMap((threadsPerUnit) =>
+        axes.registerCap.flatMap((cap) =>
+          axes.blockThreads.map((blockThreads) =>
+            shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength, (bytes, threadGroups) =>
+              cyclesOf(tables, plan, device, cap, bytes, threadGroups),
             ),
           ),
-    ),
-    cycleTables: axes.devices.map((device) =>
-      device.kind === 'cpu'
-        ? []
-        : axes.registerCap.map((cap) => {
-            const each = cycleTable(pipelineOf(plan, device, cap), device.limits.maxThreadGroupsPerMultiprocessor);
-            const widest = Math.max(...axes.threadsPerUnit) / device.threadGroupWidth;
-            return Array.from({ length: 1 + Math.max(0, Math.log2(widest)) }, (_, level) => everyNth(each, 2 ** level));
-          }),
-    ),
-    meanLength: moments(plan.law).mean,
+        ),
+      );
+    }),
+    meanLength,
     longestLength: longestOf(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],
     openStep: openStepOf(plan.law, plan.units),
@@ -93,30 +87,51 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
   return predictor;
 }
 
-/** Cycles of an iteration of groups that are `n` thread groups each, all in step. */
-function everyNth(each: CycleTable, n: number): CycleTable {
-  return n === 1 ? each : Float64Array.from({ length: Math.floor((each.length - 1) / n) + 1 }, (_, w) => each[w * n]);
-}
-
-/** Cycles of an iteration, by active work groups, of a candidate of a GPU. */
-export function cyclesOf(
-  { cycleTables }: Predictor,
-  { deviceAt, capAt, shape }: { readonly deviceAt: number; readonly capAt: number; readonly shape: Shape },
+/**
+ * Cycles of an iteration, by active groups of so many thread groups each, all in step.
+ * @param known tables of the device: equal ones are the same, by which laws know them again
+ */
+function cyclesOf(
+  known: Map<string, CycleTable>,
+  plan: SweepPlan,
+  device: GpuDevice,
+  cap: number | null,
+  bytesPerIteration: number,
+  threadGroups: number,
 ): CycleTable {
-  return cycleTables[deviceAt][capAt][Math.log2(shape.threadGroupsPerGroup)];
+  const key = `${cap} ${bytesPerIteration} ${threadGroups}`;
+  let table = known.get(key);
+  if (!table) {
+    const pipeline = pipelineOf(plan, device, cap, bytesPerIteration);
+    const each = cycleTable(pipeline, device.limits.maxThreadGroupsPerMultiprocessor);
+    table = Float64Array.from(
+      { length: Math.floor((each.length - 1) / threadGroups) + 1 },
+      (_, w) => each[w * threadGroups],
+    );
+    known.set(key, table);
+  }
+  return table;
 }
 
 function spilled(plan: SweepPlan, cap: number | null): number {
   return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
 }
 
-/** Pipeline parameters of the plan's kernel on a device: measured ones where the study has them, else derived. */
-export function pipelineOf(plan: SweepPlan, device: GpuDevice, cap: number | null): PipelineParameters {
-  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap) });
+/**
+ * Pipeline parameters of the plan's kernel on a device: measured ones where the study has them, else derived.
+ * @param bytesPerIteration traffic of one lane
+ */
+export function pipelineOf(
+  plan: SweepPlan,
+  device: GpuDevice,
+  cap: number | null,
+  bytesPerIteration: number,
+): PipelineParameters {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap), bytesPerIteration });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
   // A measurement is of the kernel as compiled; a cap adds what the derivation says its spills add.
-  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
+  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0, bytesPerIteration });
   return {
     latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
     issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),

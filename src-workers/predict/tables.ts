@@ -12,7 +12,6 @@ import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Arena } from './time/arena.ts';
 import type { BlockLaw } from './time/law.ts';
-import type { CycleTable } from './time/cycles.ts';
 import type { Residency } from './time/residency.ts';
 
 /* What a worker keeps while it predicts the designs of a plan. */
@@ -29,8 +28,6 @@ export interface Predictor {
   readonly balancing: readonly Balancing[];
   /** By device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** By device, register cap, then log₂ of the thread groups of a work group; empty for a CPU. See `cyclesOf`. */
-  readonly cycleTables: readonly (readonly (readonly CycleTable[])[])[];
   /** Of the units, iterations. */
   readonly meanLength: number;
   /** E[longest of all units], iterations, where units are draws: no launch of whole units is over before. */

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { ACCESS_PATTERNS, type MemoryAccess } from '../../src-workers/domain/kernel.ts';
+import { bytesOfIteration } from '../../src-workers/models/memory/accesses.ts';
 import {
   inFlightMicroseconds,
   iterationMicroseconds,
@@ -54,6 +56,52 @@ const summary: fc.Arbitrary<MatrixSummary> = fc
       slicedCells: cells,
     };
   });
+
+const elementBytes = fc.constantFrom(1, 2, 4, 8, 16, 32, 48, 128);
+const threads = fc.record({
+  residentThreads: fc.integer({ min: 1, max: 4096 }),
+  sharedMemoryBytes: fc.integer({ min: 0, max: 300_000 }),
+  unitElements: fc.double({ min: 0.1, max: 1e6, noNaN: true }),
+});
+
+describe('traffic of accesses', () => {
+  it('is never less than the elements, unless an array is read again', () => {
+    const access = fc.record({ pattern: fc.constantFrom(...ACCESS_PATTERNS), elementBytes });
+    const accesses = fc.array(access, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(device, accesses, threads, fc.integer({ min: 0, max: 10 }), (gpu, arrays, taking, power) => {
+        const own = { ...taking, threadsPerUnit: 2 ** power };
+        const bytes = bytesOfIteration(gpu, { accesses: arrays, bytesPerIteration: 0 }, own);
+        const elements = arrays.reduce((sum, array) => sum + array.elementBytes, 0);
+        expect(bytes).toBeGreaterThanOrEqual(elements * LESS);
+        expect(bytes).toBeLessThanOrEqual(arrays.reduce((sum, array) => sum + array.elementBytes + 63, 0) / LESS);
+      }),
+    );
+  });
+
+  it('along units never grows with the threads that share one, nor with what a cache keeps', () => {
+    const accesses = fc.array(elementBytes, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(
+        device,
+        accesses,
+        threads,
+        fc.integer({ min: 0, max: 9 }),
+        size,
+        (gpu, sizes, taking, power, bytes) => {
+          const arrays = sizes.map((each): MemoryAccess => ({ pattern: 'along-unit', elementBytes: each }));
+          const at = (of: readonly MemoryAccess[], level: number): number =>
+            bytesOfIteration(gpu, { accesses: of, bytesPerIteration: 0 }, { ...taking, threadsPerUnit: 2 ** level });
+          expect(at(arrays, power + 1)).toBeLessThanOrEqual(at(arrays, power) / LESS);
+          const again = arrays.map((array) => ({ ...array, footprintBytes: bytes }));
+          expect(at(again, power)).toBeLessThanOrEqual(at(arrays, power) / LESS);
+          const smaller = arrays.map((array) => ({ ...array, footprintBytes: bytes / 2 }));
+          expect(at(smaller, power)).toBeLessThanOrEqual(at(again, power) / LESS);
+        },
+      ),
+    );
+  });
+});
 
 describe('traffic', () => {
   it('never hits more as a footprint grows, never less as the cache does', () => {

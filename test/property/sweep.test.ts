@@ -249,7 +249,8 @@ describe('laws of a prediction', () => {
     const size = spaceSize(plan.axes);
     const { timeMs } = predictChunk(predictor, 0, size);
     // There is one but for a chance of e to minus 20.
-    const least = (4000 * predictor.cycleTables[0][0][0][1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
+    const least =
+      (4000 * predictor.shapes[0][0].cyclesPerIteration[1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));
     expect(valid.length).toBeGreaterThan(size / 2);
     for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));

@@ -196,7 +196,7 @@ describe('simulating the best of a sweep', () => {
     const view = unwrap(await engine.context.views.open(runId));
     const rows = await list(engine, runId);
     expect(rows).toHaveLength(view.run.validCount);
-    const rate = view.predictor.cycleTables[0][0][0];
+    const rate = view.predictor.shapes[0][0].cyclesPerIteration;
     for (const { design, designIndex, simulated, predictedMs } of rows) {
       const device = view.devices[0] as GpuDevice;
       const W = design.blockThreads / device.threadGroupWidth;

@@ -1,6 +1,6 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { DesignClass } from '../../../src-workers/domain/design.ts';
-import { assumedFacts, factText, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { assumedFacts, factText, trafficPhrase, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
 import { designText, layoutSentences } from '../ranking/design-text.ts';
@@ -23,6 +23,7 @@ export interface CodeSource {
 function head({ study, from, inputs, pick, evidence }: CodeSource, row: RankRow, mark = '//'): readonly string[] {
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
+  const traffic = trafficPhrase(inputs, row);
   return [
     `${comment(study.name)}`,
     `On ${comment(row.device)}: predicted ${ms(row.timeMs)} ms${rank}.`,
@@ -30,6 +31,7 @@ function head({ study, from, inputs, pick, evidence }: CodeSource, row: RankRow,
     `Lockstep ${APP_VERSION}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),
     comment(evidence),
+    ...(traffic === null ? [] : [`Traffic: ${comment(traffic)}.`]),
     ...(assumed.length > 0 ? assumed : ['Nothing is assumed.']),
   ].map((line) => `${mark} ${line}`);
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
-import { assumedPhrase, kernelOf } from '../../../src-workers/domain/provenance.ts';
+import { assumedPhrase, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
@@ -87,6 +87,8 @@ export function reportFacts(
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
   const kernel = kernelOf(study.study, chosen.design);
+  const inputs = runInputs(view, device, chosen.design.implementation);
+  const traffic = trafficPhrase(inputs, chosen);
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
@@ -125,7 +127,8 @@ export function reportFacts(
         text: `${law.label}, ${counted(study.study.workload.units, 'unit')}, ${mean.toPrecision(4)} ± ${standardDeviation.toPrecision(3)} iterations each${cut}`,
       },
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
-      { label: 'Assumed', text: assumedPhrase(runInputs(view, device, chosen.design.implementation)) },
+      ...(traffic === null ? [] : [{ label: 'Traffic', text: traffic }]),
+      { label: 'Assumed', text: assumedPhrase(inputs) },
       { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
       { label: 'Evidence', text: evidenceText(deviceEvidence(device)) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },

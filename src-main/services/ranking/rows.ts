@@ -147,6 +147,7 @@ export function predictedRow(
     residentThreadGroups: described.residentThreadGroups,
     waves: wavesOn(described.device, columns.gridBlocks[at], columns.residentBlocks[at]),
     limitedBy: limitingFactors(columns.limitedBy[at]),
+    ...(described.bytesPerIteration !== null && { bytesPerIteration: described.bytesPerIteration }),
     invalid: described.invalid,
     breakdown: null,
     alongBlock: null,

@@ -1,6 +1,11 @@
 import { isPartition, type Balancing } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { implementationKernel, ownFields, type PredictionInputs } from '../../../src-workers/domain/provenance.ts';
+import {
+  implementationKernel,
+  ownFields,
+  type KernelChange,
+  type PredictionInputs,
+} from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Implementation, Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -53,6 +58,12 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
       `axes.balancing has ${axes.balancing.join(', ')} alone. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
       { field: 'axes.balancing' },
     );
+  if (kernel.accesses)
+    return fail(
+      'bad-input',
+      `kernel.accesses describes how the lanes of a GPU read memory, and ${device.id} is a CPU. Give kernel.bytesPerIteration instead, or remove the CPU.`,
+      { field: 'kernel.accesses' },
+    );
   if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
     return fail(
       'bad-input',
@@ -60,6 +71,19 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
       { field: 'kernel.bytesPerIteration' },
     );
   return ok(null);
+}
+
+/** The traffic of a kernel is one number or a list of accesses. */
+function checkTraffic(
+  { accesses, bytesPerIteration }: Pick<KernelChange, 'accesses' | 'bytesPerIteration'>,
+  place: string,
+): Result<null> {
+  if (!accesses || !bytesPerIteration) return ok(null);
+  return fail(
+    'bad-input',
+    `${place} has both accesses and bytesPerIteration (${bytesPerIteration} B). Remove bytesPerIteration: the traffic follows from the accesses.`,
+    { field: `${place}.bytesPerIteration` },
+  );
 }
 
 /** The implementations of a study with their kernels in full; null where it names none. Fails with the field that is wrong. */
@@ -72,6 +96,8 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
       return fail('bad-input', `${field}.name: there are two implementations named "${own.name}". Rename one.`, {
         field: `${field}.name`,
       });
+    const traffic = checkTraffic(own.kernel, `${field}.kernel`);
+    if (!traffic.ok) return traffic;
     const counts: Partial<Record<'threadsPerUnit' | 'blockThreads', readonly number[]>> = {};
     for (const axis of ['threadsPerUnit', 'blockThreads'] as const) {
       const values = own.axes?.[axis];
@@ -139,6 +165,8 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     if (!parsed.ok) return fail('bad-input', `${field}: ${parsed.error.message}`, { field });
     balancing.push(parsed.value);
   }
+  const traffic = checkTraffic(study.kernel, 'kernel');
+  if (!traffic.ok) return traffic;
   const implementations = studyImplementations(study);
   if (!implementations.ok) return implementations;
   for (const [at, { integerShare = 0, fp64Share = 0, specialShare = 0 }] of [

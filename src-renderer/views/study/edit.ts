@@ -22,7 +22,10 @@ export function withKernel(
   at: KernelPlace = null,
 ): Study {
   if (at === null) return { ...study, kernel: { ...study.kernel, ...(change as Partial<Study['kernel']>) } };
-  return withImplementation(study, at, (one) => ({ ...one, kernel: tidy({ ...one.kernel, ...change }) }));
+  return withImplementation(study, at, (one) => ({
+    ...one,
+    kernel: tidy({ ...one.kernel, ...change }) as StudyImplementation['kernel'],
+  }));
 }
 /** The study with a field of a kernel set by a person: from now on it is given. */
 export function withGiven<Field extends KernelField>(

@@ -6,6 +6,14 @@ import type { GpuDevice } from '../../domain/device.ts';
 const CACHE_BANDWIDTH_RATIO = 2;
 
 /**
+ * Bytes of device memory that take as long as `bytes` of which a part comes from the level-2 cache.
+ * @param cachedFraction that part, 0…1
+ */
+export function deviceMemoryBytes(bytes: number, cachedFraction: number): number {
+  return bytes * (1 - cachedFraction + cachedFraction / CACHE_BANDWIDTH_RATIO);
+}
+
+/**
  * Time to move bytes at the achieved bandwidth, µs.
  * @param bandwidthFraction achieved over peak, 0…1
  * @param cachedFraction share that comes from the level-2 cache, 0…1
@@ -16,8 +24,7 @@ export function transferMicroseconds(
   bandwidthFraction: number,
   cachedFraction: number,
 ): number {
-  const weighted = bytes * (1 - cachedFraction + cachedFraction / CACHE_BANDWIDTH_RATIO);
-  return weighted / (device.memoryBandwidthGbS * 1e3 * bandwidthFraction);
+  return deviceMemoryBytes(bytes, cachedFraction) / (device.memoryBandwidthGbS * 1e3 * bandwidthFraction);
 }
 
 /**

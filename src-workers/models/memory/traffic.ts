@@ -36,20 +36,22 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
  * @param runElements mean elements of a run
  * @param reuseFraction share of sectors that stay until they are used up, 0…1
  * @param sector bytes of a sector
- * @returns between `elementBytes` and `sector`
+ * @param threads that read consecutive elements of a run together
+ * @returns between `elementBytes` and `sector`, unless elements are longer
  */
 export function bytesAlongRun(
   elementBytes: number,
   runElements: number,
   reuseFraction: number,
   sector: number,
+  threads = 1,
 ): number {
-  const alone = Math.max(elementBytes, Math.min(sector, elementBytes * Math.max(1, runElements)));
+  const alone = Math.max(elementBytes, Math.min(sector, elementBytes * Math.max(1, runElements)) / threads);
   return reuseFraction * elementBytes + (1 - reuseFraction) * alone;
 }
 
-/** Share of the cache that gathered data keep while a stream passes through. Assumed: half. */
-const GATHER_SHARE_OF_CACHE = 0.5;
+/** Share of a cache that gathered data keep while a stream passes through. Assumed: half. */
+export const GATHER_SHARE_OF_CACHE = 0.5;
 
 /**
  * Bytes of scattered reads of a vector: each element once, and a whole sector for every gather that finds it gone.

@@ -1,10 +1,13 @@
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
+import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
 export interface PipelineOptions {
   /** Registers per thread the compiler has to spill because of a register cap, ≥ 0. */
   readonly spilledRegisters: number;
+  /** Traffic of one lane per iteration, bytes. Left out: that of the kernel with one thread per unit. */
+  readonly bytesPerIteration?: number;
 }
 
 /**
@@ -14,7 +17,7 @@ export interface PipelineOptions {
  * 2. Issue: a thread-group instruction occupies ω lanes' worth of the SM's FP32 lanes, so an iteration of one thread
  *    group costs I·ω/lanes cycles of the SM. Instructions of other classes have lanes of their own, as far as the profile gives
  *    their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32 rate.
- * 3. Bandwidth: the same iteration moves bytesPerIteration·ω bytes, of which one SM gets its even share, bandwidth /
+ * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), of which one SM gets its even share, bandwidth /
  *    (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the throughput.
  * 4. Latency floor: τ = I·dependentIssueLatency + dependentLoads·memoryLatency, an iteration executed alone, each
  *    instruction waiting for the one before. That is no instruction-level parallelism at all: a kernel with ILP e has
@@ -32,7 +35,8 @@ export function pipelineParameters(
   const width = device.threadGroupWidth;
   const instructions = kernel.instructionsPerIteration + options.spilledRegisters * kernel.spillInstructionsPerRegister;
   const issueCycles = (instructions * width) / mixedLanes(device, kernel);
-  const bandwidthCycles = (kernel.bytesPerIteration * width) / bytesPerMultiprocessorCycle(device);
+  const bytes = options.bytesPerIteration ?? bytesOfIteration(device, kernel);
+  const bandwidthCycles = (bytes * width) / bytesPerMultiprocessorCycle(device);
   return {
     latencyCycles:
       instructions * device.dependentIssueLatencyCycles +

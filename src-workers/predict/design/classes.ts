@@ -1,6 +1,7 @@
 import type { LengthClass, MixedBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
 import { kernelValue } from '../../domain/provenance.ts';
 import { createCaches } from '../caches.ts';
@@ -74,13 +75,12 @@ function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: nu
  * which the units may be cut; what the launches take, the prediction says.
  */
 export function bestClasses(
-  { plan, longestLength }: Predictor,
+  { plan, longestLength, meanLength }: Predictor,
   device: GpuDevice,
   most: number,
 ): readonly LengthClass[] {
   const { kernel } = plan;
   const { support, probability } = coarse(plan.law);
-  const { latencyCycles, issueCycles } = pipelineOf(plan, device, null);
   const width = device.threadGroupWidth;
   const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
   const setup = kernel.setupIterationsPerUnit;
@@ -94,6 +94,8 @@ export function bestClasses(
   const costs = choices.map((threads) => {
     const u = threadsOf(threads, device, NOMINAL_BLOCK);
     const n = Math.max(1, width / u);
+    const bytes = bytesOfIteration(device, kernel, { threadsPerUnit: u, unitElements: meanLength });
+    const { latencyCycles, issueCycles } = pipelineOf(plan, device, null, bytes);
     const perUnit = u <= width ? 1 / n : u / width;
     const phi = costFactor(u, kernel.serialFraction, kernel.cooperationCost);
     const extra = setup + (u > width ? kernelValue(kernel, 'blockReductionIterations') / phi : 0);

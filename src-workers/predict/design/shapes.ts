@@ -1,9 +1,11 @@
 import { INVALID_REASONS, type InvalidReason } from '../../domain/design.ts';
 import type { CpuDevice, GpuDevice } from '../../domain/device.ts';
 import type { Launch } from '../../domain/space.ts';
+import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { residentBlocks } from '../../models/occupancy/resident.ts';
 import { REDUCTION_BYTES } from '../constants.ts';
 import type { SweepPlan } from '../plan.ts';
+import type { CycleTable } from '../time/cycles.ts';
 
 /** Codes of the reasons, as columns hold them; 0 is valid. */
 export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
@@ -20,39 +22,64 @@ export interface Shape {
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
   readonly limitedBy: number;
+  /** Of one lane per iteration, bytes of device memory; 0 on a CPU. */
+  readonly bytesPerIteration: number;
+  /** Cycles of an iteration, by active work groups; empty on a CPU. */
+  readonly cyclesPerIteration: CycleTable;
 }
 
-const NO_SHAPE = { residentBlocks: 0, groupsPerBlock: 0, threadGroupsPerGroup: 1, occupancyFraction: 0, limitedBy: 0 };
+const NO_CYCLES: CycleTable = new Float64Array(0);
+const NO_SHAPE = {
+  residentBlocks: 0,
+  groupsPerBlock: 0,
+  threadGroupsPerGroup: 1,
+  occupancyFraction: 0,
+  limitedBy: 0,
+  bytesPerIteration: 0,
+  cyclesPerIteration: NO_CYCLES,
+};
 
-/** A block size with so many registers per thread and threads per unit, on a GPU. */
+/**
+ * A block size with so many registers per thread and threads per unit, on a GPU.
+ * @param meanLength of the units, iterations
+ * @param cycles of an iteration with so many bytes for each lane, by active work groups
+ */
 export function shapeOf(
   plan: SweepPlan,
   device: GpuDevice,
   registers: number,
   blockThreads: number,
   threadsPerUnit: number,
+  meanLength: number,
+  cycles: (bytesPerIteration: number, threadGroupsPerGroup: number) => CycleTable,
 ): Shape {
   const threadGroups = Math.ceil(blockThreads / device.threadGroupWidth);
   const threadGroupsPerGroup = Math.max(1, threadsPerUnit / device.threadGroupWidth);
   const exchanged = threadGroupsPerGroup > 1 ? threadGroups * REDUCTION_BYTES : 0;
   if (blockThreads > device.limits.maxThreadsPerBlock) return { ...NO_SHAPE, invalid: REASON['block-threads'] };
-  const residency = residentBlocks(device, {
-    blockThreads,
-    registersPerThread: registers,
-    sharedMemoryBytesPerBlock: plan.kernel.sharedMemoryBytesPerBlock + exchanged,
-  });
+  const sharedMemoryBytesPerBlock = plan.kernel.sharedMemoryBytesPerBlock + exchanged;
+  const residency = residentBlocks(device, { blockThreads, registersPerThread: registers, sharedMemoryBytesPerBlock });
   const { limitedBy } = residency;
   if (residency.blocksPerMultiprocessor === 0) {
     const invalid = limitedBy & 2 ? REASON.registers : limitedBy & 4 ? REASON['shared-memory'] : REASON['no-residency'];
     return { ...NO_SHAPE, limitedBy, invalid };
   }
+  const { blocksPerMultiprocessor } = residency;
+  const bytesPerIteration = bytesOfIteration(device, plan.kernel, {
+    threadsPerUnit,
+    residentThreads: blocksPerMultiprocessor * blockThreads,
+    sharedMemoryBytes: blocksPerMultiprocessor * sharedMemoryBytesPerBlock,
+    unitElements: meanLength,
+  });
   return {
     invalid: 0,
-    residentBlocks: residency.blocksPerMultiprocessor,
+    residentBlocks: blocksPerMultiprocessor,
     groupsPerBlock: threadGroups / threadGroupsPerGroup,
     threadGroupsPerGroup,
     occupancyFraction: residency.occupancyFraction,
     limitedBy,
+    bytesPerIteration,
+    cyclesPerIteration: cycles(bytesPerIteration, threadGroupsPerGroup),
   };
 }
 
@@ -67,5 +94,7 @@ export function coresShape(device: CpuDevice, launch: Launch): Shape {
     threadGroupsPerGroup: 1,
     occupancyFraction: launch.value / device.cores,
     limitedBy: 0,
+    bytesPerIteration: 0,
+    cyclesPerIteration: NO_CYCLES,
   };
 }

@@ -1,0 +1,234 @@
+/* Traffic of a kernel by the pattern of its accesses, and what a sweep makes of it. */
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { studyAxes } from '../../src-main/services/studies/plan.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
+import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
+import { inputFacts, trafficPhrase } from '../../src-workers/domain/provenance.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { bytesOfIteration, type AccessingThreads } from '../../src-workers/models/memory/accesses.ts';
+import { firstLevelCacheBytes } from '../../src-workers/models/memory/first-level-cache.ts';
+import { describeDesign } from '../../src-workers/predict/designs.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+
+const A100 = gpu('nvidia-a100-sxm4-40gb');
+/** Its loads pass by the first-level cache. */
+const K20 = gpu('nvidia-k20');
+const MI210 = gpu('amd-mi210');
+
+function bytes(
+  device: typeof A100,
+  accesses: readonly MemoryAccess[],
+  threads: Partial<AccessingThreads> = {},
+): number {
+  return bytesOfIteration(device, { accesses, bytesPerIteration: 0 }, threads);
+}
+const along = (elementBytes: number): MemoryAccess => ({ pattern: 'along-unit', elementBytes });
+
+describe('bytes of an iteration', () => {
+  it('are those of the profile where it lists no accesses', () => {
+    expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12);
+  });
+
+  it('along a unit are a sector that its threads share, where nothing is reused', () => {
+    const each = [1, 2, 4, 8, 32, 256].map((threadsPerUnit) => bytes(K20, [along(4)], { threadsPerUnit }));
+    expect(each).toEqual([32, 16, 8, 4, 4, 4]);
+    expect(bytes(K20, [along(8), along(4)])).toBe(64);
+  });
+
+  it('along a unit are the element where sectors stay in the first-level cache', () => {
+    // 32 sectors of 32 B in 192 KiB: all but 1/192³ are hits.
+    expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4, 5);
+    // 2,048 sectors take a third of the cache: 27 of 28 hit, and (27 · 4 + 32) / 28 = 5.
+    expect(bytes(A100, [along(4)])).toBeCloseTo(5, 12);
+    // Shared memory leaves nothing.
+    expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
+  });
+
+  it('of short units are shared by neighbours', () => {
+    expect(bytes(K20, [along(4)], { unitElements: 2 })).toBe(8);
+    expect(bytes(K20, [along(4)], { unitElements: 2, threadsPerUnit: 2 })).toBe(4);
+    expect(bytes(K20, [along(4)], { unitElements: 0.5 })).toBe(4);
+  });
+
+  it('across lanes are the element, on any device', () => {
+    for (const device of [A100, K20, MI210])
+      expect(bytes(device, [{ pattern: 'across-lanes', elementBytes: 4 }])).toBe(4);
+  });
+
+  it('scattered are whole sectors: 32 B of NVIDIA, 64 B of AMD', () => {
+    expect(bytes(K20, [{ pattern: 'scattered', elementBytes: 8 }])).toBe(32);
+    expect(bytes(MI210, [{ pattern: 'scattered', elementBytes: 8 }])).toBe(64);
+    expect(bytes(K20, [{ pattern: 'scattered', elementBytes: 48 }])).toBe(64);
+  });
+
+  it('of an array that is read again are those of the cache that holds it', () => {
+    const gather = (footprintBytes: number): MemoryAccess => ({
+      pattern: 'scattered',
+      elementBytes: 8,
+      footprintBytes,
+    });
+    // Half of the level-2 cache is kept for it, which has twice the bandwidth of device memory.
+    expect(bytes(K20, [gather(1)])).toBeCloseTo(16, 9);
+    expect(bytes(K20, [gather(K20.l2Bytes / 2)])).toBeCloseTo(24, 9);
+    expect(bytes(K20, [gather(K20.l2Bytes * 1000)])).toBeCloseTo(32, 6);
+    expect(bytes(A100, [gather(64)])).toBeCloseTo(0, 6);
+  });
+
+  it('depend on what else passes through the first-level cache', () => {
+    const gather: MemoryAccess = { pattern: 'scattered', elementBytes: 8 };
+    // 2,048 threads touch 3 · 32 B each, which is the whole cache: half of the sectors along the unit are reused.
+    expect(bytes(A100, [along(8), along(4), gather])).toBeCloseTo((8 + 32) / 2 + (4 + 32) / 2 + 32, 9);
+  });
+});
+
+describe('the first-level cache', () => {
+  it('has what shared memory leaves, where it is one memory', () => {
+    expect(firstLevelCacheBytes(A100, 0)).toBe(192 * 1024);
+    expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
+    expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
+    expect(firstLevelCacheBytes(K20, 0)).toBe(0);
+  });
+});
+
+const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
+  { pattern: 'along-unit', elementBytes: 8 },
+  { pattern: 'along-unit', elementBytes: 4 },
+  { pattern: 'scattered', elementBytes: 8 },
+];
+
+async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) {
+  const study = oneDesign({
+    workload: { lengths: 'constant(256)', units: 1 << 22 },
+    kernel: { ...KERNEL, instructionsPerIteration: 4, ...kernel },
+    axes: { threadsPerUnit: [1, 32], blockThreads: [256], ...axes },
+  });
+  const plan = await planOf(study);
+  const predictor = createPredictor(plan);
+  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
+}
+
+describe('a sweep', () => {
+  it('has a thread per unit lose to a group per unit through coalescing alone', async () => {
+    const plain = await predicted({ bytesPerIteration: 44 });
+    const [thread, group] = plain.columns.timeMs;
+    // Units of one length, no serial part: the same work either way.
+    expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
+    const { columns, predictor } = await predicted({ accesses: ACCESSES });
+    const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
+    expect(each[0]).toBeCloseTo(70, 9);
+    expect(each[1]).toBeCloseTo(44, 9);
+    // Bound by memory, times are as the bytes.
+    expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (70 / 44) - 1)).toBeLessThan(0.02);
+    expect(columns.timeMs[1]).toBeCloseTo(group, 9);
+  });
+
+  it('plays the same traffic in the simulator', async () => {
+    const { columns, predictor } = await predicted({ accesses: ACCESSES });
+    const simulated = [0, 1].map(
+      (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
+    );
+    expect(Math.abs(simulated[0] / simulated[1] / (70 / 44) - 1)).toBeLessThan(0.02);
+    simulated.forEach((ms, design) => expect(Math.abs(ms / columns.timeMs[design] - 1)).toBeLessThan(0.02));
+  });
+
+  it('is the same to the bit where accesses come to the number of the profile', async () => {
+    const axes = {
+      threadsPerUnit: [1, 4, 64],
+      loop: ['nested' as const, 'flattened' as const],
+      balancing: ['none', 'full-sort', 'dynamic-fetch', 'mixed(2)'],
+      blockThreads: [64, 256],
+      registerCap: [null, 24],
+    };
+    const one = await predicted({ bytesPerIteration: 12 }, axes);
+    const listed = await predicted(
+      {
+        accesses: [
+          { pattern: 'across-lanes', elementBytes: 8 },
+          { pattern: 'across-lanes', elementBytes: 4 },
+        ],
+      },
+      axes,
+    );
+    expect(one.columns.timeMs.filter((ms) => ms > 0).length).toBeGreaterThan(10);
+    expect(listed.columns.timeMs).toEqual(one.columns.timeMs);
+    expect(describeDesign(one.predictor, 0).bytesPerIteration).toBeNull();
+  });
+
+  it('has an implementation list its own accesses, or give one number instead', async () => {
+    const study = oneDesign({
+      kernel: { ...KERNEL, accesses: ACCESSES },
+      implementations: [{ name: 'csr' }, { name: 'plain', kernel: { bytesPerIteration: 20 } }],
+    });
+    const plan = await planOf(study);
+    const [csr, plain] = plan.axes.implementations!.map(({ kernel }) => kernel);
+    expect(csr).toMatchObject({ accesses: ACCESSES, bytesPerIteration: 0 });
+    expect(plain.accesses).toBeUndefined();
+    expect(plain.bytesPerIteration).toBe(20);
+    const back = oneDesign({
+      kernel: { ...KERNEL, bytesPerIteration: 20 },
+      implementations: [{ name: 'csr', kernel: { accesses: ACCESSES } }],
+    });
+    expect((await planOf(back)).axes.implementations![0].kernel).toMatchObject({
+      accesses: ACCESSES,
+      bytesPerIteration: 0,
+    });
+  });
+});
+
+describe('a study with accesses', () => {
+  const axesOf = (study: StudyFile, devices: readonly Device[] = [A100]) =>
+    studyAxes(unwrap(parseStudy(JSON.stringify(study))), devices);
+
+  it('is refused with one number too, and says which to remove', () => {
+    const both = axesOf(oneDesign({ kernel: { ...KERNEL, accesses: ACCESSES, bytesPerIteration: 8 } }));
+    expect(both).toMatchObject({
+      ok: false,
+      error: {
+        message:
+          'kernel has both accesses and bytesPerIteration (8 B). Remove bytesPerIteration: the traffic follows from the accesses.',
+      },
+    });
+    const implementations = [{ name: 'a', kernel: { accesses: ACCESSES, bytesPerIteration: 8 } }];
+    expect(axesOf(oneDesign({ implementations }))).toMatchObject({
+      ok: false,
+      error: { context: { field: 'implementations[0].kernel.bytesPerIteration' } },
+    });
+  });
+
+  it('is refused on a CPU', () => {
+    const study = oneDesign({
+      kernel: { ...KERNEL, accesses: ACCESSES },
+      axes: { blockThreads: [1], cores: [4], balancing: ['row-split'] },
+    });
+    const refused = axesOf(study, [cpu('amd-epyc-7302p')]);
+    expect(refused).toMatchObject({ ok: false, error: { context: { field: 'kernel.accesses' } } });
+  });
+
+  it('is refused with a pattern that is unknown, and lists those there are', () => {
+    const kernel = { ...KERNEL, accesses: [{ pattern: 'strided', elementBytes: 4 }] };
+    const refused = parseStudy(JSON.stringify({ ...oneDesign(), kernel }));
+    expect(refused.ok).toBe(false);
+    expect(JSON.stringify(refused)).toMatch(/kernel\.accesses\[0\]\.pattern.*along-unit.*across-lanes.*scattered/);
+  });
+
+  it('has them among its inputs, instead of the one number', async () => {
+    const study = oneDesign({
+      kernel: { ...KERNEL, accesses: [...ACCESSES.slice(0, 2), { ...ACCESSES[2], footprintBytes: 4_000_000 }] },
+    });
+    const plan = await planOf(study);
+    const inputs = { workload: study.workload, kernel: plan.kernel, axes: plan.axes, pipeline: {} };
+    const facts = inputFacts(inputs, A100);
+    expect(facts.some(({ field }) => field === 'kernel.bytesPerIteration')).toBe(false);
+    expect(trafficPhrase(facts, { bytesPerIteration: 54.321 })).toBe(
+      '54.3 B per iteration of a lane: 8 B along the unit, 4 B along the unit, 8 B scattered in 4,000,000 B',
+    );
+    const without = inputFacts({ ...inputs, kernel: { ...plan.kernel, accesses: undefined } }, A100);
+    expect(trafficPhrase(without, {})).toBeNull();
+  });
+});
