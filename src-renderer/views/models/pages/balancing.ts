@@ -57,10 +57,12 @@ export const balancing = {
   question: 'What does ordering the units before the launch save?',
   text: [
     'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. With dynamic fetch, a lane takes its next unit as soon as it is done, a lane takes several units at a time, or a thread group takes one for each of its lanes. Each strategy has a price, in bytes moved and passes before the launch, or in additions to a common counter during it, which the prediction adds.',
+    'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all. An even share cuts units: every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path), searches its first unit, and hands on the part of a unit that its end cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
     t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} G\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the counter’s latency on top of that of an iteration, and its one addition per cycle as one more resource. The launch takes D (t_f − t) longer.
+    T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. A number of classes stands for the classes with the least sum of the work of each launch, its longest unit and its start.
     L_k = \frac{1}{\mathbb{E}[W]} \sum_{b=1}^{k} p_b \, \mathbb{E}\bigl[ W^{(b)}_{(n:n)} \bigr] :: Aggregate loss with k buckets: each bucket has its own, narrower law.
   `,
   symbols: rows`
@@ -68,6 +70,8 @@ export const balancing = {
     k :: number of buckets
     p_b :: share of the units in bucket b
     W^{(b)} :: length of a unit of bucket b :: iterations
+    T_c(u) :: time of the launch of class c with u threads per unit :: ms
+    T_p, T_s :: the pass that makes the classes, and the start of a further launch, 0.003 ms, assumed :: ms
     D :: iterations of a group until the units run out :: iterations
     E, A :: of these, those after which any lane fetches; additions of a group to the counter
     \lambda :: latency of an addition: half of that of a load from device memory, assumed :: cycles

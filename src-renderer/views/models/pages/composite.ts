@@ -77,6 +77,7 @@ export const composite = {
   question: 'How long does a design take on a device?',
   text: [
     'This model combines all the others. All resident thread groups of a multiprocessor advance at one rate, so time can be counted in iterations. Counted so, each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
+    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every multiprocessor has its own clock. Of a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
   ],
   equations: rows`
     T = \int_0^{\infty} t \bigl( w(v) \bigr) \, \mathrm{d}v :: Time of a launch: cycles per iteration, integrated over virtual time.
