@@ -114,6 +114,11 @@ export const PART_WIDTH = 1 / 4;
 export const TAIL_PROBABILITY = 1e-3;
 export const TIME_REACH = 6.4;
 
+/** Fetchers, and fetches of a given order, that are played for what is under way when the units run out; and fetches looked at then. */
+export const LAST_FETCHERS = 2 ** 9;
+export const LAST_FETCHES = 2 ** 13;
+export const LAST_LIVES = 2 ** 16;
+
 // -- Depth: laws of sums. Resolution ---------------------------------------------------------------------------------------
 
 /** Terms of comparable variance from which on a sum is a Pearson III law of its first three cumulants, its largest skewness, and draws from which on it is whatever the skewness. */

@@ -33,6 +33,7 @@ import {
 } from './dealing/known-launch.ts';
 import { searchSteps } from './dealing/even-share.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
+import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
@@ -315,8 +316,26 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
     return groupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
       setupIterations: setup,
       poolGroups: FETCHING_GROUPS,
+      fetched: balancing.kind === 'dynamic-fetch' ? fetchedOrderOf(predictor, balancing, unitsPerGroup) : undefined,
     });
   });
+}
+
+/** What fetchers take, where the units come in a given order. */
+function fetchedOrderOf(
+  { plan, fetchedOrders }: Predictor,
+  { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
+  unitsPerGroup: number,
+): FetchedOrder | undefined {
+  const given = givenOrderOf(plan);
+  if (!given) return undefined;
+  const key = fetch === 'group' ? -unitsPerGroup : fetch;
+  let order = fetchedOrders.get(key);
+  if (!order) {
+    order = fetchedOrder(given, plan.units, Math.abs(key), fetch === 'group');
+    fetchedOrders.set(key, order);
+  }
+  return order;
 }
 
 /** Whether the threads of a unit span several thread groups. */

@@ -7,6 +7,7 @@ import type { SortedOrder } from './dealing/order.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
+import type { FetchedOrder } from './depth/fetched-order.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -44,6 +45,8 @@ export interface Predictor {
   readonly isClass: boolean;
   /** Of mixed balancings, by device and text. */
   readonly classes: Map<string, readonly UnitClass[]>;
+  /** Of units in a given order: by units per fetch, less than 0 for groups that fetch for all their lanes. */
+  readonly fetchedOrders: Map<number, FetchedOrder>;
   readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;

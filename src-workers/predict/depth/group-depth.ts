@@ -22,6 +22,7 @@ import {
 } from './discrete-law.ts';
 import { divergentStarts, fetchedStarts, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import type { FetchedOrder } from './fetched-order.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 import {
   FOLLOWED_ROUNDS,
@@ -63,6 +64,7 @@ import {
  *   otherwise
  * @param options.setupIterations iterations before the first of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
+ * @param options.fetched what fetchers take, where the order of the units is known
  */
 export function groupDepthLaw(
   law: LengthLaw,
@@ -70,7 +72,11 @@ export function groupDepthLaw(
   balancing: WholeUnitBalancing,
   loop: LoopForm,
   unitsPerThread: number,
-  options: { readonly setupIterations: number; readonly poolGroups?: number },
+  options: {
+    readonly setupIterations: number;
+    readonly poolGroups?: number;
+    readonly fetched?: FetchedOrder | undefined;
+  },
 ): GroupDepth {
   if (!Number.isInteger(n) || n < 1)
     throw new RangeError(`A group of ${n} units is not possible; the number must be an integer ≥ 1.`);
@@ -89,7 +95,7 @@ export function groupDepthLaw(
   }
   const prepared = preparedLaw(law);
   const setup = options.setupIterations;
-  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
+  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1, options.fetched);
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const pureDepth = modelMean(model);
   const setupDepth = setup === 0 ? 0 : setup * unitStarts(law, n, balancing, loop, unitsPerThread);
@@ -280,6 +286,7 @@ function depthModel(
   loop: LoopForm,
   rounds: number,
   poolGroups: number,
+  inOrder?: FetchedOrder,
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
@@ -300,10 +307,11 @@ function depthModel(
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
       // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as one.
-      const [fetched, lanes, fetches] =
+      const [drawn, lanes, fetches] =
         fetch === 'group'
           ? [maximumOf(prepared.law, n), 1, rounds]
           : [fetch === 1 ? prepared.law : chunkSum(prepared, fetch), n, rounds / fetch];
+      const fetched = inOrder?.law ?? drawn;
       if (lanes === 1 && poolGroups === 1)
         return bucketModel(
           prepared,
@@ -318,7 +326,9 @@ function depthModel(
       const renewals = shared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
         prepareRenewals(fetched),
       );
-      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups) : constantLaw(0);
+      const fetchers = inOrder ? (inOrder.units / rounds / n) * lanes : 0;
+      const lastLives = inOrder && ((lengths: Float64Array) => inOrder.lastLives(fetchers, lengths));
+      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups, lastLives) : constantLaw(0);
       return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
     }
   }

@@ -79,7 +79,7 @@ export const balancing = {
   `,
   validity: [
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
-    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other, also where they have an order.',
+    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. Where they have an order, it knows what each fetch takes and what is under way at the end, and assumes the rest.',
     'Shuffling writes and reads a permutation, and moves the units. Then they are independent draws.',
     'One counter serves one addition per cycle of the whole device, and stays in the L2 cache. Compilers that add once for a whole thread group ask it less often than that.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
