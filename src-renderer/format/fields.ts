@@ -1,5 +1,7 @@
 import type { Constraint } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
+import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
+import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { printAxis, printCaps } from '../views/study/axis-text.ts';
 import { printConstraint } from '../views/study/constraint-text.ts';
@@ -45,6 +47,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     'workload.truncation': 'Probability cut',
     'kernel.name': 'Kernel name',
     'kernel.serialFraction': 'Serial fraction σ',
+    'kernel.accesses': 'Memory accesses',
     'kernel.lengthsKnownBeforeLaunch': 'Lengths known before launch',
     devices: 'Devices',
     constraints: 'Constraints',
@@ -97,6 +100,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
       : value.map((constraint) => printConstraint(constraint as Constraint, words.say)).join('; ');
   if (path === 'implementations' && Array.isArray(value))
     return value.map(({ name }: { readonly name: string }) => name).join(', ');
+  if (path.endsWith('kernel.accesses')) return accessesText(value as MemoryAccess[]);
   if (path.endsWith('axes.registerCap') && Array.isArray(value)) return printCaps(value as (number | null)[]);
   if (Array.isArray(value))
     return value.every((each) => typeof each === 'number') ? printAxis(value) : value.map(String).join(', ');

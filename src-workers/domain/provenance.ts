@@ -222,7 +222,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   },
 };
 
-const KERNEL_NUMBERS = KERNEL_FIELDS.filter((field) => field !== 'lengthsKnownBeforeLaunch');
+const KERNEL_NUMBERS = KERNEL_FIELDS.filter((field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch');
 
 /** Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the mean, 1 as it is. */
 export const VARIED_INPUTS = [

@@ -1,5 +1,6 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
+import type { MemoryAccess } from '../../../src-workers/domain/kernel.ts';
 import {
   implementationKernel,
   KERNEL_INPUTS,
@@ -46,6 +47,27 @@ export function withOrigin(study: Study, field: KernelField, origin: Origin, at:
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
   return withOrigin(withKernel(study, { [field]: KERNEL_INPUTS[field].assumed }, at), field, 'assumed', at);
 }
+/**
+ * The study with a kernel that reads these arrays. They replace its one number of bytes; without any it has that again, as large as the
+ * elements that it read.
+ */
+export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
+  const own = at === null ? study.kernel : study.implementations![at].kernel;
+  const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
+  if (accesses.length > 0) {
+    const bytesPerIteration = at === null ? 0 : undefined;
+    return withKernel(study, { accesses, bytesPerIteration, origins: { ...origins, accesses: 'given' } }, at);
+  }
+  const read = own.accesses ?? study.kernel.accesses ?? [];
+  const bytesPerIteration = read.reduce((sum, { elementBytes }) => sum + elementBytes, 0);
+  const change = {
+    accesses: undefined,
+    bytesPerIteration,
+    origins: { ...origins, bytesPerIteration: 'assumed' },
+  } as const;
+  return withKernel(study, change, at);
+}
+
 /** The study with an implementation that follows it in a field. */
 export function withCommon(study: Study, field: KernelField, at: number): Study {
   const origins = tidy({ ...study.implementations![at].kernel.origins, [field]: undefined });

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { differences } from '../../../src-main/services/runs/diff.ts';
-import { fieldLabel } from '../../../src-renderer/format/fields.ts';
+import { fieldLabel, fieldValue } from '../../../src-renderer/format/fields.ts';
 import {
+  withAccesses,
   withAllowed,
   withAssumed,
   withCommon,
@@ -46,6 +47,30 @@ describe('implementations in the editor', () => {
     const assumed = kernelAt(withAssumed(given, 'registersPerThread', 1), 1);
     expect(assumed.registersPerThread).toBe(KERNEL_INPUTS.registersPerThread.assumed);
     expect(kernelOrigin(assumed, 'registersPerThread')).toBe('assumed');
+  });
+
+  it('read arrays instead of one number of bytes, and the number again without any', () => {
+    const array = { pattern: 'along-unit', elementBytes: 8 } as const;
+    const gather = { pattern: 'scattered', elementBytes: 4, footprintBytes: 4096 } as const;
+    const all = withAccesses(two, [array, gather]);
+    expect(all.kernel).toMatchObject({ accesses: [array, gather], bytesPerIteration: 0 });
+    expect(kernelOrigin(all.kernel, 'accesses')).toBe('given');
+    expect(kernelAt(all, 1).accesses).toEqual([array, gather]);
+    const one = withAccesses(withGiven(two, 'bytesPerIteration', 20, 1), [gather], 1);
+    expect(one.kernel).toEqual(study.kernel);
+    expect(kernelAt(one, 1)).toMatchObject({ accesses: [gather], bytesPerIteration: 0 });
+    expect(one.implementations![1].kernel).not.toHaveProperty('bytesPerIteration');
+    // What the study lists, an implementation need not.
+    const without = withAccesses(all, [], 1);
+    expect(kernelAt(without, 1)).toMatchObject({ accesses: undefined, bytesPerIteration: 12 });
+    expect(kernelAt(without, 0).accesses).toEqual([array, gather]);
+    for (const edited of [all, one, without]) expect(parseStudy(JSON.stringify(edited)).ok).toBe(true);
+    expect(withAccesses(all, []).kernel).toMatchObject({ accesses: undefined, bytesPerIteration: 12 });
+    const words = { say: (key: Parameters<typeof term>[0]) => term(key, 'cuda'), devices: [] };
+    expect(fieldLabel('kernel.accesses', words)).toBe('Memory accesses');
+    expect(fieldValue('kernel.accesses', JSON.stringify([array, gather]), words)).toBe(
+      '8 B along the unit, 4 B scattered in 4,096 B',
+    );
   });
 
   it('have the value of the study of their own once an origin is said', () => {
