@@ -53,5 +53,12 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await statusBar(page).getByRole('button', { name: /Undo/ }).click();
   await devices.getByRole('button', { name: 'Add' }).click();
   await expect(picker.getByRole('button', { name: 'Change Half a V100' })).toBeVisible();
+
+  // A part of a device: so many of its multiprocessors.
+  const search = picker.getByRole('textbox', { name: 'Search devices' });
+  await search.fill('h100 sxm5 80 :66:slice');
+  await search.press('Enter');
+  await page.keyboard.press('Escape');
+  await expect(devices.getByRole('checkbox', { name: 'H100 SXM5 80 GB (66 of 132 SMs, slice)' })).toBeChecked();
   expect(complaints).toEqual([]);
 });
