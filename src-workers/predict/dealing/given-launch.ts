@@ -31,8 +31,8 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where their groups are too many, or, for a
- * sample, the lengths to look up.
+ * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where there are too many groups, or where a
+ * sample is enough.
  * @param meanLength of the units, iterations
  * @param isSample whether a sample is enough
  */
