@@ -67,7 +67,6 @@ export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));
   if (design.classes) return classSentences(design.classes);
-  if (design.classes) return classSentences(design.classes);
   if (isCpuDesign(design) || !isLockstep(order)) return [];
   const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];

@@ -1,3 +1,4 @@
+import { countLengths } from '../../models/workload/generated.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { GIVEN_UNITS, LAST_FETCHERS, LAST_FETCHES, LAST_LIVES } from '../constants.ts';
@@ -33,13 +34,9 @@ export function fetchedOrder(lengths: Float64Array, units: number, perFetch: num
     }
     fetches[fetch] = run;
   }
-  const sorted = fetches.slice().sort();
-  const values = sorted.filter((run, i) => i === 0 || run !== sorted[i - 1]);
-  const masses = new Float64Array(values.length);
-  for (let i = 0, value = -1; i < known; i++) {
-    if (i === 0 || sorted[i] !== sorted[i - 1]) value++;
-    masses[value] += 1 / known;
-  }
+  const counts = countLengths(fetches);
+  const values = Float64Array.from(counts.keys()).sort();
+  const masses = values.map((run) => counts.get(run)! / known);
   return {
     units,
     law: fromMasses(values, masses),
