@@ -132,8 +132,7 @@ export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot over those of `means`. */
   readonly scale: number;
-  /** Of its blocks, and of those with a unit per slot fewer where not all have as many. */
-  /** `null` where the units are known in a given order. */
+  /** Of its blocks, and of those with a unit per slot fewer where not all have as many; `null` where the units are known in a given order. */
   readonly laws: DepthLaws | null;
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;

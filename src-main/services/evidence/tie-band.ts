@@ -68,7 +68,7 @@ export function tieBand(
   return between ?? bandOf([chip.id], [], `shapes of a kernel on ${chip.name}`) ?? NO_BAND;
 }
 
-/** The same of times on two devices. */
+/** By how much predicted times on two devices must differ before measurements order them alike: see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   if (!a || !b) return NO_BAND;
