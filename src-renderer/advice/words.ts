@@ -53,13 +53,15 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   const named = design.implementation === undefined ? '' : `${design.implementation}, `;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
-  const order = balancingWords(balancing);
+  const words = balancingWords(balancing);
+  // A kernel that is named after its balancing says it once.
+  const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
     main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${count(blockThreads)}${order && `, ${order}`}`,
     rest: [
       counted(gridBlocks, say('block'), say('block', 'many')),
       `${counted(unitsPerThread, 'unit')} per slot`,
-      ...(order ? [] : ['units as they come']),
+      ...(words ? [] : ['units as they come']),
       ...(loop === 'flattened' ? ['one loop over all units'] : []),
       registerCap === null ? 'no register cap' : `at most ${registerCap} ${say('register', 'many')}`,
     ].join(', '),

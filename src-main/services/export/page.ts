@@ -10,7 +10,7 @@ import { html, ms, percent, whole } from './text.ts';
 
 /** Same colours as the application's tokens. */
 const STYLE = `
-:root{color-scheme:light dark;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
+:root{color-scheme:light dark;scrollbar-width:thin;scrollbar-color:var(--line-2) transparent;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
 --s1:#4259a9;--s2:#c87a00;--s3:#009ba3;--s4:#660345;--s5:#705300;
 --idealWork:#3a404b;--cooperation:#6e86c4;--imbalance:#c87a00;--registerCap:#6f7683;--latency:#009ba3;--blockTail:#a3527f;--lastWave:#660345;--divergence:#5c7a14;--balancing:#705300}
 @media (prefers-color-scheme:dark){:root{--bg:#191b20;--sunken:#15171b;--line:#2a2d34;--line-2:#434954;--text:#e7e9ed;--text-2:#adb3be;--text-3:#949ba7;--accent:#93abf6;--grid:#23262c;--tie:#1e2129;

@@ -66,7 +66,7 @@ export interface StripScale {
   readonly highMs: number;
 }
 
-/** A strip plot's scale reaches so many times the fastest replication; what lies beyond is written instead. */
+/** A strip plot's scale reaches so many times the fastest replication; a design beyond it says so. */
 const STRIP_SPAN = 1.25;
 
 /** One scale for the whole column, from the fastest to the slowest replication or prediction that is not far slower. */
