@@ -192,6 +192,8 @@ export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 export const MIN_GIVEN_ROUNDS = 64;
 /** Lengths looked up to count the setups of lanes out of step. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
+/** Starts of units looked up for a launch of even shares. */
+export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Lanes that are added up side by side. It only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Groups of known blocks, and fewest blocks, from which a law is made. */

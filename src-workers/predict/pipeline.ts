@@ -31,7 +31,8 @@ import {
   windowUnits,
   type KnownLaunch,
 } from './dealing/known-launch.ts';
-import { searchSteps } from './dealing/even-share.ts';
+import { searchSteps, sharedUnits, type SharedUnits } from './dealing/even-share.ts';
+import { givenLaunch, shareLaunch, type GivenLaunch } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
 import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
@@ -201,12 +202,26 @@ export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: 
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
 
+/** Whether slots take even shares of units in a given order whose setups make groups differ. */
+function hasKnownShares(predictor: Predictor, candidate: Candidate): boolean {
+  return (
+    isEvenShare(lockstepBalancing(predictor, candidate)) &&
+    isInGivenOrder(predictor, candidate) &&
+    setupIterations(predictor, candidate) > 0
+  );
+}
+
 function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): DepthOfDesign {
   const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
   if (isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
     const means = knownLaunchOf(predictor, candidate, device).means!;
     return { means, scale: meanUnits, laws: null, shorter: null, fullerBlocks: 0, timeScale: 1 };
+  }
+  if (hasKnownShares(predictor, candidate)) {
+    const means = knownLaunchOf(predictor, candidate, device).means!;
+    const searchShare = shareOverhead(predictor, candidate) / means.meanDepth;
+    return { means, scale: 1, laws: null, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
   }
   const one = (units: TabulatedUnits): DepthOfDesign => {
     const laws = depthLawsOf(predictor, candidate, units);
@@ -256,6 +271,10 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
     const order = isNested ? cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup) : null;
     const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
     perUnit = meanLength * loss + setupIterations(predictor, candidate);
+  } else if (hasKnownShares(predictor, candidate)) {
+    // Some lane starts a unit at the first item at least.
+    const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
+    perUnit = least / meanUnitsPerThread;
   } else {
     const { means, scale } = depthsOf(predictor, candidate, device);
     perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
@@ -402,6 +421,16 @@ function shareStartsOf({ plan, shareStarts }: Predictor, balancing: EvenShareBal
   return starts;
 }
 
+function sharedUnitsOf(
+  { plan, sharedUnits: known }: Predictor,
+  balancing: EvenShareBalancing,
+  given: Float64Array,
+): SharedUnits {
+  let shared = known.get(balancing.kind);
+  if (!shared) known.set(balancing.kind, (shared = sharedUnits(balancing, given, plan.units)));
+  return shared;
+}
+
 // -- Dealing -----------------------------------------------------------------------------------------------------------
 
 /** The launch whose time is computed. */
@@ -449,7 +478,7 @@ function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gp
 }
 
 function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
-  const { plan, caches } = predictor;
+  const { plan, caches, meanLength } = predictor;
   const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
   const { axes } = plan;
   const balancing = lockstepBalancing(predictor, candidate);
@@ -463,13 +492,13 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
     setupIterations: setupIterations(predictor, candidate),
   };
   const given = givenOrderOf(plan);
-  const isInOrder = given !== null && keepsOrder(balancing);
+  const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
   // Where blocks start in their order all count, whatever the device.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // A flattened loop without setup is as deep as a nested one where lanes keep their places; and one unit is the same in both.
+  // A flattened loop without setup is as deep as a nested one where lanes keep their places; one unit is the same in both, and so are shares.
   const isLoopAlike = isInOrder
-    ? gridBlocks * dealing.slotsPerBlock >= plan.units
+    ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
   // Groups per block follow from these.
   const key =
@@ -478,9 +507,17 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       axes.balancing.length +
     balancingAt;
   return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
-    if (isInOrder) {
+    if (given !== null && keepsOrder(balancing)) {
       const order = cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup);
-      return orderedLaunch(order, balancing, dealing, predictor.meanLength, everyBlock);
+      const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
+      return orderedLaunch(launch, !startsAtRandom(balancing), dealing, everyBlock);
+    }
+    if (given !== null && isEvenShare(balancing)) {
+      const shared = sharedUnitsOf(predictor, balancing, given);
+      const overhead = shareOverhead(predictor, candidate);
+      const launch = (isSample: boolean): GivenLaunch =>
+        shareLaunch(shared, dealing, candidate.itemsPerSlot, overhead, meanLength, isSample);
+      return orderedLaunch(launch, true, dealing, everyBlock);
     }
     if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
     const order = cachedOrder(caches, plan.law, plan.units, windowUnits(balancing, plan.units));

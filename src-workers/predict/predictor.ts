@@ -81,6 +81,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     classes: new Map(),
     fetchedOrders: new Map(),
     shareStarts: new Map(),
+    sharedUnits: new Map(),
     stackFactors: new Map(),
     caches,
   };

@@ -2,6 +2,7 @@ import type { Balancing, EvenShareBalancing, LengthClass } from '../domain/desig
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
+import type { SharedUnits } from './dealing/even-share.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { SortedOrder } from './dealing/order.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
@@ -47,7 +48,9 @@ export interface Predictor {
   readonly classes: Map<string, readonly UnitClass[]>;
   /** Of units in a given order: by units per fetch, less than 0 for groups that fetch for all their lanes. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
+  /** Of units that are cut into even shares: as draws, and in a given order. */
   readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;
+  readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */

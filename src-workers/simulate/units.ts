@@ -1,10 +1,9 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { shareDepths } from '../predict/dealing/even-share.ts';
+import { evenShares, shareDepth, sharedUnits, shareScratch } from '../predict/dealing/even-share.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { givenOrder, startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
-import { repeatedUnits } from '../predict/ordered.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { sliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
@@ -42,17 +41,27 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
     );
   }
   const draw = indexSampler(law.probability);
-  if (isEvenShare(balancing))
+  if (isEvenShare(balancing)) {
+    const slots = launch.slotsPerBlock * gridBlocks;
+    const known = given && sharedUnits(balancing, given, units);
     return ok((random) => {
-      const lengths = given
-        ? repeatedUnits(given, units)
-        : Float64Array.from({ length: units }, () => law.support[draw(random)]);
-      const iterations = lengths.reduce((sum, length) => sum + length, 0);
-      const next = shareDepths(balancing, launch, (unit) => lengths[unit], iterations, launch.overheadIterations ?? 0);
+      const own =
+        known ??
+        sharedUnits(
+          balancing,
+          new Float64Array(units).map(() => law.support[draw(random)]),
+          units,
+        );
+      const { itemsPerSlot } = evenShares(own.items, slots);
+      const scratch = shareScratch(launch, itemsPerSlot);
+      let block = 0;
       return (out) => {
-        for (let g = 0; g < W; g++) out[g] = next();
+        for (let g = 0; g < W; g++)
+          out[g] = shareDepth(own, launch, itemsPerSlot, launch.overheadIterations ?? 0, block, g, scratch);
+        block++;
       };
     });
+  }
   const scratch = dealingScratch(launch);
   const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {

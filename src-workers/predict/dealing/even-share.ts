@@ -1,5 +1,6 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
-import { addStart, startsScratch, type Dealing } from './deal.ts';
+import { firstIndex } from '../../numeric/search.ts';
+import { addStart, startsScratch, type Dealing, type DealingScratch } from './deal.ts';
 
 /**
  * Even shares: a launch of S slots cuts its items into shares of ⌈items / S⌉, so that every slot but the last runs equally
@@ -16,11 +17,20 @@ export interface EvenShares {
   readonly workingSlots: number;
 }
 
-/** @param iterations sum of the lengths of all units */
-export function evenShares({ kind }: EvenShareBalancing, units: number, iterations: number, slots: number): EvenShares {
-  const items = Math.max(1, kind === 'merge-path' ? iterations + units : iterations);
-  const itemsPerSlot = Math.ceil(items / slots - 1e-9);
-  return { itemsPerSlot, workingSlots: Math.ceil(items / itemsPerSlot - 1e-9) };
+export function evenShares(items: number, slots: number): EvenShares {
+  const atLeastOne = Math.max(1, items);
+  const itemsPerSlot = Math.ceil(atLeastOne / slots - 1e-9);
+  return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
+}
+
+/** Items of a unit besides its iterations. */
+function endsOfUnit({ kind }: EvenShareBalancing): number {
+  return kind === 'merge-path' ? 1 : 0;
+}
+
+/** Items of units that are as long as this on average. */
+export function meanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
+  return units * (meanLength + endsOfUnit(balancing));
 }
 
 /** Steps of a binary search among the offsets of the units. */
@@ -28,51 +38,72 @@ export function searchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
 
+/** Units of known lengths, by their items. */
+export interface SharedUnits {
+  /** Items of the first units; they repeat. */
+  readonly each: Float64Array;
+  /** Sum of these up to and with each of them. */
+  readonly ends: Float64Array;
+  /** Of all units. */
+  readonly items: number;
+}
+
+/** @param lengths of the first units; more units repeat them */
+export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
+  const own = lengths.subarray(0, units);
+  const more = endsOfUnit(balancing);
+  const each = more > 0 ? own.map((length) => length + more) : own;
+  let sum = 0;
+  const ends = each.map((items) => (sum += items));
+  const rest = units % each.length;
+  return { each, ends, items: ((units - rest) / each.length) * sum + (rest > 0 ? ends[rest - 1] : 0) };
+}
+
+/** Work space of `shareDepth`: a unit may start at any item of a share. */
+export function shareScratch({ unitsPerGroup, units, setupIterations }: Dealing, itemsPerSlot: number): DealingScratch {
+  const most = Math.min(Math.ceil(itemsPerSlot), unitsPerGroup * (units + 1));
+  return startsScratch(unitsPerGroup, setupIterations > 0 ? most : 0);
+}
+
 /**
- * Depths of the groups of a launch of even shares over units of known lengths, one after another: every item is passed once.
- * @param lengthOf unit 0, 1, …, units − 1, each asked for once and in that order
- * @param iterations sum of the lengths
+ * Depth of a group of a launch of even shares, iterations; 0 of a group that gets no item.
+ * @param block,group as of `groupDepth`
  * @param overheadIterations of a group besides its items and setups: search and carry
- * @returns the depth of the next group, iterations; 0 of groups that get no item
  */
-export function shareDepths(
-  balancing: EvenShareBalancing,
-  dealing: Dealing,
-  lengthOf: (unit: number) => number,
-  iterations: number,
+export function shareDepth(
+  { each, ends, items }: SharedUnits,
+  { unitsPerGroup: n, slotsPerBlock, setupIterations }: Dealing,
+  itemsPerSlot: number,
   overheadIterations: number,
-): () => number {
-  const { units, unitsPerGroup: n, groupsPerBlock, slotsPerBlock, gridBlocks, setupIterations } = dealing;
-  const { itemsPerSlot } = evenShares(balancing, units, iterations, slotsPerBlock * gridBlocks);
-  const ends = balancing.kind === 'merge-path' ? 1 : 0;
-  const scratch = startsScratch(n, setupIterations > 0 ? n * Math.min(itemsPerSlot, units + 1) : 0);
-  let unit = 0;
+  block: number,
+  group: number,
+  scratch: DealingScratch,
+): number {
+  const filled = Math.min(n, slotsPerBlock - group * n);
+  let from = (block * slotsPerBlock + group * n) * itemsPerSlot;
+  if (from >= items) return 0;
+  const depth = Math.min(itemsPerSlot, items - from);
+  if (setupIterations === 0) return depth + overheadIterations;
+  const last = each.length - 1;
+  const inPeriod = from % ends[last];
+  let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
   // Items of the present unit that are left.
-  let left = 0;
-  let isNew = false;
-  const next = (): void => {
-    for (left = 0; left === 0 && unit < units; unit++) left = lengthOf(unit) + ends;
-    isNew = true;
-  };
-  next();
-  let group = 0;
-  return () => {
-    const filled = Math.min(n, slotsPerBlock - (group++ % groupsPerBlock) * n);
-    scratch.group += 1;
-    let depth = 0;
-    let starts = 0;
-    for (let lane = 0; lane < filled && left > 0; lane++) {
-      let at = 0;
-      while (at < itemsPerSlot && left > 0) {
-        if (setupIterations > 0 && (at === 0 || isNew)) starts += addStart(scratch, at);
-        const taken = Math.min(left, itemsPerSlot - at);
-        at += taken;
-        left -= taken;
-        isNew = false;
-        if (left === 0) next();
-      }
-      if (at > depth) depth = at;
+  let left = ends[unit] - inPeriod;
+  scratch.group += 1;
+  let starts = 0;
+  for (let lane = 0; lane < filled && from < items; lane++, from += itemsPerSlot) {
+    const own = Math.min(itemsPerSlot, items - from);
+    starts += addStart(scratch, 0);
+    let done = left;
+    while (done < own) {
+      unit = unit === last ? 0 : unit + 1;
+      if (each[unit] === 0) continue;
+      starts += addStart(scratch, done);
+      done += each[unit];
     }
-    return depth === 0 ? 0 : depth + setupIterations * starts + overheadIterations;
-  };
+    left = done - own;
+    // The next lane starts with the next unit.
+    while (left === 0 && from + own < items) left = each[(unit = unit === last ? 0 : unit + 1)];
+  }
+  return depth + setupIterations * starts + overheadIterations;
 }

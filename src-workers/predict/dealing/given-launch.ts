@@ -6,6 +6,7 @@ import {
   MAX_GIVEN_GROUPS,
   MAX_GIVEN_LOOKUPS,
   MAX_LAW_GROUPS,
+  MAX_SHARE_LOOKUPS,
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
   TREND,
@@ -14,6 +15,7 @@ import {
 import type { DepthMeans } from '../depth/means.ts';
 import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
+import { shareDepth, shareScratch, type SharedUnits } from './even-share.ts';
 import {
   longestOfGroups,
   lossOfGroups,
@@ -60,6 +62,53 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
       meanLoss: padding * loss.meanLoss,
     },
   };
+}
+
+/**
+ * Cuts units in a given order into even shares: as `givenLaunch`. Where there are too many starts of units to count, some blocks are
+ * computed, and each stands for those next to it.
+ * @param overheadIterations of a group besides its items and setups
+ * @param meanLength of the units, iterations
+ */
+export function shareLaunch(
+  shared: SharedUnits,
+  dealing: Dealing,
+  itemsPerSlot: number,
+  overheadIterations: number,
+  meanLength: number,
+  isSample = false,
+): GivenLaunch {
+  const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const most = Math.max(MIN_GIVEN_BLOCKS, Math.floor((isSample ? MAX_LAW_GROUPS : MAX_GIVEN_GROUPS) / W));
+  const unitsPerSlot = units / (slotsPerBlock * G);
+  const startsPerBlock = slotsPerBlock * (1 + unitsPerSlot);
+  const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
+  const rows = spreadBlocks(G, Math.min(G, most, counted));
+  const scratch = shareScratch(dealing, itemsPerSlot);
+  const depths = new Float64Array(rows.length * W).map((_, at) =>
+    shareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
+  );
+  const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
+  return {
+    blocks: knownBlocks(spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)), W),
+    means: {
+      meanDepth: totalOf(depths) / depths.length,
+      meanWork: (meanLength + setupIterations) * unitsPerSlot,
+      aggregateLoss,
+      meanLoss: aggregateLoss,
+    },
+  };
+}
+
+/** Rows of depths of more blocks than are computed: each stands for those next to it. */
+function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
+  if (rows === blocks) return computed;
+  const depths = new Float64Array(blocks * W);
+  for (let block = 0; block < blocks; block++) {
+    const from = Math.floor((block * rows) / blocks) * W;
+    depths.set(computed.subarray(from, from + W), block * W);
+  }
+  return depths;
 }
 
 function totalOf(values: Float64Array): number {
@@ -249,13 +298,7 @@ function laneDepths(
     for (let at = 0; at < computed.length; at++) computed[at] += setups[Math.floor(at / stretch)];
   }
   const loss = { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: groups > 0 ? losses / groups : 1 };
-  if (chosen.length === count) return { depths: computed, loss };
-  const depths = new Float64Array(count * W);
-  for (let row = 0; row < count; row++) {
-    const from = Math.floor((row * chosen.length) / count) * W;
-    depths.set(computed.subarray(from, from + W), row * W);
-  }
-  return { depths, loss };
+  return { depths: spreadOver(computed, W, chosen.length, count), loss };
 }
 
 /** The work of each of some consecutive lanes: its units at first, first + stride, …, iterations. */

@@ -7,8 +7,7 @@ import type { DepthMeans } from '../depth/means.ts';
 import type { BlockLaw } from '../time/law.ts';
 import { placedBlocks, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
-import { startsAtRandom, type GivenBalancing, type GivenOrder } from './given.ts';
-import { givenLaunch, hasTrend, spreadRows } from './given-launch.ts';
+import { hasTrend, spreadRows, type GivenLaunch } from './given-launch.ts';
 import { readSorted, type SortedOrder } from './order.ts';
 import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
@@ -74,26 +73,28 @@ function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks
   });
 }
 
-/** Deals units in a given order out to a launch. See `sortedLaunch`. */
+/**
+ * A launch of units in a given order. See `sortedLaunch`.
+ * @param launchOf its blocks, or a sample of them
+ * @param startsInOrder whether the blocks do; else they start in random order
+ */
 export function orderedLaunch(
-  order: GivenOrder,
-  balancing: GivenBalancing,
+  launchOf: (isSample: boolean) => GivenLaunch,
+  startsInOrder: boolean,
   dealing: Dealing,
-  meanLength: number,
   everyBlock: boolean,
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
-  const startsInOrder = !startsAtRandom(balancing);
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
   // Blocks that start in random order are a law, unless each counts; so are many that do not change along the launch.
   if (!isPlaced && (!startsInOrder || gridBlocks * groupsPerBlock > PLAYED_GROUPS)) {
-    const { blocks, means } = givenLaunch(order, dealing, meanLength, true);
+    const { blocks, means } = launchOf(true);
     if (!startsInOrder || !hasTrend(blocks)) {
       const steps = sampledSteps({ depths: spreadRows(blocks, Infinity), groupsPerBlock, weights: null });
       return { ...UNORDERED, groupsPerBlock, means, placed: [], steps, size: 4 * steps.steps.length };
     }
   }
-  const { blocks, means } = givenLaunch(order, dealing, meanLength);
+  const { blocks, means } = launchOf(false);
   const launch = { ...UNORDERED, groupsPerBlock, means };
   if (startsInOrder)
     return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };

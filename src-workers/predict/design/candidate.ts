@@ -10,7 +10,7 @@ import {
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
 import { AXIS, type SpaceConstraint } from '../../domain/space.ts';
-import { evenShares } from '../dealing/even-share.ts';
+import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { classesOf, threadsOf } from './classes.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
@@ -193,8 +193,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
   else if (isEvenShare(balancing)) {
     const slotsPerBlock = blockThreads / threadsPerUnit;
-    const iterations = plan.units * predictor.meanLength;
-    const shares = evenShares(balancing, plan.units, iterations, launch.gridBlocks * slotsPerBlock);
+    const items = meanItems(balancing, plan.units, predictor.meanLength);
+    const shares = evenShares(items, launch.gridBlocks * slotsPerBlock);
     candidate.itemsPerSlot = shares.itemsPerSlot;
     candidate.workingBlocks = Math.ceil(shares.workingSlots / slotsPerBlock);
   }

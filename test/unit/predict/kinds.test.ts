@@ -5,7 +5,13 @@ import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { evenShares, searchSteps, shareDepths } from '../../../src-workers/predict/dealing/even-share.ts';
+import {
+  evenShares,
+  searchSteps,
+  shareDepth,
+  sharedUnits,
+  shareScratch,
+} from '../../../src-workers/predict/dealing/even-share.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { playableDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
@@ -59,9 +65,10 @@ describe('even shares', () => {
         fc.integer({ min: 1, max: 3 }),
         fc.integer({ min: 1, max: 4 }),
         fc.constantFrom(0, 2),
-        (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations) => {
+        fc.integer({ min: 1, max: 150 }),
+        (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
           const dealing: Dealing = {
-            units: lengths.length,
+            units,
             unitsPerGroup: n,
             groupsPerBlock,
             slotsPerBlock: n * groupsPerBlock,
@@ -69,10 +76,14 @@ describe('even shares', () => {
             loop: 'nested',
             setupIterations,
           };
-          const iterations = lengths.reduce((sum, length) => sum + length, 0);
-          const next = shareDepths({ kind }, dealing, (unit) => lengths[unit], iterations, 5);
-          const items = itemsOf(kind, lengths);
+          // Some of the lengths are those that repeat.
+          const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
+          const shared = sharedUnits({ kind }, Float64Array.from(lengths), units);
+          const items = itemsOf(kind, repeated);
           const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
+          expect(shared.items).toBe(items.length);
+          expect(evenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
+          const scratch = shareScratch(dealing, share);
           for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
             const own = Array.from({ length: n }, (_, lane) => {
               const from = (group * n + lane) * share;
@@ -80,7 +91,10 @@ describe('even shares', () => {
             });
             const depth = Math.max(...own.map((items) => items.length));
             const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
-            expect(next()).toBe(depth === 0 ? 0 : depth + setupIterations * starts.size + 5);
+            const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
+            expect(shareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
+              depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
+            );
           }
         },
       ),
@@ -130,6 +144,24 @@ describe('even shares', () => {
     expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
   });
 
+  it.each([
+    { kind: 'nonzero-split', lengths: 'mtx:cage8.mtx', u: 1, m: 4 },
+    { kind: 'merge-path', lengths: 'mtx:ca-GrQc.mtx', u: 1, m: 7 },
+    { kind: 'merge-path', lengths: 'example:mandelbrot', u: 4, m: 3 },
+    { kind: 'nonzero-split', lengths: 'example:mandelbrot', u: 1, m: 12 },
+  ])('$kind of $lengths, $u threads per unit: as the order that is simulated', async ({ kind, lengths, u, m }) => {
+    const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [m], threadsPerUnit: [u] };
+    const kernel = { setupIterationsPerUnit: 3, searchStepIterations: 0.25, carryIterations: 2 };
+    const predictor = await predictorOf(axes, kernel, { lengths, units: 100_000 });
+    const { timeMs, order, parts } = explainDesign(predictor, 0)!;
+    expect(order).toBe('given');
+    // As draws the image is predicted to take less than half as long.
+    expect(Math.abs(timeMs / simulatedMs(predictor) - 1)).toBeLessThan(0.01);
+    const sum = Object.values(parts).reduce((a, b) => a + b, 0);
+    expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-12);
+    expect(timeMs).toBe(timeOf(predictor));
+  });
+
   it('do not depend on the spread of the lengths where units need no set-up, and no unit is too long for them', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [10] };
     const times = await Promise.all(
@@ -155,7 +187,7 @@ describe('even shares', () => {
   it('leave no item over, and no slot but the last with fewer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
-        const { itemsPerSlot, workingSlots } = evenShares({ kind: 'nonzero-split' }, 10, iterations, slots);
+        const { itemsPerSlot, workingSlots } = evenShares(iterations, slots);
         expect(workingSlots).toBeLessThanOrEqual(slots);
         expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
         expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);
