@@ -114,9 +114,9 @@ export const PART_WIDTH = 1 / 4;
 export const TAIL_PROBABILITY = 1e-3;
 export const TIME_REACH = 6.4;
 
-/** Fetchers, and fetches of a given order, that are played for what is under way when the units run out; and fetches looked at then. */
-export const LAST_FETCHERS = 2 ** 9;
-export const LAST_FETCHES = 2 ** 13;
+/** Units of a given order that played groups fetch, and fewest such groups; and units fetched last that are looked at. */
+export const PLAYED_UNITS = 2 ** 15;
+export const MIN_PLAYED_GROUPS = 4;
 export const LAST_LIVES = 2 ** 16;
 
 // -- Depth: laws of sums. Resolution ---------------------------------------------------------------------------------------

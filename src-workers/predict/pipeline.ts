@@ -335,26 +335,26 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
     return groupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
       setupIterations: setup,
       poolGroups: FETCHING_GROUPS,
-      fetched: balancing.kind === 'dynamic-fetch' ? fetchedOrderOf(predictor, balancing, unitsPerGroup) : undefined,
+      fetched: balancing.kind === 'dynamic-fetch' ? fetchedOrderOf(predictor, balancing, candidate) : undefined,
     });
   });
 }
 
-/** What fetchers take, where the units come in a given order. */
+/** What groups fetch, where the units come in a given order. */
 function fetchedOrderOf(
-  { plan, fetchedOrders }: Predictor,
+  { plan, fetchedOrders, caches }: Predictor,
   { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
-  unitsPerGroup: number,
+  { balancingAt, unitsPerGroup }: Candidate,
 ): FetchedOrder | undefined {
   const given = givenOrderOf(plan);
   if (!given) return undefined;
-  const key = fetch === 'group' ? -unitsPerGroup : fetch;
-  let order = fetchedOrders.get(key);
-  if (!order) {
-    order = fetchedOrder(given, plan.units, Math.abs(key), fetch === 'group');
-    fetchedOrders.set(key, order);
+  const key = fetch === 'group' ? -unitsPerGroup : fetch * 128 + unitsPerGroup;
+  let known = fetchedOrders.get(key);
+  if (!known) {
+    const order = cachedGivenOrder(caches, plan, given, { kind: 'none' }, balancingAt, unitsPerGroup);
+    fetchedOrders.set(key, (known = fetchedOrder(order, fetch, unitsPerGroup)));
   }
-  return order;
+  return known;
 }
 
 /** Whether the threads of a unit span several thread groups. */

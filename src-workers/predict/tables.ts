@@ -46,7 +46,7 @@ export interface Predictor {
   readonly isClass: boolean;
   /** Of mixed balancings, by device and text. */
   readonly classes: Map<string, readonly UnitClass[]>;
-  /** Of units in a given order: by units per fetch, less than 0 for groups that fetch for all their lanes. */
+  /** Of units in a given order: by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** Of units that are cut into even shares: as draws, and in a given order. */
   readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;

@@ -113,14 +113,12 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  * the longest of all. Exact for constant lengths; else an approximation (its error against a simulation: see the tests).
  *
  * @param poolGroups groups that fetch from one pool, each n·m units of it on average: T varies less the more they are
- * @param lastLives P(a lane has more than so many iterations to go at T), where the order of the units is known
  */
 export function dynamicGroupDepth(
   renewals: Renewals,
   n: number,
   unitsPerThread: number,
   poolGroups: number,
-  lastLives?: (lengths: Float64Array) => Float64Array,
 ): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
   // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
@@ -132,10 +130,9 @@ export function dynamicGroupDepth(
   }
 
   const lanes = n * poolGroups;
-  const known = lastLives?.(lengths);
   const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
-    const residual = known ?? settledLives(renewals);
+    const residual = settledLives(renewals);
     // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
@@ -167,8 +164,7 @@ export function dynamicGroupDepth(
     if (mass > 0) {
       const time = Math.round(sum / mass);
       let residual: Float64Array;
-      if (known) residual = known;
-      else if (time < starts.length) {
+      if (time < starts.length) {
         advanceLives(alive, renewals, aliveAt, time);
         aliveAt = time;
         // Where all lanes start together, at the beginning or in step, not all of them may get a unit.

@@ -1,75 +1,238 @@
-import { countLengths } from '../../models/workload/generated.ts';
-import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
-import { GIVEN_UNITS, LAST_FETCHERS, LAST_FETCHES, LAST_LIVES } from '../constants.ts';
-import { fromMasses, type DiscreteLaw } from './discrete-law.ts';
+import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
+import { longestOfGroups, lossOfGroups, type GivenOrder } from '../dealing/given.ts';
+import type { DiscreteLaw } from './discrete-law.ts';
 
-/** What fetchers take of units in a given order: each fetch is some consecutive units. */
+/** What work groups fetch of units in a given order: see `fetchedOrder`. */
 export interface FetchedOrder {
-  readonly units: number;
-  /** Of what is run between two fetches, iterations. */
-  readonly law: DiscreteLaw;
+  /** Mean loss of the units that a group fetches for all its lanes; `null` where each lane fetches for itself. */
+  readonly meanLoss: number | null;
   /**
-   * P(a fetcher has more than lengths[i] iterations to go when the units run out), each i: the last fetches are played.
-   * @param fetchers of the device
+   * A group of the launch whose lanes take so many units each on average.
+   * @param unitsPerLane > 0
+   * @param setupIterations before each unit, for which the lanes of its group wait
    */
-  lastLives(fetchers: number, lengths: Float64Array): Float64Array;
+  group(unitsPerLane: number, setupIterations: number): FetchingGroup;
+}
+
+export interface FetchingGroup {
+  /** Law of its depth without setups, iterations. */
+  readonly depth: DiscreteLaw;
+  /** Iterations until the units run out, without setups; in which some lane starts a unit; and after which some lane fetches. */
+  readonly iterations: number;
+  readonly starts: number;
+  readonly events: number;
 }
 
 /**
- * @param lengths of the first units, which repeat
- * @param perFetch units that a fetch takes
- * @param together whether these run at the same time, so that the longest counts, or one after another
+ * @param order of the workload
+ * @param fetch units that a lane fetches at once, one after another, or one for each lane of the group, which end together
+ * @param unitsPerGroup n: lanes of a group
  */
-export function fetchedOrder(lengths: Float64Array, units: number, perFetch: number, together: boolean): FetchedOrder {
-  const kept = Math.min(lengths.length, units);
-  const count = Math.ceil(units / perFetch);
-  const known = Math.min(count, kept / greatestCommonDivisor(kept, perFetch), GIVEN_UNITS);
-  const fetches = new Float64Array(known);
-  for (let fetch = 0, at = 0; fetch < known; fetch++) {
-    let run = 0;
-    for (let i = 0; i < perFetch && fetch * perFetch + i < units; i++) {
-      run = together ? Math.max(run, lengths[at]) : run + lengths[at];
-      if (++at === kept) at = 0;
-    }
-    fetches[fetch] = run;
-  }
-  const counts = countLengths(fetches);
-  const values = Float64Array.from(counts.keys()).sort();
-  const masses = values.map((run) => counts.get(run)! / known);
-  return {
+export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
+  // A group that fetches for its lanes is one lane whose units are the longest of as many.
+  const isTogether = fetch === 'group';
+  const lengths = isTogether ? longestOfGroups(order, unitsPerGroup) : order.lengths;
+  const units = isTogether ? Math.ceil(order.units / unitsPerGroup) : order.units;
+  const fetched: Fetched = {
+    lengths,
     units,
-    law: fromMasses(values, masses),
-    lastLives(fetchers, at) {
-      // Of many fetchers some stand for all, each with as many fetches as it would have.
-      const each = Math.max(1, Math.floor(fetchers / LAST_FETCHERS));
-      const played = Math.max(1, Math.round(fetchers / each));
-      const ends = new Float64Array(played);
-      const queue = indexedQueue(ends);
-      for (let fetcher = 0; fetcher < played; fetcher++) queue.push(fetcher);
-      const first = Math.max(0, count - each * LAST_FETCHES);
-      const starts = new Float64Array(Math.ceil((count - first) / each));
-      for (let i = 0; i < starts.length; i++) {
-        const fetcher = queue.first();
-        starts[i] = ends[fetcher];
-        ends[fetcher] += fetches[(first + i * each) % known];
-        queue.settle();
-      }
-      const last = starts[starts.length - 1];
-      // The longest count, so all fetches are looked at: each starts when the one that stands for it does.
-      const stride = Math.max(1, Math.floor((count - first) / LAST_LIVES));
-      const lives: number[] = [];
-      for (let fetch = first; fetch < count; fetch += stride) {
-        const life = fetches[fetch % known] - (last - starts[Math.floor((fetch - first) / each)]);
-        if (life > 0) lives.push(life);
-      }
-      const sorted = Float64Array.from(lives).sort();
-      const weight = stride / Math.max(fetchers, stride * sorted.length);
-      let ended = 0;
-      return at.map((iterations) => {
-        while (ended < sorted.length && sorted[ended] <= iterations) ended++;
-        return (sorted.length - ended) * weight;
-      });
-    },
+    lanes: isTogether ? 1 : unitsPerGroup,
+    perFetch: isTogether ? 1 : fetch,
+    longest: lengths.reduce((most, length) => Math.max(most, length), 0),
+    mean: meanLength(lengths, units),
   };
+  return {
+    meanLoss: isTogether ? lossOfGroups(order, unitsPerGroup).meanLoss : null,
+    group: (unitsPerLane, setupIterations) => fetchingGroup(fetched, unitsPerLane, setupIterations),
+  };
+}
+
+interface Fetched {
+  /** Of the first units, which repeat. */
+  readonly lengths: Float64Array;
+  readonly units: number;
+  readonly lanes: number;
+  readonly perFetch: number;
+  readonly longest: number;
+  readonly mean: number;
+}
+
+function meanLength(lengths: Float64Array, units: number): number {
+  const rest = units % lengths.length;
+  let sum = 0;
+  let first = 0;
+  for (let i = 0; i < lengths.length; i++) {
+    if (i === rest) first = sum;
+    sum += lengths[i];
+  }
+  return (Math.floor(units / lengths.length) * sum + first) / units;
+}
+
+/**
+ * Lanes that end together fetch neighbours, which are alike, and often end together again: so some groups are played. They take turns at
+ * the units as all groups would: after what one of them fetches, as much is left out as the groups that it stands for fetch then. Where
+ * lanes have very many units, the played ones have fewer.
+ *
+ * When the units run out, at T, every lane still has what is left of its last units. Those that were fetched together end with the longest
+ * of them, the others of a group are independent. When fetches began is played; how long they take is known of all. All work is done by T
+ * or still to do, which gives T.
+ */
+function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
+  const { units, lanes, mean } = fetched;
+  const perGroup = lanes * unitsPerLane;
+  const groups = units / perGroup;
+  const most = Math.max(MIN_PLAYED_GROUPS, Math.floor(PLAYED_UNITS / perGroup));
+  const count = Math.max(1, Math.min(Math.round(groups), most));
+  const played = playGroups(fetched, count, Math.min(units, PLAYED_UNITS, count * perGroup), setupIterations);
+  const { lives, weight, workLeft } = lastLives(fetched, played, groups / count);
+  const iterations = Math.max(0, unitsPerLane * mean - workLeft / (groups * lanes));
+  const parts = perGroup / (played.taken / count);
+  return {
+    depth: depthAfter(iterations, lives, weight, groups),
+    iterations,
+    starts: (played.starts / count) * parts,
+    events: (played.fetches / count) * parts - 1,
+  };
+}
+
+/** Fetches of played groups, in their order. */
+interface PlayedFetches {
+  readonly fetches: number;
+  /** Units taken before each fetch, and iterations from it until they have run out. */
+  readonly before: Float64Array;
+  readonly age: Float64Array;
+  /** Units taken by all of them. */
+  readonly taken: number;
+  readonly starts: number;
+}
+
+/** @param units that the groups take in all, evenly spread over those of the launch */
+function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
+  const { lengths, lanes, perFetch } = fetched;
+  const kept = lengths.length;
+  const stride = fetched.units / units;
+  // Of each group the iteration at which it goes on, and the same without setups; of each lane, without setups, the end of its unit, and
+  // what it has fetched and not begun.
+  const clock = new Float64Array(groups);
+  const due = new Float64Array(groups);
+  const ends = new Float64Array(groups * lanes);
+  const held = new Int32Array(groups * lanes);
+  const next = new Int32Array(groups * lanes);
+  const most = Math.ceil(units / perFetch) + 1;
+  const before = new Float64Array(most);
+  const age = new Float64Array(most);
+  const fetcher = new Int32Array(most);
+  let fetches = 0;
+  let taken = 0;
+  let starts = 0;
+  let end: Float64Array | null = null;
+  /** Lanes whose units have ended take others. @returns whether any lane of the group is active then */
+  const step = (group: number): boolean => {
+    const from = group * lanes;
+    const now = due[group];
+    const first = taken;
+    let begun = false;
+    let soonest = Infinity;
+    let idle = 0;
+    for (let lane = from; lane < from + lanes; lane++) if (ends[lane] <= now && held[lane] === 0) idle += perFetch;
+    // Anywhere in what this fetch stands for: an image repeats itself from row to row.
+    let at = Math.floor(taken * stride + goldenTurn(fetches) * idle * (stride - 1)) % kept;
+    for (let lane = from; lane < from + lanes; lane++) {
+      if (ends[lane] <= now) {
+        if (held[lane] === 0 && taken < units) {
+          next[lane] = at;
+          held[lane] = perFetch;
+          taken += perFetch;
+          at = (at + perFetch) % kept;
+        }
+        if (held[lane] > 0) {
+          held[lane]--;
+          ends[lane] = now + lengths[next[lane]];
+          next[lane] = (next[lane] + 1) % kept;
+          begun = true;
+        } else ends[lane] = Infinity;
+      }
+      if (ends[lane] < soonest) soonest = ends[lane];
+    }
+    if (begun) starts++;
+    if (taken > first) {
+      before[fetches] = first;
+      age[fetches] = now;
+      fetcher[fetches++] = group;
+    }
+    if (taken >= units) end ??= due.map((own, other) => own - (clock[other] - clock[group]));
+    clock[group] += soonest - now + (begun ? setupIterations : 0);
+    due[group] = soonest;
+    return soonest < Infinity;
+  };
+  const queue = indexedQueue(clock);
+  for (let group = 0; group < groups; group++) if (step(group)) queue.push(group);
+  while (queue.size() > 0) {
+    if (step(queue.first())) queue.settle();
+    else queue.pop();
+  }
+  for (let i = 0; i < fetches; i++) age[i] = Math.max(0, end![fetcher[i]] - age[i]);
+  return { fetches, before: before.subarray(0, fetches), age, taken, starts };
+}
+
+/**
+ * What is left of the units when they have run out.
+ * @param each fetches that a played one stands for
+ * @returns iterations of the fetches that are under way then, ascending, each for so many of the launch; and those of all lanes together
+ */
+function lastLives(
+  { lengths, units, perFetch, longest }: Fetched,
+  { before, age, taken }: PlayedFetches,
+  each: number,
+): { readonly lives: Float64Array; readonly weight: number; readonly workLeft: number } {
+  const kept = lengths.length;
+  const isUnderWay = (fetch: number): boolean => age[fetch] < perFetch * longest;
+  const unitsOf = (fetch: number): number => (before[fetch + 1] ?? taken) - before[fetch];
+  const underWay = before.reduce((sum, _, fetch) => (isUnderWay(fetch) ? sum + unitsOf(fetch) * each : sum), 0);
+  const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
+  const lives: number[] = [];
+  let workLeft = 0;
+  let turn = 0;
+  before.forEach((first, fetch) => {
+    if (!isUnderWay(fetch)) return;
+    const own = unitsOf(fetch);
+    // The last of all units were fetched last.
+    const end = Math.round(units - (taken - first - own) * each);
+    for (let at = Math.max(0, Math.round(units - (taken - first) * each)); at < end; at += own) {
+      const isLookedAt = turn % skip === Math.floor(goldenTurn(Math.floor(turn / skip)) * skip);
+      turn++;
+      if (!isLookedAt) continue;
+      let life = 0;
+      for (let from = at; from < at + own && from < units; from += perFetch) {
+        let left = -age[fetch];
+        for (let unit = from; unit < from + perFetch && unit < units; unit++) left += lengths[unit % kept];
+        if (left <= 0) continue;
+        workLeft += left;
+        if (left > life) life = left;
+      }
+      if (life > 0) lives.push(life);
+    }
+  });
+  return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
+}
+
+/** Law of `from` and the longest of what a group has under way then. */
+function depthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
+  // Fetches that a group has under way.
+  const alive = Math.max(1, (lives.length * weight) / groups);
+  const values = [from];
+  const survival: number[] = [];
+  let ended = 0;
+  const above = (): number =>
+    -Math.expm1(alive * Math.log1p(-Math.min(1, ((lives.length - ended) * weight) / (alive * groups))));
+  survival.push(above());
+  while (ended < lives.length) {
+    const life = lives[ended];
+    while (ended < lives.length && lives[ended] === life) ended++;
+    values.push(from + life);
+    survival.push(ended === lives.length ? 0 : above());
+  }
+  return { values: Float64Array.from(values), survival: Float64Array.from(survival) };
 }

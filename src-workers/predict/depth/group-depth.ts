@@ -22,7 +22,7 @@ import {
 } from './discrete-law.ts';
 import { divergentStarts, fetchedStarts, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
-import type { FetchedOrder } from './fetched-order.ts';
+import type { FetchedOrder, FetchingGroup } from './fetched-order.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 import {
   FOLLOWED_ROUNDS,
@@ -95,10 +95,14 @@ export function groupDepthLaw(
   }
   const prepared = preparedLaw(law);
   const setup = options.setupIterations;
-  const model = depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1, options.fetched);
+  const { fetched } = options;
+  const played = fetched?.group(unitsPerThread, setup);
+  const model = played
+    ? independentGroups(laneLaws([{ weight: 1, law: played.depth }]), 1)
+    : depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const pureDepth = modelMean(model);
-  const setupDepth = setup === 0 ? 0 : setup * unitStarts(law, n, balancing, loop, unitsPerThread);
+  const setupDepth = setup === 0 ? 0 : setup * (played?.starts ?? unitStarts(law, n, balancing, loop, unitsPerThread));
   // Rounding only: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let { laneSums } = model;
@@ -112,14 +116,14 @@ export function groupDepthLaw(
       // Between 1 and n by definition; the approximations may stray for extreme laws.
       meanLoss ??= Math.min(
         n,
-        Math.max(1, meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, laneSums)),
+        Math.max(1, fetched?.meanLoss ?? meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, laneSums)),
       );
       // They are larger than the rest.
       laneSums = undefined;
       return meanLoss;
     },
     ...(balancing.kind === 'dynamic-fetch' && {
-      fetches: groupFetches(prepared, law, n, balancing, unitsPerThread, setup),
+      fetches: groupFetches(prepared, law, n, balancing, unitsPerThread, setup, played),
     }),
     survivalInto: model.survivalInto,
   };
@@ -135,7 +139,18 @@ function groupFetches(
   { fetch = 1 }: DynamicFetch,
   rounds: number,
   setup: number,
+  played: FetchingGroup | undefined,
 ): GroupFetches {
+  if (played) {
+    const fetchers = fetch === 'group' ? 1 : n;
+    const once = Math.max(1, rounds / (fetch === 'group' ? 1 : fetch));
+    return {
+      fetchers,
+      iterations: played.iterations + setup * (played.starts - 1),
+      events: played.events,
+      additions: fetchers * (once - 1),
+    };
+  }
   const [fetchers, fetches, name, between] =
     fetch === 'group'
       ? [1, rounds, `longest of ${n}`, () => lawOf(maximumOf(prepared.law, n))]
@@ -286,7 +301,6 @@ function depthModel(
   loop: LoopForm,
   rounds: number,
   poolGroups: number,
-  inOrder?: FetchedOrder,
 ): DepthModel {
   switch (balancing.kind) {
     case 'none':
@@ -307,11 +321,10 @@ function depthModel(
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
       // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as one.
-      const [drawn, lanes, fetches] =
+      const [fetched, lanes, fetches] =
         fetch === 'group'
           ? [maximumOf(prepared.law, n), 1, rounds]
           : [fetch === 1 ? prepared.law : chunkSum(prepared, fetch), n, rounds / fetch];
-      const fetched = inOrder?.law ?? drawn;
       if (lanes === 1 && poolGroups === 1)
         return bucketModel(
           prepared,
@@ -326,9 +339,7 @@ function depthModel(
       const renewals = shared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
         prepareRenewals(fetched),
       );
-      const fetchers = inOrder ? (inOrder.units / rounds / n) * lanes : 0;
-      const lastLives = inOrder && ((lengths: Float64Array) => inOrder.lastLives(fetchers, lengths));
-      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups, lastLives) : constantLaw(0);
+      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups) : constantLaw(0);
       return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
     }
   }
