@@ -90,7 +90,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   }
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  const pool = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers);
+  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest of an engine.
+  const pool = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, host === 'cli' ? 0 : 1);
   const closing = new AbortController();
   const listeners = new Set<(event: EventName, payload: unknown) => void>();
   const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {

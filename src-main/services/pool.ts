@@ -16,10 +16,11 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-export function openPool(workerFile: string, workers: number): Pool {
+/** @param ready workers that start at once, before there is a task for them */
+export function openPool(workerFile: string, workers: number, ready: 0 | 1): Pool {
   const piscina = new Piscina({
     filename: workerFile,
-    minThreads: 1,
+    minThreads: ready,
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,

@@ -95,7 +95,7 @@ async function show(page: Page, port: number, { hash, arrived }: (typeof VIEWS)[
   await arrived(page);
 }
 
-test('every view, in both themes', async ({ page, host }) => {
+test('every view, in both themes, and in a narrow window', async ({ page, host }) => {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await open(page, host);
   await predicted(page, 1);
@@ -103,6 +103,11 @@ test('every view, in both themes', async ({ page, host }) => {
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
+  }
+  await page.setViewportSize({ width: 1000, height: 700 });
+  for (const view of VIEWS) {
+    await show(page, host.port, view);
+    await expectAccessible(page, `${view.hash}, narrow`, 'none');
   }
 });
 
@@ -198,6 +203,8 @@ test('what opens over the views, in both themes', async ({ page, host }) => {
   await keys.press('Control+k');
   await expect(page.getByRole('option').first()).toBeVisible();
   await both('palette', '[role=dialog]');
+  // What a dialog does to the page under it.
+  await expectAccessible(page, 'the page under the palette', 'none');
   await keys.press('Escape');
 
   await keys.press('?');
@@ -213,6 +220,7 @@ test('what opens over the views, in both themes', async ({ page, host }) => {
   await page.getByRole('menuitem', { name: 'File' }).click();
   await expect(page.getByRole('menu')).toBeVisible();
   await both('menu', '[role=menu]');
+  await expectAccessible(page, 'the page under the menu', 'none');
   await keys.press('Escape');
 
   await page.getByRole('button', { name: /^Advanced/ }).click();
@@ -244,14 +252,4 @@ test('what opens over the views, in both themes', async ({ page, host }) => {
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
   await expect(page.getByRole('dialog', { name: 'Filter' })).toBeVisible();
   await both('filter', '[role=dialog]');
-});
-
-test('in a narrow window', async ({ page, host }) => {
-  await page.setViewportSize({ width: 1000, height: 700 });
-  await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, host);
-  for (const view of VIEWS) {
-    await show(page, host.port, view);
-    await expectAccessible(page, `${view.hash}, narrow`, 'present');
-  }
 });

@@ -72,10 +72,10 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
-  await setUp(page, 8);
-  await fill(page, 'Repeats', 60);
+  await setUp(page, 5);
+  await fill(page, 'Repeats', 40);
   await page
-    .getByRole('button', { name: /^Measure 8 designs/ })
+    .getByRole('button', { name: /^Measure 5 designs/ })
     .first()
     .click();
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });
@@ -83,7 +83,7 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await expect(statusBar(page)).toContainText('Run 3 cancelled');
   const bar = page.getByRole('status').filter({ hasText: 'what was measured is kept' });
   await expect(bar).toBeVisible();
-  const kept = Number(/after\s+(\d+)\s+of\s+8/.exec((await bar.textContent())!)![1]);
+  const kept = Number(/after\s+(\d+)\s+of\s+5/.exec((await bar.textContent())!)![1]);
   expect(kept).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Resume', exact: true }).click();
   await expect(bar).toBeHidden();

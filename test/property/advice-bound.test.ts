@@ -11,12 +11,13 @@ import { planOf } from '../unit/sweep-plans.ts';
 const BAND = 0.015;
 const examples = join(import.meta.dirname, '../../db/examples');
 
-/** One device, with fewer block sizes and launches, and every way of taking the work. */
+/** One device, with fewer units, block sizes and launches, and every way of taking the work. */
 function small(study: StudyFile): StudyFile {
-  const { axes, kernel } = study;
+  const { axes, kernel, workload } = study;
   return {
     ...study,
     kernel: { ...kernel, lengthsKnownBeforeLaunch: true },
+    workload: { ...workload, units: Math.min(workload.units, 2 ** 17) },
     devices: study.devices.slice(0, 1),
     axes: {
       ...axes,
