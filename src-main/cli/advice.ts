@@ -1,5 +1,5 @@
 import { wholeOf } from '../../src-workers/domain/device-part.ts';
-import { evidenceText, tieBandText } from '../../src-workers/domain/evidence.ts';
+import { evidenceGaps, evidenceText, tieBandText } from '../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
@@ -47,7 +47,14 @@ export async function recommendCommand(
   });
   if (!found.ok) return reportFailure(terminal, found.error);
   const { row, landscape: _landscape, ...rest } = found.value;
-  if (options.json) printJson(terminal, { ...rest, design: designFields(row.design), rank: row.rank });
+  if (options.json)
+    printJson(terminal, {
+      ...rest,
+      design: designFields(row.design),
+      rank: row.rank,
+      implementationKind: row.kind,
+      hasEvidence: row.hasEvidence,
+    });
   else sayRecommendation(terminal, found.value);
   return EXIT_OK;
 }
@@ -66,7 +73,7 @@ function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
       terminal,
       `${ties.count.toLocaleString('en')} designs tied. ${ties.rule} Ties are times ${tieBandText(ties.band)}.`,
     );
-  say(terminal, evidenceText(device.evidence));
+  say(terminal, evidenceText(device.evidence, [row.kind]));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }
 
@@ -157,6 +164,9 @@ export async function robustCommand(
     ['scenario', 'best, ms', 'best design', 'its worst regret'],
     scenarios.map(({ label, bestMs, best }, i) => [label, bestMs.toPrecision(4), best, percent(ownBest[i])]),
   );
+  const devices = new Map(scenarios.map(({ device, evidence }) => [device.id, { ...device, evidence, kinds: [] }]));
+  const gaps = evidenceGaps([...devices.values()]);
+  if (gaps) say(terminal, gaps.text);
   return EXIT_OK;
 }
 

@@ -23,6 +23,7 @@ import { studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { readText, writeFor, writeWhole } from '../services/app/files.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
+import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
@@ -264,8 +265,12 @@ async function compareMeasurement(
   const profile = options.profile === undefined ? {} : { profileId: options.profile };
   const compared = await engine.call('bench.compare', { id: id.value, ...profile });
   if (!compared.ok) return reportFailure(terminal, compared.error);
-  if (options.json) printJson(terminal, compared.value);
-  else printComparison(terminal, compared.value);
+  const gaps = await evidenceGapsOf(engine, compared.value.sourceRunId, [compared.value]);
+  if (options.json) printJson(terminal, { ...compared.value, evidenceGaps: gaps });
+  else {
+    printComparison(terminal, compared.value);
+    if (gaps !== null) say(terminal, gaps);
+  }
   return EXIT_OK;
 }
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { isCpuDesign } from '../../src-workers/domain/design.ts';
-import { tieBandText } from '../../src-workers/domain/evidence.ts';
+import { evidenceGaps, tieBandText } from '../../src-workers/domain/evidence.ts';
 import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
@@ -33,11 +33,10 @@ function evidenceFields({ tieBand, devices }: BestDesigns) {
   return { tieBand, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/** Names the devices whose times no public measurements hold. */
+/** Says of which devices and kinds of implementations no public measurements are known. */
 function sayUnmeasured(terminal: Terminal, { devices }: BestDesigns, deviceId?: string): void {
-  const without = devices.filter(({ id, evidence }) => evidence === null && (deviceId ?? id) === id);
-  if (without.length > 0)
-    say(terminal, `No public measurements judge predictions for ${without.map(({ name }) => name).join(', ')}.`);
+  const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
+  if (gaps) say(terminal, gaps.text);
 }
 
 /** @param legend whether to say under the table what its marks mean */
@@ -230,8 +229,17 @@ export async function rankCommand(
         code: 'unsupported',
         message: `The study of run ${id.value} names no implementations. Use --best-of device, or leave --best-of out.`,
       });
-    if (options.json) printJson(terminal, { runId: id.value, bestOf: options.bestOf, rows: rows.map(jsonRow) });
-    else printDesigns(terminal, rows, { ...found.value, equal: null });
+    if (options.json)
+      printJson(terminal, {
+        runId: id.value,
+        bestOf: options.bestOf,
+        rows: rows.map(jsonRow),
+        ...evidenceFields(found.value),
+      });
+    else {
+      printDesigns(terminal, rows, { ...found.value, equal: null });
+      sayUnmeasured(terminal, found.value, options.device);
+    }
     return EXIT_OK;
   }
   const { rows, equal } = found.value;
@@ -307,11 +315,20 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
 export async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
   const devices = await engine.call('devices.list', {});
   if (!devices.ok) return reportFailure(terminal, devices.error);
-  if (options.json) printJson(terminal, { devices: devices.value });
+  const evidence = await engine.call('evidence.devices', {});
+  if (!evidence.ok) return reportFailure(terminal, evidence.error);
+  const timesOf = (id: string): string => {
+    const count = evidence.value[id]?.agreement.reduce((sum, one) => sum + one.count, 0);
+    return count === undefined ? 'none' : `${count.toLocaleString('en')} times`;
+  };
+  if (options.json)
+    printJson(terminal, {
+      devices: devices.value.map((device) => ({ ...device, evidence: evidence.value[device.id] ?? null })),
+    });
   else
     printTable(
       terminal,
-      ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width'],
+      ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width', 'evidence'],
       devices.value.map((device) =>
         device.kind === 'gpu'
           ? [
@@ -323,8 +340,12 @@ export async function devicesList(engine: Engine, terminal: Terminal, options: O
               (device.clockMhz / 1000).toFixed(2),
               device.memoryBandwidthGbS,
               device.threadGroupWidth,
+              timesOf(device.id),
             ]
-          : [device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
+          : [
+              ...[device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
+              timesOf(device.id),
+            ],
       ),
     );
   return EXIT_OK;

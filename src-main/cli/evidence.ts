@@ -1,8 +1,25 @@
 import { basename } from 'node:path';
-import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../src-workers/domain/evidence.ts';
+import {
+  evidenceGaps,
+  type ChoiceEvidence,
+  type DatasetEvidence,
+  type GpuEvidence,
+} from '../../src-workers/domain/evidence.ts';
 import type { Engine } from '../services/engine.ts';
 import { readImportFile } from '../services/imports/imports.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+/** Which of the devices of some designs of a sweep, and which kinds, have no public measurements. `null` where all have, or no sweep is left. */
+export async function evidenceGapsOf(
+  engine: Engine,
+  sweep: number | null,
+  designs: readonly { readonly deviceId: string }[],
+): Promise<string | null> {
+  const found = sweep === null ? null : await engine.call('evidence.run', { runId: sweep });
+  if (!found?.ok) return null;
+  const shown = found.value.filter(({ id }) => designs.some(({ deviceId }) => deviceId === id));
+  return evidenceGaps(shown)?.text ?? null;
+}
 
 /** Predictions beside public measurements, or beside another file of the same columns. Nothing is fitted. */
 export async function evidenceCommand(

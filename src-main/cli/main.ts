@@ -284,7 +284,8 @@ ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a prop
     .addHelpText(
       'after',
       `
-With --json: {device, devices, designIndex, design, rank, time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band, rule, designs},
+With --json: {device, devices, designIndex, design, rank, implementationKind, hasEvidence,
+  time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band: {fraction, source, takenFrom, count}, rule, designs},
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs}`,
     );
 
@@ -322,7 +323,7 @@ With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs:
       'after',
       `
 Designs of different runs and devices are the same where the values of all axes are.
-With --json: {scenarios: [{id, label, bestMs, best, tieBand}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
+With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
   regret is the time over the best of the scenario, less 1.`,
     );
 

@@ -6,6 +6,7 @@ import type { Engine } from '../services/engine.ts';
 import { designFields } from '../services/export/tables.ts';
 import { predictionAgreement } from '../services/simulations/simulations.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
+import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
@@ -45,12 +46,14 @@ export async function reportSimulations(
   if (!found.ok) return reportFailure(terminal, found.error);
   const rows = found.value;
   const agreement = predictionAgreement(rows);
+  const gaps = await evidenceGapsOf(engine, run.sourceRunId, rows);
   if (options.json) {
     printJson(terminal, {
       runId: run.id,
       sourceRunId: run.sourceRunId,
       rows: rows.map(plainSimulation),
       ...agreement,
+      evidenceGaps: gaps,
     });
     return EXIT_OK;
   }
@@ -95,6 +98,7 @@ export async function reportSimulations(
     `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference, 2)}${order}. Ranks with = are ties with the first.`,
   );
   sayContradicted(terminal, rows);
+  if (gaps !== null) say(terminal, gaps);
   return EXIT_OK;
 }
 

@@ -122,6 +122,9 @@ export interface Robust {
     readonly best: string;
     /** Regret below its fraction cannot be distinguished from none. */
     readonly tieBand: TieBand;
+    readonly device: { readonly id: string; readonly name: string };
+    /** What was measured of the device; `null` where nothing was. */
+    readonly evidence: DeviceEvidence | null;
   }[];
   /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */
   readonly designs: readonly {

@@ -2,7 +2,7 @@ import type { Breakdown, UnitsOrder } from '../../src-workers/domain/breakdown.t
 import type { Design, LimitingFactor, InvalidReason } from '../../src-workers/domain/design.ts';
 import type { DrawnTimeline } from '../../src-workers/domain/timeline.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
-import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.ts';
+import type { DeviceEvidence, ImplementationKind, TieBand, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
@@ -186,6 +186,9 @@ export interface RankRow {
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   /** NaN where the design is invalid. */
   readonly predictedMs: number;
+  /** How the design takes its work, and whether public measurements of its device and this kind are known. */
+  readonly kind: ImplementationKind;
+  readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
   /** Measured on the device of this row, known by its name; what another device needed is in the comparison of its run alone. */
   readonly measured: MeasuredDesignTime | null;
@@ -226,7 +229,7 @@ export interface BestDesigns {
   /** Name of the study. */
   readonly study: string;
   /** With what was measured of them, `null` where nothing was. */
-  readonly devices: readonly { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null }[];
+  readonly devices: readonly TimedDevice[];
   /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and what it comes from. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;

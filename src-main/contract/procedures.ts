@@ -44,7 +44,7 @@ import type { RunnableDesigns } from './runnable.ts';
 import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import type { DatasetEvidence, DeviceEvidence, GpuDetail } from '../../src-workers/domain/evidence.ts';
+import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
@@ -556,6 +556,8 @@ export const procedures = {
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
   /** What public measurements say of each device of the catalogue; those without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
+  /** The devices of a sweep, with what was measured of each and the kinds of implementations that have a predicted time there. */
+  'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),
   /** One GPU of a data set, with the times of one of its implementations, matrix by matrix. */
   'evidence.gpu': procedure(
     v.strictObject({ dataset: shortText, gpu: shortText, implementation: shortText }),

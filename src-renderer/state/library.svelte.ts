@@ -1,8 +1,9 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
 import type { AppInfo, Device, RunProgress, RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { Events } from '../../src-main/contract/procedures.ts';
-import type { DeviceEvidence } from '../../src-workers/domain/evidence.ts';
+import type { DeviceEvidence, ImplementationKind, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { Engine } from '../api/engine.svelte.ts';
+import { deviceOf } from '../format/devices.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
 
@@ -44,9 +45,11 @@ export class Library {
   get devices(): readonly CatalogueDevice[] {
     return this.#devices;
   }
-  /** What public measurements say of devices, by id; those without any are left out. Null until it is known. */
-  get evidence(): Readonly<Record<string, DeviceEvidence>> | null {
-    return this.#evidence;
+  /** A device, with what was measured of it, beside times of some kinds of implementations; empty until that is known. */
+  timedDevice(id: string, kinds: readonly ImplementationKind[] = []): readonly TimedDevice[] {
+    if (this.#evidence === null) return [];
+    const name = deviceOf(this.#devices, id)?.name ?? id;
+    return [{ id, name, evidence: this.#evidence[id] ?? null, kinds }];
   }
   get info(): AppInfo | null {
     return this.#info;

@@ -1,30 +1,76 @@
+import { parseBalancing } from './balancing.ts';
+import type { Device } from './device.ts';
+import { unwrap } from './result.ts';
+
 /** Predictions beside public measurements of real GPUs. */
 
-/** How an implementation takes its work, as far as the errors of predictions go by it. */
-export type ImplementationKind =
-  | 'thread-per-unit'
-  | 'group-per-unit'
-  | 'padded'
-  | 'even-share'
-  | 'dynamic-fetch'
-  | 'reordered';
+/** How an implementation takes its work, as far as the errors of predictions go by it, in words. */
+const KIND_TEXT = {
+  'thread-per-unit': 'a thread per unit',
+  'group-per-unit': 'a group of threads per unit',
+  'block-per-unit': 'several thread groups per unit',
+  padded: 'padded units',
+  'even-share': 'even shares',
+  'dynamic-fetch': 'dynamic fetch',
+  reordered: 'reordered units',
+  mixed: 'classes of units',
+} as const;
+
+export type ImplementationKind = keyof typeof KIND_TEXT;
+
+/** How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who shares one. */
+export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
+  switch (unwrap(parseBalancing(balancing)).kind) {
+    case 'none':
+    case 'row-split':
+      if (threadsPerUnit === 1) return 'thread-per-unit';
+      return device.kind === 'gpu' && threadsPerUnit > device.threadGroupWidth ? 'block-per-unit' : 'group-per-unit';
+    case 'padded':
+    case 'padded-slice':
+      return 'padded';
+    case 'merge-path':
+    case 'nonzero-split':
+      return 'even-share';
+    case 'dynamic-fetch':
+      return 'dynamic-fetch';
+    case 'shuffle':
+    case 'quantile-buckets':
+    case 'best-buckets':
+    case 'window-sort':
+    case 'full-sort':
+      return 'reordered';
+    case 'mixed':
+      return 'mixed';
+  }
+}
+
+const listed = new Intl.ListFormat('en');
+
+/** `padded units and even shares` */
+export function kindsText(kinds: readonly ImplementationKind[]): string {
+  return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
+}
 
 /** By how much two predicted times must differ before measurements order them alike. */
 export interface TieBand {
   /** Width: the slower over the faster, less 1. */
   readonly fraction: number;
-  /** What it comes from, in words; `null` where nothing of this device and kind was measured: then it is the agreement with the simulator. */
+  /** Measured times that it comes from, in words; `null` where nothing of this device and kind was measured. */
   readonly source: string | null;
-  /** Pairs of measured times that it was computed from. */
+  /** Where `source` is null: which bands of other devices stand for it, in words. Otherwise `null`. */
+  readonly takenFrom: string | null;
+  /** Pairs of measured times that it was computed from; 0 where it is taken from other devices. */
   readonly count: number;
 }
 
 /** How far predictions are from measured times of a device that no fit had seen, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
+  /** What was measured. */
+  readonly kinds: readonly ImplementationKind[];
   /** Measured times. */
   readonly count: number;
-  /** |predicted / measured − 1|, with parameters fitted to other times of the device. */
+  /** |predicted / measured − 1|, with parameters fitted to other times of the device, or to other devices where these are too few. */
   readonly medianError: number;
   readonly p90Error: number;
 }
@@ -36,23 +82,68 @@ export interface DeviceEvidence {
   readonly agreement: readonly DeviceAgreement[];
 }
 
+/** Whether a kind of implementation was measured on a device. */
+export function isMeasured(evidence: DeviceEvidence | null, kind: ImplementationKind): boolean {
+  return evidence !== null && evidence.agreement.some(({ kinds }) => kinds.includes(kind));
+}
+
 const percent = (fraction: number): string => `${Number((100 * fraction).toPrecision(2))} %`;
 
-/** What holds the predicted times of a device against reality, in a sentence; the same wherever a time is shown. */
-export function evidenceText(evidence: DeviceEvidence | null): string {
-  if (!evidence)
-    return 'No public measurements of this device are known: only the event simulation confirms its times.';
+const FROM_OTHERS = 'How far its times can be off is taken from other devices';
+
+/**
+ * What holds predicted times of a device against reality, in a sentence; the same wherever a time is shown.
+ * @param kinds of the designs whose times are shown
+ */
+export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
+  if (!evidence) return `No public measurements of this device are known. ${FROM_OTHERS}.`;
   const sets = evidence.agreement.map(
     ({ dataset, count, medianError }) =>
       `${dataset} (${count.toLocaleString('en')} times, half within ${percent(medianError)})`,
   );
-  return `Measured on ${evidence.device}: ${sets.join(', ')}.`;
+  const measured = `Measured on ${evidence.device}: ${sets.join(', ')}.`;
+  const missing = kinds.filter((kind) => !isMeasured(evidence, kind));
+  return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
+}
+
+/** A device of a list of times, and the kinds of implementations that it has in the list. */
+export interface TimedDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly evidence: DeviceEvidence | null;
+  readonly kinds: readonly ImplementationKind[];
+}
+
+/**
+ * What a list of predicted times says above itself: a mark, and the sentences behind it. Null where public measurements hold all of its
+ * devices and kinds.
+ */
+export function evidenceGaps(
+  devices: readonly Omit<TimedDevice, 'id'>[],
+): { readonly mark: string; readonly text: string } | null {
+  const unknown = devices.filter(({ evidence }) => evidence === null);
+  const partly = devices.flatMap(({ name, evidence, kinds }) => {
+    const missing = kinds.filter((kind) => evidence && !isMeasured(evidence, kind));
+    return missing.length === 0 ? [] : [{ name, missing }];
+  });
+  if (unknown.length === 0 && partly.length === 0) return null;
+  const names = listed.format(unknown.map(({ name }) => name));
+  const text = [
+    ...(unknown.length === 0 ? [] : [`No public measurements of ${names} are known.`]),
+    ...partly.map(({ name, missing }) => `On ${name}, none are known of ${kindsText(missing)}.`),
+    'How far these times can be off is taken from other devices.',
+  ].join(' ');
+  const kinds = new Set(partly.flatMap(({ missing }) => missing));
+  const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} kinds`;
+  if (unknown.length === 0) return { mark: `no evidence: ${few}`, text };
+  const all = unknown.length === devices.length;
+  return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length}`, text };
 }
 
 /** How near times are tied, and why: `within 18 %, from shapes of a kernel on …`. */
-export function tieBandText({ fraction, source }: TieBand): string {
+export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
-    ? `within ${percent(fraction)}, the agreement with the event simulation; shapes were not measured on this device`
+    ? `within ${percent(fraction)}, ${takenFrom}, as no such times of this device are known`
     : `within ${percent(fraction)}, from ${source}`;
 }
 

@@ -5,7 +5,7 @@ import { LAUNCH_DATASETS, type LaunchDataset } from '../models/launches/datasets
 import { libraryTakesEvenShares } from '../models/spmv/implementations.ts';
 import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
-import { agreement, pairOf, type Judged } from './judge.ts';
+import { agreement, pairOf, unseenPairs, type Judged } from './judge.ts';
 import { shapeAgreement } from './judge-shapes.ts';
 import { loadEvidence } from './load.ts';
 import { readLaunches, type ShapeGpu } from './shapes.ts';
@@ -97,47 +97,68 @@ function collectErrors() {
   };
 }
 
-interface Predicted {
-  readonly predicted: number;
-  readonly measured: number;
+interface Predicted<Times = number> {
+  readonly predicted: Times;
+  readonly measured: Times;
 }
+
+const eachOnce = (kinds: readonly ImplementationKind[]): readonly ImplementationKind[] => [...new Set(kinds)].sort();
 
 const inOrder = <Text extends string>(a: Text, b: Text): readonly [Text, Text] => (a < b ? [a, b] : [b, a]);
 
-/** Between implementations of a device, and between devices that run one implementation, matrix by matrix. */
-function spmvBands(judged: Judged): readonly KeptBand[] {
-  const { dataset, devices, measured } = judged;
+/** A GPU of the SpMV times, and the pairs of its implementations. */
+interface SpmvGpu {
+  /** The id of its chip. */
+  readonly chip: string;
+  readonly device: GpuDevice;
+  readonly isFitted: boolean;
+  readonly pairs: readonly { readonly implementation: string; readonly pair: Predicted<Float64Array> }[];
+}
+
+/**
+ * Every GPU of a data set, those with too few times to fit as GPUs that nobody measured.
+ * @param chipOf id of the chip of a device that nothing was fitted to
+ */
+function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
+  const { dataset, devices } = judged;
+  return [
+    ...dataset.gpus.map((gpu) => ({
+      chip: gpu.device,
+      device: devices.get(gpu.device)!,
+      isFitted: true,
+      pairs: gpu.implementations.map(({ implementation }, at) => ({ implementation, pair: pairOf(judged, gpu, at) })),
+    })),
+    ...dataset.unseen.map((gpu) => {
+      const device = devices.get(gpu.device)!;
+      const pairs = unseenPairs(judged, gpu).map((pair) => ({ implementation: pair.implementation, pair }));
+      return { chip: chipOf(device), device, isFitted: false, pairs };
+    }),
+  ];
+}
+
+/**
+ * Between implementations of a device, and between devices that run one implementation, matrix by matrix. Two devices are compared
+ * where both have fits: otherwise their drivers' start of a launch, which no data sheet gives, decides small matrices.
+ */
+function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
-  const gpus = dataset.gpus.map((gpu) => ({
-    device: gpu.device,
-    pairs: gpu.implementations.map((own, at) => ({ ...own, pair: pairOf(judged, gpu, at) })),
-  }));
-  const at = ({ predicted, measured: times }: { predicted: Float64Array; measured: Float64Array }, i: number) => ({
-    predicted: predicted[i],
-    measured: times[i],
+  const at = (pair: Predicted<Float64Array>, i: number): Predicted => ({
+    predicted: pair.predicted[i],
+    measured: pair.measured[i],
   });
-  for (const [place, { device, pairs }] of gpus.entries()) {
-    const own = devices.get(device)!;
+  for (const [place, { chip, device, isFitted, pairs }] of gpus.entries()) {
     for (const [i, matrix] of measured.matrices.entries())
       for (const [first, a] of pairs.entries()) {
-        const kind = kindOf(a.implementation, own, matrix);
+        const kind = kindOf(a.implementation, device, matrix);
         for (const b of pairs.slice(first + 1)) {
-          const other = kindOf(b.implementation, own, matrix);
+          const other = kindOf(b.implementation, device, matrix);
           if (kind && other)
-            errors.add(
-              { devices: [device], kinds: inOrder(kind, other), dataset: dataset.id },
-              at(a.pair, i),
-              at(b.pair, i),
-            );
+            errors.add({ devices: [chip], kinds: inOrder(kind, other), dataset }, at(a.pair, i), at(b.pair, i));
         }
         for (const there of gpus.slice(place + 1)) {
           const same = there.pairs.find(({ implementation }) => implementation === a.implementation);
-          if (same)
-            errors.add(
-              { devices: inOrder(device, there.device), kinds: [], dataset: dataset.id },
-              at(a.pair, i),
-              at(same.pair, i),
-            );
+          if (same && isFitted && there.isFitted)
+            errors.add({ devices: inOrder(chip, there.chip), kinds: [], dataset }, at(a.pair, i), at(same.pair, i));
         }
       }
   }
@@ -160,23 +181,22 @@ function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly 
 }
 
 /** How far predictions of each device are from its measured times, where no fit had seen them. */
-function spmvDevices(judged: Judged): readonly KeptAgreement[] {
-  return judged.dataset.gpus.map((gpu) => {
-    const pairs = gpu.implementations.map((_, at) => pairOf(judged, gpu, at));
-    const all = (of: (pair: (typeof pairs)[number]) => Float64Array): Float64Array =>
-      Float64Array.from(pairs.flatMap((pair) => [...of(pair)]));
-    const { count, medianError, p90Error } = agreement(
-      all(({ predicted }) => predicted),
-      all(({ measured }) => measured),
+function spmvDevices({ dataset, measured: { matrices } }: Judged, gpus: readonly SpmvGpu[]): readonly KeptAgreement[] {
+  return gpus.map(({ chip, device, pairs }) => {
+    const all = (of: keyof Predicted): Float64Array => Float64Array.from(pairs.flatMap(({ pair }) => [...pair[of]]));
+    const kinds = pairs.flatMap(({ implementation, pair }) =>
+      matrices.flatMap((matrix, i) => (pair.measured[i] > 0 ? (kindOf(implementation, device, matrix) ?? []) : [])),
     );
-    return { device: gpu.device, dataset: judged.dataset.id, count, medianError, p90Error };
+    const { count, medianError, p90Error } = agreement(all('predicted'), all('measured'));
+    return { device: chip, dataset: dataset.id, kinds: eachOnce(kinds), count, medianError, p90Error };
   });
 }
 
 function shapeDevices(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptAgreement[] {
   return gpus.map((gpu) => {
     const { count, medianError, p90Error } = shapeAgreement(dataset, gpu);
-    return { device: gpu.device, dataset: dataset.id, count, medianError, p90Error };
+    const kinds = eachOnce(gpu.families.flatMap((family) => family.kinds));
+    return { device: gpu.device, dataset: dataset.id, kinds, count, medianError, p90Error };
   });
 }
 
@@ -188,10 +208,18 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   const byId = new Map(devices.map((device) => [device.id, device]));
   const bands: KeptBand[] = [];
   const figures: KeptAgreement[] = [];
+  // Another board of a measured GPU is the same chip.
+  const launched = LAUNCH_DATASETS.flatMap(({ decides, gpus }) => (decides ? gpus.map(({ device }) => device) : []));
+  const chipOf = ({ id, architecture, multiprocessors }: GpuDevice): string => {
+    const isSame = (other: GpuDevice): boolean =>
+      other.architecture === architecture && other.multiprocessors === multiprocessors;
+    return launched.find((other) => isSame(byId.get(other)!)) ?? id;
+  };
   for (const judged of unwrap(await loadEvidence(folder, devices, {}))) {
     if (judged.dataset.unnamed) continue;
-    bands.push(...spmvBands(judged));
-    figures.push(...spmvDevices(judged));
+    const gpus = spmvGpus(judged, chipOf);
+    bands.push(...spmvBands(judged, gpus));
+    figures.push(...spmvDevices(judged, gpus));
   }
   for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;

@@ -13,7 +13,7 @@ import { SPMV_IMPLEMENTATIONS } from '../models/spmv/implementations.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from '../models/spmv/parameters.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import type { MeasuredMatrices } from '../parse/evidence.ts';
-import type { MeasuredGpu, SpmvDataset } from '../models/spmv/datasets.ts';
+import type { MeasuredGpu, MeasuredImplementation, SpmvDataset } from '../models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from './kept.ts';
 import { foldOf } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
@@ -258,17 +258,26 @@ export function unseenParameters(
   );
 }
 
-function judgeUnseen(judged: Judged, gpu: MeasuredGpu): UnseenEvidence {
+/** Times of a GPU as one that nobody measured, with the implementation of each. */
+export function unseenPairs(
+  judged: Judged,
+  gpu: MeasuredGpu,
+): readonly (Pair & Pick<MeasuredImplementation, 'implementation'>)[] {
   const { measured, devices } = judged;
   const device = devices.get(gpu.device)!;
-  const pairs = gpu.implementations.flatMap(({ name, column, implementation }): Pair[] => {
+  return gpu.implementations.flatMap(({ name, column, implementation }) => {
     const times = measured.times.get(column);
     const values = unseenParameters(judged, gpu, implementation);
     if (!times || !values) return [];
     const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
     const predicted = Float64Array.from(measured.matrices, (matrix) => model.microseconds(device, matrix, values));
-    return [{ name, measured: times, predicted, fourNumbers: predicted }];
+    return [{ name, implementation, measured: times, predicted, fourNumbers: predicted }];
   });
+}
+
+function judgeUnseen(judged: Judged, gpu: MeasuredGpu): UnseenEvidence {
+  const { measured } = judged;
+  const pairs = unseenPairs(judged, gpu);
   const chosen = pairs.filter(({ name }) => gpu.choices.includes(name));
   const large = (i: number): boolean => measured.matrices[i].nonzeros >= LARGE_NONZEROS;
   const errorOf = (counts: (i: number) => boolean): Float64Array =>

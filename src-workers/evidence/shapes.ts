@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { timesOf } from '../advise/survey.ts';
 import type { Design } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import type { ImplementationKind } from '../domain/evidence.ts';
+import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import { fail, unwrap, type Result } from '../domain/result.ts';
 import type { SpaceAxes } from '../domain/space.ts';
@@ -20,7 +20,6 @@ import { parseSmiteMeans } from '../parse/smite.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { axisCounts, encode } from '../space/axes.ts';
-import { implementationKind } from '../sweep/ties.ts';
 
 /** Public measurements of launches of one kernel, beside predictions. Each data set has its reader. */
 
@@ -275,7 +274,7 @@ const readSwiftShader: Reader = async (folder, devices) => {
   const times = predictedMs('swiftshader', device, record.rows, { law, units: record.units, kernel }, record.pipeline);
   const family: ShapeFamily = {
     name: 'unit loop',
-    kinds: record.rows.map(({ threadsPerUnit, balancing }) => implementationKind(threadsPerUnit, balancing)),
+    kinds: record.rows.map(({ threadsPerUnit, balancing }) => implementationKind(device, threadsPerUnit, balancing)),
     blocks: record.rows.map(({ gridBlocks }) => gridBlocks),
     labels: record.rows.map(({ threadsPerUnit, blockThreads, gridBlocks, loop, balancing }) =>
       [threadsPerUnit, `${blockThreads} × ${gridBlocks}`, loop, balancing].join(', '),

@@ -1,7 +1,5 @@
-import { parseBalancing } from '../domain/balancing.ts';
 import type { Device } from '../domain/device.ts';
-import type { ImplementationKind } from '../domain/evidence.ts';
-import { unwrap } from '../domain/result.ts';
+import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { axisCounts } from '../space/axes.ts';
@@ -28,33 +26,11 @@ export interface TieTable {
   readonly perFamily: number;
   /** By family: its place. */
   readonly placeOf: Uint16Array;
+  /** By place: position of its device, and how it takes its work. */
+  readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
   /** By place of the faster design and of the other one, places × places: the largest tied time over the fastest, less 1. */
   readonly fractions: Float64Array;
   readonly places: number;
-}
-
-/** How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who shares one. */
-export function implementationKind(threadsPerUnit: number, balancing: string): ImplementationKind {
-  switch (unwrap(parseBalancing(balancing)).kind) {
-    case 'none':
-    case 'row-split':
-      return threadsPerUnit === 1 ? 'thread-per-unit' : 'group-per-unit';
-    case 'padded':
-    case 'padded-slice':
-      return 'padded';
-    case 'merge-path':
-    case 'nonzero-split':
-      return 'even-share';
-    case 'dynamic-fetch':
-      return 'dynamic-fetch';
-    case 'shuffle':
-    case 'quantile-buckets':
-    case 'best-buckets':
-    case 'window-sort':
-    case 'full-sort':
-    case 'mixed':
-      return 'reordered';
-  }
 }
 
 /** @param fraction of the faster design's place and the other one's */
@@ -63,6 +39,7 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
   const families = counts.slice(0, AXIS.launch).reduce((product, count) => product * count, 1);
   const perFamily = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
   const places: TiePlace[] = [];
+  const kinds: TieTable['kinds'][number][] = [];
   const known = new Map<string, number>();
   const placeOf = new Uint16Array(families);
   const loops = counts[AXIS.loop];
@@ -77,17 +54,37 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
     next(loops);
     const threadsPerUnit = axes.threadsPerUnit[next(counts[AXIS.threadsPerUnit])];
     const implementation = next(counts[AXIS.implementation]);
-    const kind = implementationKind(threadsPerUnit, balancing);
+    const kind = implementationKind(axes.devices[rest], threadsPerUnit, balancing);
     const key = `${rest} ${implementation} ${kind}`;
     let place = known.get(key);
     if (place === undefined) {
       place = places.push({ device: axes.devices[rest], implementation, kind }) - 1;
+      kinds.push({ device: rest, kind });
       known.set(key, place);
     }
     placeOf[family] = place;
   }
   const fractions = Float64Array.from(places.flatMap((best) => places.map((other) => fraction(best, other))));
-  return { perFamily, placeOf, fractions, places: places.length };
+  return { perFamily, placeOf, kinds, fractions, places: places.length };
+}
+
+/** By device of a space: the kinds of implementations that have a predicted time. */
+export function timedKinds(
+  { perFamily, placeOf, kinds }: TieTable,
+  { axes, columns: { timeMs } }: Ranking,
+): readonly ReadonlySet<ImplementationKind>[] {
+  const found = axes.devices.map(() => new Set<ImplementationKind>());
+  for (const [family, place] of placeOf.entries()) {
+    const { device, kind } = kinds[place];
+    if (found[device].has(kind)) continue;
+    const end = (family + 1) * perFamily;
+    for (let design = family * perFamily; design < end; design += 1)
+      if (!Number.isNaN(timeMs[design])) {
+        found[device].add(kind);
+        break;
+      }
+  }
+  return found;
 }
 
 function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number {

@@ -139,7 +139,9 @@ describe('sweep', () => {
     // one that nobody measured; the recommended one, and what is assumed.
     const last = piped.out.trimEnd().split('\n');
     expect(last.length).toBe(8 + 5 + 3);
-    expect(last.at(-3)).toBe('No public measurements judge predictions for GeForce RTX 4090.');
+    expect(last.at(-3)).toBe(
+      'No public measurements of GeForce RTX 4090 are known. On A100 SXM4 40 GB, none are known of dynamic fetch. How far these times can be off is taken from other devices.',
+    );
     const { recommended } = swept;
     expect(last.at(-2)).toMatch(
       new RegExp(`^Recommended: design ${recommended.designIndex} on .*\\. ${recommended.rule}$`),
@@ -150,7 +152,7 @@ describe('sweep', () => {
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
     expect(piped.out).toMatch(
-      /\nRanks with = are ties with the first: predictions within 1\.5 %, the agreement with the event simulation; .*\.\n/,
+      /\nRanks with = are ties with the first: predictions within 20 %, the upper quartile of the bands of shapes on 4 other devices, as no such times of this device are known\.\n/,
     );
     expect(piped.out).toMatch(/\nAgainst the event simulation, half of the predictions/);
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');

@@ -54,7 +54,7 @@ function grid(
     passing: null,
     tied: Uint8Array.from(timeMs, (value) => (value <= best * 1.015 ? 1 : 0)),
     tieFraction: 0.015,
-    tieBand: { fraction: 0.015, source: null, count: 0 },
+    tieBand: { fraction: 0.015, source: null, takenFrom: null, count: 0 },
   };
 }
 

@@ -439,8 +439,8 @@ describe('the command line', () => {
       else expect(beside.balancingMs).toBe(0);
     }
     const [head, ...lines] = (await run('export', id, '--format', 'csv', '--top', '1000')).out.trimEnd().split('\n');
-    expect(head).toMatch(/,measured_on,predicted_kernel_ms$/);
-    expect(lines.filter((line) => Number(line.split(',').at(-1)) > 0)).toHaveLength(2);
+    expect(head).toMatch(/,measured_on,predicted_kernel_ms,implementation_kind,evidence$/);
+    expect(lines.filter((line) => Number(line.split(',').at(-3)) > 0)).toHaveLength(2);
 
     const list = (await run('rank', id, '--top', '1000')).out;
     expect(list).toMatch(/predicted, ms +kernel, ms +measured, ms/);

@@ -2,14 +2,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deviceEvidence, tieBand, tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
+import {
+  deviceEvidence,
+  TAKEN_P90_ERROR,
+  tieBand,
+  tieBandOfDevices,
+  tieTableOf,
+} from '../../src-main/services/evidence/tie-band.ts';
 import { allocateChunk } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { evidenceGaps, evidenceText, implementationKind, isMeasured } from '../../src-workers/domain/evidence.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import { measuredBands, type KeptBands } from '../../src-workers/evidence/bands.ts';
 import { axisCounts, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
-import { AGREEMENT_FRACTION, implementationKind, tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
+import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
 import { cpu, gpu } from './sweep-plans.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
@@ -32,8 +39,10 @@ describe('the tie bands', () => {
     for (const [at, { fraction }] of kept.bands.entries())
       expect(Math.abs(now.bands[at].fraction / fraction - 1)).toBeLessThan(5e-4);
     expect(now.chips).toEqual(kept.chips);
-    for (const [at, { medianError }] of kept.devices.entries())
+    for (const [at, { medianError, kinds }] of kept.devices.entries()) {
       expect(Math.abs(now.devices[at].medianError / medianError - 1)).toBeLessThan(5e-4);
+      expect(now.devices[at].kinds).toEqual(kinds);
+    }
   });
 
   it('hold for every board of a measured chip, and for no other', () => {
@@ -43,18 +52,83 @@ describe('the tie bands', () => {
     );
     expect(source).toContain('A100 PCIe 40 GB');
     expect(count).toBeGreaterThan(1000);
-    for (const device of [H100, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }]) {
-      expect(tieBand(device, 'padded', 'even-share')).toEqual({ fraction: AGREEMENT_FRACTION, source: null, count: 0 });
+    for (const device of [H100, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }])
       expect(deviceEvidence(device)).toBeNull();
-    }
     expect(deviceEvidence(V100)).toMatchObject({ device: V100.name, agreement: [{ dataset: 'ginkgo' }] });
   });
 
-  it('are wider between ways to take the work than between shapes, where both were measured or the shapes were not', () => {
+  it('are wider between ways to take the work than between shapes, where they were not measured', () => {
     expect(tieBand(V100, 'padded', 'even-share')).toEqual(tieBand(V100, 'even-share', 'padded'));
-    expect(tieBand(V100, 'padded', 'even-share').fraction).toBeGreaterThan(10 * tieBand(V100).fraction);
-    // Nobody measured a fetching kernel there: the band of shapes stands for it.
-    expect(tieBand(V100, 'dynamic-fetch', 'padded')).toEqual(tieBand(V100));
+    expect(tieBand(V100, 'padded', 'even-share').source).not.toBeNull();
+    for (const [one, other] of [
+      ['dynamic-fetch', 'padded'],
+      ['group-per-unit', 'thread-per-unit'],
+      ['mixed', 'mixed'],
+    ] as const)
+      for (const device of [V100, A100, H100]) {
+        const band = tieBand(device, one, other);
+        expect(band.source).toBe(band.fraction === tieBand(device).fraction ? tieBand(device).source : null);
+        expect(band.fraction).toBeGreaterThanOrEqual(tieBand(device).fraction);
+      }
+  });
+
+  it('of an unmeasured device are the upper quartile of the measured ones, and no narrower than most', () => {
+    const isShape = ({ devices: of, kinds }: (typeof kept.bands)[number]): boolean =>
+      of.length === 1 && kinds.length === 0;
+    const known = (of: readonly { readonly fraction: number }[]): readonly number[] =>
+      of.map(({ fraction }) => fraction).sort((a, b) => a - b);
+    // With linear interpolation between order statistics.
+    const upperQuartile = (sorted: readonly number[]): number => {
+      const place = 0.75 * (sorted.length - 1);
+      const low = sorted[Math.floor(place)];
+      return low + (place % 1) * (sorted[Math.ceil(place)] - low);
+    };
+    for (const device of [H100, V100, cpu('amd-epyc-7413')]) {
+      const band = tieBand(device);
+      expect(band).toMatchObject({ source: null, count: 0 });
+      expect(band.takenFrom).toContain('4 other devices');
+      expect(band.fraction).toBeCloseTo(upperQuartile(known(kept.bands.filter(isShape))), 12);
+      expect(band.fraction).toBeGreaterThan(tieBand(A100).fraction);
+    }
+    const pairs = known(kept.bands.filter(({ devices: of }) => of.length === 2));
+    expect(tieBandOfDevices(H100, cpu('amd-epyc-7413')).fraction).toBeCloseTo(upperQuartile(pairs), 12);
+    const same = known(kept.bands.filter(({ kinds }) => kinds.join() === 'even-share,padded'));
+    expect(tieBand(H100, 'padded', 'even-share').fraction).toBeCloseTo(
+      Math.max(upperQuartile(same), tieBand(H100).fraction),
+      12,
+    );
+    const worst = kept.chips.map(({ id }) =>
+      Math.max(...kept.devices.filter(({ device }) => device === id).map(({ p90Error }) => p90Error)),
+    );
+    expect(TAKEN_P90_ERROR).toBeCloseTo(upperQuartile(worst.sort((a, b) => a - b)), 12);
+  });
+});
+
+describe('what has no evidence', () => {
+  it('is said of a device, and of a kind of implementation on a measured one', () => {
+    expect(evidenceText(deviceEvidence(H100), ['padded'])).toMatch(/^No public measurements of this device/);
+    const v100 = deviceEvidence(V100);
+    expect(isMeasured(v100, 'padded')).toBe(true);
+    expect(isMeasured(v100, 'mixed')).toBe(false);
+    expect(isMeasured(null, 'padded')).toBe(false);
+    expect(evidenceText(v100, ['padded'])).not.toContain('Not measured');
+    expect(evidenceText(v100, ['padded', 'mixed'])).toContain('Not measured there: classes of units.');
+    // SpMV was measured on an A100 too, on another board than the convolution.
+    expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
+  });
+
+  it('is one mark over a list of times', () => {
+    const [h100, v100] = [
+      { name: 'H100', evidence: null, kinds: ['padded'] as const },
+      { name: 'V100', evidence: deviceEvidence(V100), kinds: ['padded', 'dynamic-fetch'] as const },
+    ];
+    expect(evidenceGaps([{ ...v100, kinds: ['padded'] }])).toBeNull();
+    expect(evidenceGaps([h100])?.mark).toBe('no evidence');
+    expect(evidenceGaps([v100])?.mark).toBe('no evidence: dynamic fetch');
+    expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 kinds');
+    const both = evidenceGaps([h100, v100]);
+    expect(both?.mark).toBe('no evidence: 1 of 2');
+    expect(both?.text).toContain('of H100 are known. On V100, none are known of dynamic fetch.');
   });
 });
 
@@ -68,8 +142,11 @@ describe('kinds of implementations', () => {
     [2, 'dynamic-fetch(group)', 'dynamic-fetch'],
     [1, 'window-sort(64)', 'reordered'],
     [4, 'shuffle', 'reordered'],
+    [32, 'none', 'group-per-unit'],
+    [64, 'none', 'block-per-unit'],
+    [1, 'mixed(2)', 'mixed'],
   ] as const)('%i threads per unit, %s: %s', (threadsPerUnit, balancing, kind) => {
-    expect(implementationKind(threadsPerUnit, balancing)).toBe(kind);
+    expect(implementationKind(V100, threadsPerUnit, balancing)).toBe(kind);
   });
 });
 
@@ -95,7 +172,7 @@ describe('ties', () => {
           ([rest, positions], count) => [Math.floor(rest / count), [...positions, rest % count]],
           [design, []],
         )[1];
-      return { block, device, kind: implementationKind(AXES.threadsPerUnit[threads], AXES.balancing[balancing]) };
+      return { block, device, kind: implementationKind(V100, AXES.threadsPerUnit[threads], AXES.balancing[balancing]) };
     });
     fc.assert(
       fc.property(
@@ -111,7 +188,7 @@ describe('ties', () => {
             const own = AXES.devices[a.device];
             const band =
               a.device !== b.device
-                ? AGREEMENT_FRACTION
+                ? tieBandOfDevices(own, AXES.devices[b.device]).fraction
                 : (a.kind === b.kind ? tieBand(own) : tieBand(own, a.kind, b.kind)).fraction;
             expect(tieFraction(table, best, design)).toBe(band);
             return time <= times[best] * (1 + band);

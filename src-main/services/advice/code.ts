@@ -34,7 +34,7 @@ export async function adviseCode(
     from: 'study not saved',
     inputs: study.facts(device, row.design.implementation),
     pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
-    evidence: evidenceText(deviceEvidence(device)),
+    evidence: evidenceText(deviceEvidence(device), [row.kind]),
   };
   const { extension, mediaType, write } = CODE[format];
   return ok({ fileName: `${fileStem(study.study.name)}.${extension}`, mediaType, text: write(source, row) });

@@ -9,7 +9,7 @@ import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
-import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
+import { deviceEvidence, TAKEN_P90_ERROR, tieBand } from '../evidence/tie-band.ts';
 import { ms, percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
 import { pickRule } from '../ranking/recommended.ts';
@@ -247,7 +247,7 @@ function whySentence(
 
 /**
  * The range in which the time is expected: the 95th percentile of the model's difference from the event simulation, the 90th of its
- * difference from measured times on the device (of the data set that it meets worst), and what each assumed input changes over its usual
+ * difference from measured times on the device (of the data set that it meets worst; without any, as on three of four measured devices), and what each assumed input changes over its usual
  * range, alone. They are taken as independent: the root of the sum of the squared logarithms.
  */
 async function timeInterval(
@@ -281,12 +281,12 @@ async function timeInterval(
     ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
     : `No simulation to compare this method (${regime.label.toLowerCase()}) with is known`;
   const worst = deviceEvidence(device)?.agreement.reduce((one, other) => (other.p90Error > one.p90Error ? other : one));
+  const error = worst?.p90Error ?? TAKEN_P90_ERROR;
   // |predicted / measured − 1| ≤ e.
-  if (worst && worst.p90Error < 1) add(-Math.log1p(worst.p90Error), -Math.log1p(-worst.p90Error));
-  const held =
-    worst && worst.p90Error < 1
-      ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(worst.p90Error)}`
-      : 'Without public measurements of this device, the range does not cover what the model leaves out';
+  if (error < 1) add(-Math.log1p(error), -Math.log1p(-error));
+  const held = worst
+    ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(error)}`
+    : `No public measurements of this device are known: on three of four measured ones, 90 % of predicted times are within ${percent(error)}`;
   const moving = deciding.filter(({ swing }) => swing > 0.001).sort((a, b) => b.swing - a.swing);
   const ranges =
     moving.length === 0

@@ -8,7 +8,7 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { validate } from '../../contract/parse.ts';
 import { studySchema } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
-import { tieBand } from '../evidence/tie-band.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { launchedText } from '../ranking/design-text.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice } from './prepare.ts';
@@ -65,6 +65,8 @@ export async function robust(
       bestMs: found.bestMs[i],
       best: text(i, found.best[i]),
       tieBand: tieBand(device.device),
+      device: { id: device.device.id, name: device.device.name },
+      evidence: deviceEvidence(device.device),
     })),
     designs: found.designs.map(({ designs, regret, worst, mean }) => ({
       design: describeDesign(scenarios[0].device.predictor(), designs[0]).design,

@@ -3,10 +3,16 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { evidenceDevices } from '../../../src-workers/evidence/judge-all.ts';
 import { deviceEvidence } from './tie-band.ts';
+import { timedDevices } from './timed-devices.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
 /** Predictions beside public measurements, judged by the pool. */
-export function evidenceHandlers({ pool, catalogue, resourceFolder }: Context): Handlers<ProceduresOf<'evidence'>> {
+export function evidenceHandlers({
+  pool,
+  catalogue,
+  resourceFolder,
+  views: { read },
+}: Context): Handlers<ProceduresOf<'evidence'>> {
   const folder = join(resourceFolder, 'db', 'evidence');
   const gpus = async (): Promise<Result<readonly GpuDevice[]>> => {
     const found = await catalogue.devices(evidenceDevices());
@@ -32,6 +38,7 @@ export function evidenceHandlers({ pool, catalogue, resourceFolder }: Context): 
         ),
       );
     },
+    'evidence.run': ({ runId }) => read(runId, (view) => ok(timedDevices(view))),
     'evidence.gpu': async (asked) => {
       const devices = await gpus();
       return devices.ok ? pool.run('evidenceOfGpu', { folder, devices: devices.value, ...asked }) : devices;

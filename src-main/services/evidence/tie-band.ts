@@ -1,8 +1,14 @@
 import data from '../../../db/evidence/tie-bands.json' with { type: 'json' };
 import type { Device } from '../../../src-workers/domain/device.ts';
-import type { DeviceEvidence, ImplementationKind, TieBand } from '../../../src-workers/domain/evidence.ts';
+import {
+  kindsText,
+  type DeviceEvidence,
+  type ImplementationKind,
+  type TieBand,
+} from '../../../src-workers/domain/evidence.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
+import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import { percent } from '../export/text.ts';
 
@@ -10,8 +16,13 @@ import { percent } from '../export/text.ts';
  * What measurements say of two predicted times, from `db/evidence/tie-bands.json`. Designs that differ in shape alone (block size, grid)
  * have the band of shapes; the wider bands are for designs that take their work in different ways, where other physics decides. Which
  * tied design is recommended is another question: `advise/pick.ts`.
+ *
+ * What was not measured on a device has the upper quartile of the bands of the devices where it was: the median would call an unknown
+ * device more certain than half of the known ones, and the narrowest bands are of a simple kernel (Hasan's) and of an adapter calibrated
+ * on itself. The widest of all would let one data set decide.
  */
 const kept = data as KeptBands;
+const TAKEN_QUANTILE = 0.75;
 
 /** The measured device with the same chip: the device itself, or another board of it. */
 function measuredChip(device: Device): MeasuredChip | undefined {
@@ -23,29 +34,65 @@ function measuredChip(device: Device): MeasuredChip | undefined {
   );
 }
 
-const NO_BAND: TieBand = { fraction: AGREEMENT_FRACTION, source: null, count: 0 };
+/** Measured bands by the devices and kinds that are compared. */
+const measured = new Map(kept.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
+function keyOf(devices: readonly string[], kinds: readonly string[]): string {
+  return [...devices.toSorted(), '|', ...kinds.toSorted()].join(' ');
+}
 
-const KIND_TEXT: Readonly<Record<ImplementationKind, string>> = {
-  'thread-per-unit': 'a thread per unit',
-  'group-per-unit': 'a group of threads per unit',
-  padded: 'padded units',
-  'even-share': 'even shares',
-  'dynamic-fetch': 'dynamic fetch',
-  reordered: 'reordered units',
-};
-
-function bandOf(devices: readonly string[], kinds: readonly ImplementationKind[], text: string): TieBand | undefined {
-  const wanted = (list: readonly string[], other: readonly string[]): boolean =>
-    list.length === other.length && [...other].sort().every((one, at) => one === list[at]);
-  const found = kept.bands.find((band: KeptBand) => wanted(band.devices, devices) && wanted(band.kinds, kinds));
-  if (!found) return undefined;
+function measuredBand(devices: readonly string[], kinds: readonly ImplementationKind[], text: string): TieBand | null {
+  const found = measured.get(keyOf(devices, kinds));
+  if (!found) return null;
   const { fraction, count, dataset } = found;
   return {
     fraction: Math.max(AGREEMENT_FRACTION, fraction),
     source: `measured times of ${text} (${dataset}: ${percent(kept.quantile)} of ${count.toLocaleString('en')} pairs err by less)`,
+    takenFrom: null,
     count,
   };
 }
+
+/**
+ * The band of other devices that stands for one that was not measured.
+ * @param what the bands are of, with # for their number
+ */
+function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
+  const fraction = sortedQuantile(Float64Array.from(bands, (band) => band.fraction).sort(), TAKEN_QUANTILE);
+  const takenFrom = `the upper quartile of the bands of ${what.replace('#', String(bands.length))}`;
+  return { fraction: Math.max(AGREEMENT_FRACTION, fraction), source: null, takenFrom, count: 0 };
+}
+
+const ofOneDevice = kept.bands.filter(({ devices }) => devices.length === 1);
+const TAKEN = {
+  shapes: takenBand(
+    'shapes on # other devices',
+    ofOneDevice.filter(({ kinds }) => kinds.length === 0),
+  ),
+  kinds: takenBand(
+    '# pairs of kinds on measured devices',
+    ofOneDevice.filter(({ kinds }) => kinds.length > 0),
+  ),
+  devices: takenBand(
+    '# other pairs of devices',
+    kept.bands.filter(({ devices }) => devices.length === 2),
+  ),
+};
+
+const takenOfKinds = new Map<string, TieBand>();
+function takenBandOfKinds(kinds: readonly ImplementationKind[]): TieBand {
+  const key = keyOf([], kinds);
+  const known = takenOfKinds.get(key);
+  if (known) return known;
+  const bands = ofOneDevice.filter((band) => keyOf([], band.kinds) === key);
+  const band = bands.length === 0 ? TAKEN.kinds : takenBand(`${pairText(kinds)} on # other devices`, bands);
+  takenOfKinds.set(key, band);
+  return band;
+}
+
+const pairText = ([one, other]: readonly ImplementationKind[]): string =>
+  one === other ? `implementations with ${kindsText([one])}` : kindsText([one, other].sort());
+
+const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.fraction ? other : one);
 
 /**
  * By how much two predicted times of a device must differ before measurements order them alike.
@@ -53,29 +100,25 @@ function bandOf(devices: readonly string[], kinds: readonly ImplementationKind[]
  * - `tieBand(device)`: designs that differ in shape alone.
  * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
  *
- * Where a comparison of kinds was not measured, the band of shapes stands for it; where nothing was measured, the agreement with the event
- * simulator, with `source` null.
+ * What was not measured on the device is taken from others (`source` null), and between kinds is at least the device's band of shapes.
  */
 export function tieBand(
   device: Device,
   ...kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]
 ): TieBand {
   const chip = measuredChip(device);
-  if (!chip) return NO_BAND;
-  const [one, other] = kinds.toSorted();
-  const between =
-    one && other && bandOf([chip.id], [one, other], `${KIND_TEXT[one]} and ${KIND_TEXT[other]} on ${chip.name}`);
-  return between ?? bandOf([chip.id], [], `shapes of a kernel on ${chip.name}`) ?? NO_BAND;
+  if (kinds.length > 0) {
+    const between = chip && measuredBand([chip.id], kinds, `${pairText(kinds)} on ${chip.name}`);
+    return between ?? wider(takenBandOfKinds(kinds), tieBand(device));
+  }
+  return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
 /** By how much predicted times on two devices must differ before measurements order them alike: see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
-  if (!a || !b) return NO_BAND;
-  const between = bandOf([a.id, b.id], [], `${a.name} and ${b.name}`);
-  return (
-    between ?? [tieBand(one), tieBand(other)].reduce((wider, band) => (band.fraction > wider.fraction ? band : wider))
-  );
+  const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);
+  return between ?? [tieBand(one), tieBand(other)].reduce(wider, TAKEN.devices);
 }
 
 /** Band of two designs by their places. */
@@ -90,10 +133,23 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
   return tieTable(axes, (best, other) => tieBandBetween(best, other).fraction);
 }
 
-/** What was measured of a device, or `null`: then nothing holds its predicted times against reality. */
+const evidences = new WeakMap<Device, DeviceEvidence | null>();
+
+/** What was measured of a device; `null` where nothing was. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
+  const known = evidences.get(device);
+  if (known !== undefined) return known;
   const chip = measuredChip(device);
-  if (!chip) return null;
-  const agreement = kept.devices.flatMap(({ device: id, ...figures }) => (id === chip.id ? [figures] : []));
-  return { device: chip.name, agreement };
+  const agreement = kept.devices.flatMap(({ device: id, ...figures }) => (id === chip?.id ? [figures] : []));
+  const evidence = chip ? { device: chip.name, agreement } : null;
+  evidences.set(device, evidence);
+  return evidence;
 }
+
+/** The error that 90 % of the times of a device without evidence are taken to stay within: of each measured device its worst data set. */
+export const TAKEN_P90_ERROR = sortedQuantile(
+  Float64Array.from(kept.chips, ({ id }) =>
+    Math.max(...kept.devices.flatMap(({ device, p90Error }) => (device === id ? [p90Error] : []))),
+  ).sort(),
+  TAKEN_QUANTILE,
+);

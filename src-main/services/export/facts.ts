@@ -8,7 +8,7 @@ import {
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
 import { assumedPhrase, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
-import { evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
+import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
@@ -24,6 +24,7 @@ import { rankHistogram } from '../ranking/pages.ts';
 import { pickRule, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { alongAxis, tiesIn } from '../ranking/rows.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
+import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
@@ -40,7 +41,7 @@ export interface ReportFacts {
   readonly layout: readonly string[];
   /** Why it is this design, in sentences. */
   readonly reasons: readonly string[];
-  /** Why the fastest device wins; empty for a run on one device. */
+  /** Why the fastest device wins, and what was not measured; empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
   readonly ties: number;
@@ -89,6 +90,8 @@ export function reportFacts(
   const kernel = kernelOf(study.study, chosen.design);
   const inputs = runInputs(view, device, chosen.design.implementation);
   const traffic = trafficPhrase(inputs, chosen);
+  const gap = evidenceGaps(timedDevices(view));
+  const gaps = gap ? [gap.text] : [];
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
@@ -108,11 +111,11 @@ export function reportFacts(
       [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' '),
       ...(pick ? [pick] : []),
     ],
-    deviceReasons: compared.value.reasons,
+    deviceReasons: [...compared.value.reasons, ...(view.devices.length > 1 ? gaps : [])],
     breakdown,
     ties,
     tieFraction: band.fraction,
-    tieSentence: tieSentence(ties, band, cpu !== null),
+    tieSentence: [tieSentence(ties, band, cpu !== null), ...gaps].join(' '),
     rows: rows.slice(0, MAX_ROWS),
     devices: compared.value.devices,
     choice: compared.value.choice,
@@ -130,7 +133,7 @@ export function reportFacts(
       ...(traffic === null ? [] : [{ label: 'Traffic', text: traffic }]),
       { label: 'Assumed', text: assumedPhrase(inputs) },
       { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
-      { label: 'Evidence', text: evidenceText(deviceEvidence(device)) },
+      { label: 'Evidence', text: evidenceText(deviceEvidence(device), [chosen.kind]) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],

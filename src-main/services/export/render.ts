@@ -75,7 +75,7 @@ export async function renderExport(
         from: `run ${view.run.id}`,
         inputs: runInputs(view, device, row.design.implementation),
         pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
-        evidence: evidenceText(deviceEvidence(device)),
+        evidence: evidenceText(deviceEvidence(device), [row.kind]),
       };
       const { extension, mediaType, write } = CODE[format];
       return document(extension, mediaType, write(source, row));

@@ -1,9 +1,11 @@
+import { evidenceGaps } from '../../../src-workers/domain/evidence.ts';
 import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { Design, ExportRow, RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
+import { timedDevices } from '../evidence/timed-devices.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
 import { inputsByDevice } from '../ranking/recommended.ts';
 import { ALL_VALID, tiesIn } from '../ranking/rows.ts';
@@ -53,6 +55,8 @@ export function plainRow(row: ExportRow) {
       predicted: row.predictedMs - row.orderingMs,
     },
     tied: row.tied,
+    implementationKind: row.kind,
+    hasEvidence: row.hasEvidence,
     meanLoss: row.meanLoss,
     aggregateLoss: row.aggregateLoss,
     occupancyFraction: row.occupancyFraction,
@@ -80,7 +84,8 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
 
 /**
  * `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. A measured time is
- * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in.
+ * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in. `evidence` says whether public measurements
+ * of the device and the kind of implementation are known.
  */
 export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
   const rows = bestFidelityRows(view, predicted);
@@ -108,6 +113,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
     ...(measured
       ? ['measured_ms', 'measured_low_ms', 'measured_high_ms', 'repeats', 'measured_on', 'predicted_kernel_ms']
       : []),
+    ...['implementation_kind', 'evidence'],
   ];
   const lines = rows.map((row) => [
     row.rank,
@@ -147,6 +153,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
           row.measured && row.predictedMs - row.orderingMs,
         ]
       : []),
+    ...[row.kind, row.hasEvidence ? 'public' : 'none'],
   ]);
   return `${tableText([head, ...lines])}\n`;
 }
@@ -181,6 +188,8 @@ export function t4Json(view: RunView, rows: readonly RankRow[]): string {
     study: view.study.study.name,
     run: view.run.id,
     seed: view.run.seed,
+    evidence:
+      evidenceGaps(timedDevices(view))?.text ?? 'Public measurements of all devices and implementations are known.',
   };
   return json({ schema_version: '1.0.0', metadata, results });
 }

@@ -5,7 +5,7 @@ import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/ap
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { groupedDesigns } from '../../../src-workers/sweep/equal.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
-import { deviceEvidence } from '../evidence/tie-band.ts';
+import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { rowsAtBestFidelity } from './fidelity.ts';
 import { equalsOf } from './pages.ts';
@@ -61,7 +61,7 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
   for (const code of view.ranking.columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
   return ok({
     study: view.study.study.name,
-    devices: view.devices.map((device) => ({ id: device.id, name: device.name, evidence: deviceEvidence(device) })),
+    devices: timedDevices(view),
     tieFraction: band.fraction,
     tieBand: band,
     ...(input.groups

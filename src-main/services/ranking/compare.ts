@@ -5,6 +5,7 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
@@ -145,14 +146,16 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   if (!winner || !next || winner === next) return [];
   const gap = next.best!.timeMs - winner.best!.timeMs;
   const ratio = next.best!.timeMs / winner.best!.timeMs;
-  const { fraction, source } = tieBandOfDevices(winner.device, next.device);
-  if (ratio < 1 + fraction)
+  if (ratio < 1 + AGREEMENT_FRACTION)
     return [
-      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than ${source === null ? "the model's own error" : `what measurements can confirm (${source})`}.`,
+      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
     ];
   const fastest = ranked.length > 2 ? 'the fastest' : 'the faster';
   const slowest = ranked.length > 2 ? ', the slowest' : '';
   const lines = [`${winner.device.name} is ${fastest}: ${times(ratio)} as fast as ${next.device.name}${slowest}.`];
+  const { fraction, source, takenFrom } = tieBandOfDevices(winner.device, next.device);
+  if (ratio < 1 + fraction)
+    lines.push(`Measurements cannot confirm a difference below ${percent(fraction)}: ${source ?? takenFrom}.`);
   const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
     .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));

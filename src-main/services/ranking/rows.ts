@@ -1,6 +1,6 @@
 import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
-import type { TieBand } from '../../../src-workers/domain/evidence.ts';
+import { implementationKind, isMeasured, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
@@ -10,7 +10,7 @@ import { axisPosition, rankedDesigns, wavesOn, type RankingFilter } from '../../
 import { tiesOf, type Ties } from '../../../src-workers/sweep/ties.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { tieBand } from '../evidence/tie-band.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
 /** Designs of an opened run: checked, filtered, and as rows. */
@@ -128,6 +128,8 @@ export function predictedRow(
   tied: boolean,
 ): RankRow {
   const described = describeDesign(predictor, design);
+  const { threadsPerUnit, balancing } = described.design;
+  const kind = implementationKind(described.device, threadsPerUnit, balancing);
   return {
     rank,
     tied,
@@ -138,6 +140,8 @@ export function predictedRow(
     timeMs: columns.timeMs[at],
     fidelity: 'predicted',
     predictedMs: columns.timeMs[at],
+    kind,
+    hasEvidence: isMeasured(deviceEvidence(described.device), kind),
     simulated: null,
     measured: null,
     meanLoss: columns.meanLoss[at],

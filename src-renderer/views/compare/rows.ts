@@ -1,3 +1,4 @@
+import { kindsText } from '../../../src-workers/domain/evidence.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
@@ -200,12 +201,15 @@ export function compareRows(
           }),
           row('tieBand', 'result', 'Tie band', {
             text: (_, { tieBand }) => percent(tieBand.fraction),
-            hint: 'By how much two designs that differ in shape must differ before measurements order them alike; without measurements the agreement with the event simulation',
+            hint: 'By how much two designs that differ in shape must differ before measurements order them alike; without measurements of shapes on the device, the upper quartile of other devices',
           }),
         ]),
     row('evidence', 'result', 'Evidence', {
-      text: (_, { evidence }) => evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none',
-      hint: 'Public measurements that predicted times of the device were compared with; see Models, Evidence',
+      text: (best, { evidence }) =>
+        evidence && !best.hasEvidence
+          ? `not ${kindsText([best.kind])}`
+          : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
+      hint: 'Public measurements that predicted times of the device were compared with, unless none are of this way to take the work; see Models, Evidence',
     }),
     ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
     row('resident', 'why', `Resident ${groups}`, {
