@@ -93,6 +93,14 @@ describe('the first-level cache', () => {
     expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
     expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
     expect(firstLevelCacheBytes(K20, 0)).toBe(0);
+    // Turing keeps 32 KiB for shared memory that nobody uses.
+    expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
+    expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
+  });
+
+  it('is passed by on Pascal, but for GP100', () => {
+    expect(firstLevelCacheBytes(gpu('nvidia-p100-pcie-16gb'), 48 * 1024)).toBe(24 * 1024);
+    expect(firstLevelCacheBytes(gpu('nvidia-gtx-1080-ti'), 0)).toBe(0);
   });
 });
 

@@ -2,33 +2,43 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** Data cache of a multiprocessor; `withShared` where shared memory is taken out of it. */
+/** Data cache of a multiprocessor; `withShared` where shared memory is taken out of it, which leaves at most `largestKib`. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
+  readonly largestKib: number;
 }
-const own = (kib: number): FirstLevelCache => ({ kib, withShared: false });
-const withShared = (kib: number): FirstLevelCache => ({ kib, withShared: true });
+const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
+const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
 /** None, or none that loads from device memory use by default. */
 const NONE = own(0);
 
-/** Source: CUDA C++ Programming Guide, "Compute capabilities": the architecture of each. Kepler caches only local memory by default. */
+/**
+ * Source: CUDA C++ Programming Guide, "Compute capabilities": the shared memory of each. 7.5 sets at least 32 KiB of it aside for shared
+ * memory. Of 2.x it has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
+ *
+ * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless code opts in or
+ * marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).
+ *
+ * 10.0 is in the guide; of 12.0 it has 100 KiB, the largest shared memory, while 128 were measured (Chips and Cheese, "Blackwell: Nvidia's
+ * massive GPU"). Assumed: 6.2 as 6.1, 7.2 as 7.0 (its published size is the same), 10.3 and 11.0 as 10.0, 12.1 as 12.0.
+ */
 const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
   '1.3': NONE,
-  '2.0': withShared(64),
-  '2.1': withShared(64),
+  '2.0': own(16),
+  '2.1': own(16),
   '3.0': NONE,
   '3.5': NONE,
   '3.7': NONE,
-  '5.0': own(24),
-  '5.2': own(24),
-  '5.3': own(24),
+  '5.0': NONE,
+  '5.2': NONE,
+  '5.3': NONE,
   '6.0': own(24),
-  '6.1': own(48),
-  '6.2': own(24),
+  '6.1': NONE,
+  '6.2': NONE,
   '7.0': withShared(128),
   '7.2': withShared(128),
-  '7.5': withShared(96),
+  '7.5': withShared(96, 64),
   '8.0': withShared(192),
   '8.6': withShared(128),
   '8.7': withShared(192),
@@ -43,7 +53,8 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 
 /**
  * Vector cache of a multiprocessor, which on RDNA is two compute units.
- * Source: ROCm documentation, "AMD GPU specifications" (vector L1 of CDNA, vector L0 of RDNA).
+ * Source: ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA): 16 KiB
+ * up to CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);
@@ -52,7 +63,11 @@ function ofAmd(isa: string): FirstLevelCache {
   return own(16);
 }
 
-/** Source: Intel oneAPI GPU Optimization Guide, "Intel Xe GPU architecture" (L1 and shared local memory of an Xe core). */
+/**
+ * Cache and shared local memory of an Xe core. Sources: Xe-HPC, Intel oneAPI GPU Optimization Guide, "Intel Xe GPU architecture"; Xe-HPG, all of
+ * its 192 KiB measured as cache (Chips and Cheese, on the A750 and Meteor Lake); Xe2-HPG, Intel's announcement of the B series. Of Xe-LP no
+ * size is confirmed: assumed none.
+ */
 const INTEL: Readonly<Record<string, FirstLevelCache>> = {
   'xe-lp': NONE,
   'xe-hpg': withShared(192),
@@ -60,7 +75,10 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
   'xe-hpc': withShared(512),
 };
 
-/** Not public; 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is taken for all. */
+/**
+ * Not public; 8 KiB was measured on the M1 (P. Turner, metal-benchmarks). Assumed for all: the M3 and M4 share one memory among registers,
+ * cache and threadgroup memory, whose size is not known.
+ */
 const APPLE = own(8);
 
 function cacheOf(rules: OccupancyRules): FirstLevelCache {
@@ -83,6 +101,6 @@ function cacheOf(rules: OccupancyRules): FirstLevelCache {
  * @param sharedMemoryBytes of the blocks that are resident on it: on many devices the cache has what these leave
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
-  const { kib, withShared: isCarved } = cacheOf(occupancy);
-  return Math.max(0, kib * KIB - (isCarved ? sharedMemoryBytes : 0));
+  const { kib, withShared: isCarved, largestKib } = cacheOf(occupancy);
+  return Math.max(0, Math.min(largestKib * KIB, kib * KIB - (isCarved ? sharedMemoryBytes : 0)));
 }
