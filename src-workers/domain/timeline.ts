@@ -1,11 +1,15 @@
-/** One replication of a launch, for a Gantt chart; sampled where it is too large to draw. */
+/** One replication of a design, for a Gantt chart; sampled where it is too large to draw. */
 export interface DrawnTimeline {
-  /** Kernel time of this replication (balancing aside), ms; all times below count from the launch. */
+  /** Kernel time of this replication (balancing aside), ms; all times below count from the first launch. */
   readonly kernelMs: number;
   readonly multiprocessors: number;
   readonly residentBlocks: number;
+  /** Thread groups of a block. */
   readonly groupsPerBlock: number;
+  /** Of all launches; a block is numbered on from the launches before its own. */
   readonly gridBlocks: number;
+  /** Launches follow one another: several where a mixed design has one for each class of its units. */
+  readonly launchStartMs: Float64Array;
   /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
   readonly shownMultiprocessors: Float64Array;
   /**

@@ -95,6 +95,8 @@ export interface PlayableDesign {
   /** Units in flight in one block; the last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
+  /** More than one where the threads of a unit span several, which run in step. */
+  readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
   /** Iterations before the first of each unit, with those that combine a unit of several thread groups. */
@@ -165,6 +167,7 @@ function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice)
     unitsPerThread: candidate.unitsPerThread,
     slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
     groupsPerBlock: shape.groupsPerBlock,
+    threadGroupsPerGroup: shape.threadGroupsPerGroup,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
     setupIterations: setupIterations(predictor, candidate),

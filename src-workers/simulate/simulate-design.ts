@@ -213,33 +213,47 @@ export function simulateTimeline(
 ): Result<DrawnTimeline> {
   const launches = prepareAll(predictor, index);
   if (!launches.ok) return launches;
-  if (launches.value.length > 1)
+  const designs = launches.value.map(({ design }) => design);
+  const most = (of: (design: PlayableDesign) => number): number => Math.max(...designs.map(of));
+  const total = (of: (design: PlayableDesign) => number): number =>
+    designs.reduce((sum, design) => sum + of(design), 0);
+  const groups = total(({ gridBlocks, groupsPerBlock }) => gridBlocks * groupsPerBlock);
+  if (groups > MAX_TIMELINE_GROUPS)
     return fail(
       'unsupported',
-      `design ${index} is ${launches.value.length} launches, one for each class of its units, and a timeline shows one. Choose a design of one launch`,
+      `design ${index} launches ${groups} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
     );
-  const [{ design, run }] = launches.value;
-  const { gridBlocks, groupsPerBlock, residentBlocks, msPerCycle } = design;
-  if (gridBlocks * groupsPerBlock > MAX_TIMELINE_GROUPS)
-    return fail(
-      'unsupported',
-      `design ${index} launches ${gridBlocks * groupsPerBlock} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
-    );
-  const timeline = allocateTimeline(gridBlocks);
-  const kernelCycles = run.run(replicationRandom(designSeed(seed, index), replication), timeline);
-  const { multiprocessors } = design.device;
+  const random = replicationRandom(designSeed(seed, index), replication);
+  let kernelMs = 0;
+  const played = launches.value.map(({ design, run }): PlayedPart => {
+    const timeline = allocateTimeline(design.gridBlocks);
+    const startMs = kernelMs;
+    kernelMs += run.run(random, timeline) * design.msPerCycle;
+    return { design, timeline, startMs };
+  });
+  const { multiprocessors } = designs[0].device;
+  const gridBlocks = total((design) => design.gridBlocks);
+  const residentBlocks = most((design) => design.residentBlocks);
   const shown = shownRows(multiprocessors, gridBlocks);
   return ok({
-    kernelMs: kernelCycles * msPerCycle,
+    kernelMs,
     multiprocessors,
     residentBlocks,
-    groupsPerBlock,
+    groupsPerBlock: most(({ groupsPerBlock, threadGroupsPerGroup }) => groupsPerBlock * threadGroupsPerGroup),
     gridBlocks,
+    launchStartMs: Float64Array.from(played, ({ startMs }) => startMs),
     shownMultiprocessors: Float64Array.from(shown),
-    ...bars(timeline, shown, residentBlocks, msPerCycle),
-    binMs: (kernelCycles * msPerCycle) / BINS,
-    ...activity(timeline, shown, multiprocessors, kernelCycles),
+    ...bars(played, shown, residentBlocks),
+    binMs: kernelMs / BINS,
+    ...activity(played, shown, multiprocessors, kernelMs),
   });
+}
+
+/** A launch of a design that was played, after those before it. */
+interface PlayedPart {
+  readonly design: PlayableDesign;
+  readonly timeline: Timeline;
+  readonly startMs: number;
 }
 
 /** As many multiprocessors, evenly spaced, as have few enough blocks to be drawn one by one. */
@@ -251,36 +265,43 @@ function shownRows(multiprocessors: number, gridBlocks: number): readonly number
   return Array.from({ length: rows }, (_, row) => Math.floor((row * multiprocessors) / rows));
 }
 
-function bars(timeline: Timeline, shown: readonly number[], residentBlocks: number, msPerCycle: number) {
-  const { blockMultiprocessor, blockStartCycles, blockEndCycles } = timeline;
+function bars(played: readonly PlayedPart[], shown: readonly number[], residentBlocks: number) {
+  const blocks = played.reduce((sum, { timeline }) => sum + timeline.blockStartCycles.length, 0);
+  const blockStartMs = new Float64Array(blocks);
+  const blockEndMs = new Float64Array(blocks);
   const rowOf = new Map(shown.map((multiprocessor, row) => [multiprocessor, row]));
   const perRow: number[][] = shown.map(() => []);
-  // Blocks that found nothing left to fetch ran for no time, or never started.
-  blockMultiprocessor.forEach((multiprocessor, block) => {
-    const row = rowOf.get(multiprocessor);
-    if (row !== undefined && blockEndCycles[block] > blockStartCycles[block]) perRow[row].push(block);
-  });
+  let at = 0;
+  for (const { timeline, startMs, design } of played)
+    timeline.blockMultiprocessor.forEach((multiprocessor, block) => {
+      blockStartMs[at] = startMs + timeline.blockStartCycles[block] * design.msPerCycle;
+      blockEndMs[at] = startMs + timeline.blockEndCycles[block] * design.msPerCycle;
+      // Blocks that found nothing left to fetch ran for no time, or never started.
+      const row = rowOf.get(multiprocessor);
+      if (row !== undefined && blockEndMs[at] > blockStartMs[at]) perRow[row].push(at);
+      at++;
+    });
   const listed = perRow.reduce((sum, blocks) => sum + blocks.length, 0);
   const merged = Math.max(1, Math.ceil(listed / MAX_BARS));
   const out: { index: number; count: number; row: number; lane: number; start: number; end: number }[] = [];
-  perRow.forEach((blocks, row) => {
-    blocks.sort((a, b) => blockStartCycles[a] - blockStartCycles[b] || a - b);
+  perRow.forEach((own, row) => {
+    own.sort((a, b) => blockStartMs[a] - blockStartMs[b] || a - b);
     const freeAt = new Float64Array(residentBlocks);
     const open: (typeof out)[number][] = [];
-    for (const block of blocks) {
-      const start = blockStartCycles[block];
+    for (const block of own) {
+      const start = blockStartMs[block];
       const lane = Math.max(
         0,
         freeAt.findIndex((time) => time <= start),
       );
-      freeAt[lane] = blockEndCycles[block];
+      freeAt[lane] = blockEndMs[block];
       const last = open[lane];
       if (last && last.count < merged) {
         last.count += 1;
-        last.end = blockEndCycles[block];
+        last.end = blockEndMs[block];
         continue;
       }
-      open[lane] = { index: block, count: 1, row, lane, start, end: blockEndCycles[block] };
+      open[lane] = { index: block, count: 1, row, lane, start, end: blockEndMs[block] };
       out.push(open[lane]);
     }
   });
@@ -290,33 +311,35 @@ function bars(timeline: Timeline, shown: readonly number[], residentBlocks: numb
     blockCount: column((bar) => bar.count),
     blockRow: column((bar) => bar.row),
     blockLane: column((bar) => bar.lane),
-    blockStartMs: column((bar) => bar.start * msPerCycle),
-    blockEndMs: column((bar) => bar.end * msPerCycle),
+    blockStartMs: column((bar) => bar.start),
+    blockEndMs: column((bar) => bar.end),
   };
 }
 
-/** Mean number of active groups of every multiprocessor in every bin, and over the device. */
-function activity(timeline: Timeline, shown: readonly number[], multiprocessors: number, kernelCycles: number) {
-  const { stepMultiprocessor, stepCycles, stepActiveGroups } = timeline;
-  const width = kernelCycles / BINS;
+/** Mean number of active thread groups of every multiprocessor in every bin, and over the device. */
+function activity(played: readonly PlayedPart[], shown: readonly number[], multiprocessors: number, kernelMs: number) {
+  const width = kernelMs / BINS;
   const perMultiprocessor = new Float64Array(multiprocessors * BINS);
-  const since = new Float64Array(multiprocessors);
-  const active = new Float64Array(multiprocessors);
-  for (let step = 0; step < stepCycles.length; step += 1) {
-    const s = stepMultiprocessor[step];
-    const until = stepCycles[step];
-    if (active[s] > 0 && width > 0) {
-      let from = since[s];
-      let bin = Math.min(BINS - 1, Math.floor(from / width));
-      while (from < until) {
-        const end = bin === BINS - 1 ? until : Math.min(until, (bin + 1) * width);
-        perMultiprocessor[s * BINS + bin] += (active[s] * (end - from)) / width;
-        from = end;
-        bin += 1;
+  for (const { timeline, startMs, design } of played) {
+    const { stepMultiprocessor, stepCycles, stepActiveGroups } = timeline;
+    const since = new Float64Array(multiprocessors).fill(startMs);
+    const active = new Float64Array(multiprocessors);
+    for (let step = 0; step < stepCycles.length; step += 1) {
+      const s = stepMultiprocessor[step];
+      const until = startMs + stepCycles[step] * design.msPerCycle;
+      if (active[s] > 0 && width > 0) {
+        let from = since[s];
+        let bin = Math.min(BINS - 1, Math.floor(from / width));
+        while (from < until) {
+          const end = bin === BINS - 1 ? until : Math.min(until, (bin + 1) * width);
+          perMultiprocessor[s * BINS + bin] += (active[s] * (end - from)) / width;
+          from = end;
+          bin += 1;
+        }
       }
+      since[s] = until;
+      active[s] = stepActiveGroups[step] * design.threadGroupsPerGroup;
     }
-    since[s] = until;
-    active[s] = stepActiveGroups[step];
   }
   const activeMean = new Float64Array(BINS);
   const activeMin = new Float64Array(BINS).fill(Infinity);

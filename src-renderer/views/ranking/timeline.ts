@@ -78,7 +78,12 @@ export function partShown(timeline: SimulationTimeline, term: Term): string {
       : `All ${count(shown)} ${term('multiprocessor', 'many')}`;
   const bars =
     joined > 1 ? `a bar is up to ${count(joined)} ${term('block', 'many')} in a row` : `a bar is one ${term('block')}`;
-  return `${some}; ${bars}; ${count(timeline.gridBlocks)} ${term('block', 'many')} launched, ${count(timeline.residentBlocks)} resident on each.`;
+  const launches = timeline.launchStartMs.length;
+  const launched =
+    launches > 1
+      ? `launched in ${count(launches)} launches, one for each class of lengths, up to ${count(timeline.residentBlocks)}`
+      : `launched, ${count(timeline.residentBlocks)}`;
+  return `${some}; ${bars}; ${count(timeline.gridBlocks)} ${term('block', 'many')} ${launched} resident on each.`;
 }
 
 /** The bars as a table. */

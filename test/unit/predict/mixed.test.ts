@@ -78,11 +78,36 @@ describe('a mixed design', () => {
         const simulated = unwrap(simulateDesign(predictor, design, { seed: 3, halfWidth: 0.01, maxReplications: 60 }));
         expect(Math.abs(predictChunk(predictor, design, 1).timeMs[0] / simulated.meanMs - 1)).toBeLessThan(0.06);
       }
-      const timeline = simulateTimeline(predictor, 0, 1, 0);
-      if (describeDesign(predictor, 0).design.classes!.length > 1)
-        expect(!timeline.ok && timeline.error.message).toContain('one for each class');
     },
   );
+
+  it('has its launches one after another in its timeline', async () => {
+    const predictor = await predictorOf('zipf(1.6, 2000)', ['mixed(1:8,block)', 'none']);
+    const timeline = unwrap(simulateTimeline(predictor, 0, 3, 0));
+    const [{ design }, { design: wide }] = playableLaunches(predictor, 0);
+    expect(timeline.gridBlocks).toBe(design.gridBlocks + wide.gridBlocks);
+    const [first, second] = timeline.launchStartMs;
+    expect(first).toBe(0);
+    expect(timeline.launchStartMs).toHaveLength(2);
+    expect(second).toBeLessThan(timeline.kernelMs);
+    timeline.blockIndex.forEach((block, i) => {
+      // A bar may be several blocks of a slot.
+      if (block >= design.gridBlocks) expect(timeline.blockStartMs[i]).toBeGreaterThanOrEqual(second);
+      else if (timeline.blockCount[i] === 1) expect(timeline.blockEndMs[i]).toBeLessThanOrEqual(second);
+    });
+    expect(Math.max(...timeline.blockEndMs) / timeline.kernelMs).toBeCloseTo(1, 9);
+    // Blocks that share a unit are as many thread groups as the others.
+    const most = timeline.residentBlocks * timeline.groupsPerBlock;
+    expect(timeline.groupsPerBlock).toBe(4);
+    const after = Math.ceil(second / timeline.binMs);
+    expect(Math.max(...timeline.activeMax.subarray(after))).toBeGreaterThan(0.9 * most);
+    expect(Math.max(...timeline.activeMax)).toBeLessThanOrEqual(most + 1e-9);
+    // It is the time of that replication.
+    const options = { seed: 3, halfWidth: 1e-9, maxReplications: 5 };
+    const { timesMs } = unwrap(simulateDesign(predictor, 0, options));
+    expect(Math.abs((timeline.kernelMs + design.balancingMs) / timesMs[0] - 1)).toBeLessThan(1e-12);
+    expect(unwrap(simulateTimeline(predictor, 1, 3, 0)).launchStartMs).toEqual(Float64Array.of(0));
+  });
 
   it('beats every single number of threads where lengths differ much', async () => {
     const axes = { threadsPerUnit: [1, 2, 4, 8, 16, 32] };

@@ -22,6 +22,7 @@ const timeline: SimulationTimeline = {
   residentBlocks: 2,
   groupsPerBlock: 2,
   gridBlocks: 10,
+  launchStartMs: Float64Array.of(0),
   shownMultiprocessors: Float64Array.of(0, 2),
   blockIndex: Float64Array.of(0, 1, 4, 2),
   blockCount: Float64Array.of(1, 1, 3, 1),
@@ -64,6 +65,8 @@ describe('the bars', () => {
     expect(text).toContain('up to 3 blocks in a row');
     const all = { ...timeline, multiprocessors: 2, blockCount: Float64Array.of(1, 1, 1, 1) };
     expect(partShown(all, (key, form) => term(key, 'cuda', form))).toMatch(/^All 2 .*a bar is one block;/);
+    const mixed = { ...all, launchStartMs: Float64Array.of(0, 2, 3) };
+    expect(partShown(mixed, (key, form) => term(key, 'cuda', form))).toContain('10 blocks launched in 3 launches');
   });
   test('are a table with the multiprocessors’ own numbers', () => {
     expect(timelineTable(timeline)[4]).toEqual([2, 0, 2, 1, 0, 3]);
