@@ -1,4 +1,4 @@
-import type { Balancing, EvenShareBalancing, LengthClass } from '../domain/design.ts';
+import type { Balancing, EvenShareBalancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
@@ -44,8 +44,8 @@ export interface Predictor {
   readonly paddedLaws: Map<number, LengthLaw>;
   /** Whether its units are a class of a mixed design. */
   readonly isClass: boolean;
-  /** Of mixed balancings, by device and text. */
-  readonly classes: Map<string, readonly UnitClass[]>;
+  /** Of each mixed balancing, by device. */
+  readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
   /** Of units in a given order: by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** Of units that are cut into even shares: as draws, and in a given order. */

@@ -20,8 +20,9 @@ export function threadsOf(threads: LengthClass['threads'], device: GpuDevice, bl
 /** The classes of a mixed balancing on a device that have any units. */
 export function classesOf(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
   const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
-  const key = `${deviceAt} ${JSON.stringify(balancing.classes)}`;
-  let classes = predictor.classes.get(key);
+  let byDevice = predictor.classes.get(balancing);
+  if (!byDevice) predictor.classes.set(balancing, (byDevice = []));
+  let classes = byDevice[deviceAt];
   if (!classes) {
     const lengths =
       typeof balancing.classes === 'number' ? bestClasses(predictor, device, balancing.classes) : balancing.classes;
@@ -31,7 +32,7 @@ export function classesOf(predictor: Predictor, balancing: MixedBalancing, devic
       const plan = planOfClass(predictor.plan, threads, above, ends[at]);
       return plan ? [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, createCaches(), true) }] : [];
     });
-    predictor.classes.set(key, classes);
+    byDevice[deviceAt] = classes;
   }
   return classes;
 }
