@@ -182,6 +182,11 @@ export async function reportMeasurement(
   const { request, device, warnings } = detail.value;
   const cases = detail.value.cases.filter(isDone);
   const failed = cases.filter((one) => one.failure !== null).length;
+  const gaps = await evidenceGapsOf(
+    engine,
+    request.sourceRunId,
+    request.deviceId === null ? [] : [{ deviceId: request.deviceId }],
+  );
   if (options.json)
     printJson(terminal, {
       runId: id,
@@ -194,8 +199,12 @@ export async function reportMeasurement(
       part: request.part ?? null,
       probe: request.probe ?? null,
       warnings,
+      evidenceGaps: gaps,
     });
-  else printMeasurement(terminal, { ...detail.value, cases }, failed);
+  else {
+    printMeasurement(terminal, { ...detail.value, cases }, failed);
+    if (gaps !== null) say(terminal, gaps);
+  }
   return failed < cases.length ? EXIT_OK : EXIT_FAILED;
 }
 

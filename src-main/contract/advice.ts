@@ -100,7 +100,7 @@ export interface InputSensitivity {
 }
 
 export interface Sensitivity {
-  readonly device: { readonly id: string; readonly name: string };
+  readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   readonly designIndex: number;
   /** The recommended design, in one line. */
   readonly design: string;

@@ -20,7 +20,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { InputSensitivity, Sensitivity, Takeover } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
-import { tieBand } from '../evidence/tie-band.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { designText, differenceText } from '../ranking/design-text.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
@@ -90,7 +90,7 @@ export async function sensitivity(
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   const presentMs = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
   return ok({
-    device: { id: device.device.id, name: device.device.name },
+    device: { id: device.device.id, name: device.device.name, evidence: deviceEvidence(device.device) },
     designIndex: device.firstDesign + recommended,
     design: designText(design),
     timeMs: presentMs ?? NaN,
