@@ -80,8 +80,31 @@ function advisorOf(plan: SweepPlan, key: string): Predictor {
     caches: createCaches(ADVICE_LIMITS),
     predictors: new Map(),
   }));
-  return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(plan, caches));
+  return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLaw(plan), caches));
 }
+
+/** Laws of the lengths seen last. */
+const MAX_LENGTH_LAWS = 4;
+let lengthLaws: readonly LengthLaw[] = [];
+
+/**
+ * The plan with the object that stood for its law before. Every task brings a copy of the law, while what is computed of a law once for
+ * all devices and edits is kept with the object.
+ */
+function withKnownLaw(plan: SweepPlan): SweepPlan {
+  const law = lengthLaws.find((known) => isSameLaw(known, plan.law)) ?? plan.law;
+  lengthLaws = [law, ...lengthLaws.filter((known) => known !== law)].slice(0, MAX_LENGTH_LAWS);
+  return { ...plan, law };
+}
+
+function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
+  return (
+    one.label === other.label && isEqual(one.support, other.support) && isEqual(one.probability, other.probability)
+  );
+}
+
+const isEqual = (one: Float64Array, other: Float64Array): boolean =>
+  one.length === other.length && one.every((value, at) => value === other[at]);
 
 interface PredictInput {
   readonly plan: SweepPlan;
@@ -163,7 +186,7 @@ export function vary({
 /** Used once and then forgotten: only what it shares with the plan as it is stays. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const caches = changesTables(change) ? createCaches(ADVICE_LIMITS) : advisorOf(plan, key).caches;
-  return createPredictor(changedPlan(plan, change), caches);
+  return createPredictor(changedPlan(withKnownLaw(plan), change), caches);
 }
 
 /** Sensitivity of the advice to one input. */

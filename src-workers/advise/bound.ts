@@ -8,7 +8,9 @@ import {
   balancingMs,
   bestRate,
   busyCycles,
+  fetchingCycles,
   iterationCost,
+  longGroupIterations,
   setupIterations,
   stackFactor,
   type TimedDesign,
@@ -51,7 +53,7 @@ function boundsOf(predictor: Predictor): Bounds {
       const own = examined(design);
       return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
     },
-    withLoss: (design) => launchesMs(examined(design), candidate, busyCycles),
+    withLoss: (design) => launchesMs(examined(design), candidate, lossyCycles),
   };
 }
 
@@ -81,6 +83,12 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   const groups = blocks * shape.groupsPerBlock;
   const groupIterations = ((plan.units / unitsPerGroup) * (meanLength + setup)) / device.multiprocessors;
   return groupIterations * bestRate(candidate.shape.cyclesPerIteration, groups);
+}
+
+/** With what lanes lose by waiting, and what fetches cost; or those of one long group. */
+function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const alone = longGroupIterations(own, candidate) * candidate.shape.cyclesPerIteration[1];
+  return Math.max(alone, busyCycles(own, candidate, device) + fetchingCycles(own, candidate, device));
 }
 
 /** See `Bounds.shortest`. */

@@ -1,7 +1,5 @@
-import type { LengthLaw } from '../domain/workload.ts';
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
 import { givenOrder, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
-import { sortedOrder, type SortedOrder } from './dealing/order.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
@@ -25,7 +23,6 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     launches: new Map(),
     olderLaunches: new Map(),
     launchNumbers: 0,
-    orders: new Map(),
     givenOrders: new Map(),
     arena: createArena(SLAB_LENGTH),
     shared: null,
@@ -92,13 +89,6 @@ export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunc
   caches.launches.set(key, launch);
   caches.launchNumbers += launch.size;
   return launch;
-}
-
-/** The sorted order of a window. */
-export function cachedOrder(caches: Caches, law: LengthLaw, units: number, window: number): SortedOrder {
-  let order = caches.orders.get(window);
-  if (!order) caches.orders.set(window, (order = sortedOrder(law, units, window)));
-  return order;
 }
 
 /** What a balancing makes of the given order. */

@@ -15,14 +15,14 @@ import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
-import { cachedDepth, cachedGivenOrder, cachedLaunch, cachedOrder, cachedResidency, makeRoom } from './caches.ts';
+import { cachedDepth, cachedGivenOrder, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
-import { keepsLanes } from './dealing/order.ts';
+import { keepsLanes, longGroup, readSorted, sortedOrder } from './dealing/order.ts';
 import {
   isSorted,
   knownBlockLaw,
@@ -257,8 +257,8 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
 }
 
 /**
- * Iterations of all work groups together, without following the launch. Of units in a given order a lower limit: lanes of a flattened
- * loop are taken to lose nothing.
+ * Iterations of all work groups together, without following the launch. A lower limit for flattened loops over units in a given order,
+ * or in windows that lanes change places in: lanes are taken to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, caches, meanLength } = predictor;
@@ -275,6 +275,13 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
     // Some lane starts a unit at the first item at least.
     const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
+  } else if (
+    isSorted(balancing) &&
+    plan.axes.loop[loopAt] === 'flattened' &&
+    !keepsLanes(windowUnits(balancing, plan.units), dealingOf(predictor, candidate))
+  ) {
+    // The law of one round has no lane that makes up for a short unit by a long one.
+    perUnit = meanLength + setupIterations(predictor, candidate);
   } else {
     const { means, scale } = depthsOf(predictor, candidate, device);
     perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
@@ -477,20 +484,36 @@ function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gp
   return { ...plainLaunch(residency, candidate.gridBlocks, device.multiprocessors), placed, inOrder };
 }
 
-function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
-  const { plan, caches, meanLength } = predictor;
-  const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, balancingAt } = candidate;
-  const { axes } = plan;
-  const balancing = lockstepBalancing(predictor, candidate);
-  const dealing: Dealing = {
-    units: plan.units,
+function dealingOf(predictor: Predictor, candidate: Candidate): Dealing {
+  const { units, axes } = predictor.plan;
+  const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, blockAt } = candidate;
+  return {
+    units,
     unitsPerGroup,
     groupsPerBlock: shape.groupsPerBlock,
-    slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
+    slotsPerBlock: axes.blockThreads[blockAt] / threadsPerUnit,
     gridBlocks,
     loop: axes.loop[loopAt],
     setupIterations: setupIterations(predictor, candidate),
   };
+}
+
+/** Iterations of a work group that takes the longest units of a window, where units are sorted: at best it has its multiprocessor to itself. */
+export function longGroupIterations(predictor: Predictor, candidate: Candidate): number {
+  const balancing = lockstepBalancing(predictor, candidate);
+  if (!isSorted(balancing) || isInGivenOrder(predictor, candidate)) return 0;
+  const { law, units } = predictor.plan;
+  const dealing = dealingOf(predictor, candidate);
+  const window = windowUnits(balancing, units);
+  return longGroup(readSorted(sortedOrder(law, units, window), dealing), dealing);
+}
+
+function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
+  const { plan, caches, meanLength } = predictor;
+  const { gridBlocks, shape, unitsPerGroup, loopAt, balancingAt } = candidate;
+  const { axes } = plan;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const dealing = dealingOf(predictor, candidate);
   const given = givenOrderOf(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
   // Where blocks start in their order all count, whatever the device.
@@ -520,7 +543,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       return orderedLaunch(launch, true, dealing, everyBlock);
     }
     if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
-    const order = cachedOrder(caches, plan.law, plan.units, windowUnits(balancing, plan.units));
+    const order = sortedOrder(plan.law, plan.units, windowUnits(balancing, plan.units));
     return sortedLaunch(order, balancing, dealing, everyBlock);
   });
 }
@@ -538,7 +561,12 @@ function fetchCostOf(
   return { ...cost, iterations: cost.iterations * scale };
 }
 
-/** Cycles of it, over those of an iteration of the pipeline. */
+/** Cycles that the fetches of a candidate add, over those of an iteration of the pipeline. */
+export function fetchingCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  if (lockstepBalancing(predictor, candidate).kind !== 'dynamic-fetch') return 0;
+  return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
+}
+
 function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
   const cost = fetchCostOf(candidate, device, shared);
   if (!cost) return 0;

@@ -4,7 +4,6 @@ import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
 import type { GivenOrder } from './dealing/given.ts';
-import type { SortedOrder } from './dealing/order.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
@@ -87,8 +86,7 @@ export interface Caches {
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
-  /** Sorted orders by window; given ones by balancing, and units per group where it depends on them. */
-  readonly orders: Map<number, SortedOrder>;
+  /** Given orders by balancing, and units per group where it depends on them. */
   readonly givenOrders: Map<number, GivenOrder>;
   /** Where block laws live. */
   readonly arena: Arena;

@@ -23,7 +23,15 @@ function small(study: StudyFile): StudyFile {
       ...axes,
       threadsPerUnit: [1, 4, 32, 128],
       balancing: [
-        ...new Set([...(axes.balancing ?? []), 'none', 'padded', 'padded-slice(64)', 'nonzero-split', 'merge-path']),
+        ...new Set([
+          ...(axes.balancing ?? []),
+          'none',
+          'window-sort(100)',
+          'padded',
+          'padded-slice(64)',
+          'nonzero-split',
+          'merge-path',
+        ]),
       ],
       blockThreads: [32, 96, 256, 1024],
       ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 2, 4, 16] }),

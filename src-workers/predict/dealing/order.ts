@@ -16,13 +16,30 @@ export interface SortedOrder {
   readonly ranks: number;
   /** Length of rank r of window w at w·ranks + r. */
   readonly lengths: Float64Array;
-  /** `setups` of the dealings seen so far, and `meanLongest` by units per group. */
-  readonly setupCurves: Map<number, SetupCurve>;
+  /** `starts` of the dealings seen so far, and `meanLongest` by units per group. */
+  readonly startCurves: Map<number, StartCurve>;
   readonly longestMeans: Map<number, number>;
+  readonly samples: KeptSamples;
 }
 
-/** Iterations of setup that a work group runs, by its depth without setup. */
-export type SetupCurve = (depth: number) => number;
+/** How often a work group runs a setup, by its depth without setup. */
+export type StartCurve = (depth: number) => number;
+
+/** Samples of the launches seen last, see `dealing/sample.ts`. */
+export interface KeptSamples {
+  readonly known: Map<string, PlainSample>;
+  /** Depths that they keep. */
+  depths: number;
+}
+
+/** Blocks of a launch without setup. */
+export interface PlainSample {
+  readonly blocks: Int32Array;
+  /** Blocks of the launch that each stands for; `null` where these are all blocks, in their order. */
+  readonly weights: Float64Array | null;
+  /** By block, then group: depth without setup, iterations; 0 of groups that are not computed. */
+  readonly depths: Float64Array;
+}
 
 /** A sorted order as a launch with a certain dealing reads it. */
 export interface SortedReader extends UnitOrder {
@@ -35,29 +52,70 @@ export interface SortedReader extends UnitOrder {
   meanDepth(dealing: Dealing): number;
   /** Whether all units are in one window: then depths rise steadily from slot to slot. */
   readonly steady: boolean;
-  /** Setup of flattened loops, whose lanes start units out of step: the mean over groups of about the same depth. */
-  setups(): SetupCurve;
+  /** Setups of flattened loops, whose lanes start units out of step: the mean over groups of about the same depth. */
+  starts(): StartCurve;
+  readonly samples: KeptSamples;
 }
+
+/** By law, then by units and window: no device, kernel or set-up changes them. */
+const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
+/** Orders kept of a law: those of the windows of a study, for the last edits of its units. */
+const MAX_ORDERS = 8;
 
 /** @param window M, from 1 to all units */
 export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
+  const orders = sortedBefore.get(law) ?? new Map<string, SortedOrder>();
+  sortedBefore.set(law, orders);
+  const key = `${units} ${window}`;
+  const known = orders.get(key);
+  if (known) return known;
   const ranks = Math.min(window, ORDER_LENGTHS);
   const windows = Math.min(Math.ceil(units / window), Math.max(1, Math.floor(ORDER_LENGTHS / ranks)));
   const kept = Math.min(ranks * windows, units);
-  const sample = evenSample(law, kept);
-  const order = {
+  const alike = [...orders.values()].find((one) => one.ranks === ranks && one.lengths.length === kept);
+  const order: SortedOrder = {
     window,
     units,
     ranks,
-    setupCurves: new Map<number, SetupCurve>(),
-    longestMeans: new Map<number, number>(),
+    lengths: alike?.lengths ?? sortedLengths(law, kept, ranks),
+    startCurves: new Map(),
+    longestMeans: alike?.longestMeans ?? new Map(),
+    samples: { known: new Map(), depths: 0 },
   };
-  if (windows === 1) return { ...order, lengths: sample };
-  // Which unit is in which window is arbitrary.
-  const lengths = new Float64Array(kept);
-  arbitraryOrder(kept, 1).forEach((from, to) => (lengths[to] = sample[from]));
-  for (let from = 0; from < kept; from += ranks) lengths.subarray(from, Math.min(kept, from + ranks)).sort();
-  return { ...order, lengths };
+  if (orders.size >= MAX_ORDERS) orders.delete(orders.keys().next().value!);
+  orders.set(key, order);
+  return order;
+}
+
+/** So many lengths of a law, ascending within each `ranks` of them. */
+function sortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
+  const sample = evenSample(law, count);
+  if (ranks >= count) return sample;
+  const lengths = new Float64Array(count);
+  const filled = new Uint32Array(Math.ceil(count / ranks));
+  // The sample ascends, and so does what each window takes of it.
+  windowsOf(count, ranks).forEach((window, at) => {
+    lengths[window * ranks + filled[window]] = sample[at];
+    filled[window] += 1;
+  });
+  return lengths;
+}
+
+const windowsBefore = new Map<string, Uint32Array>();
+const MAX_WINDOWS = 4;
+
+/** The window of each of `count` units: which is in which is arbitrary, and always the same. */
+function windowsOf(count: number, ranks: number): Uint32Array {
+  const key = `${count} ${ranks}`;
+  let windows = windowsBefore.get(key);
+  if (!windows) {
+    windows = new Uint32Array(count);
+    const order = arbitraryOrder(count, 1);
+    for (let to = 0; to < count; to += 1) windows[order[to]] = Math.floor(to / ranks);
+    if (windowsBefore.size >= MAX_WINDOWS) windowsBefore.clear();
+    windowsBefore.set(key, windows);
+  }
+  return windows;
 }
 
 /** The (k + ½)/count quantiles of a law, ascending. */
@@ -108,11 +166,12 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
       return (units / (slotsPerBlock * gridBlocks)) * (meanLongest(order, unitsPerGroup) + setupIterations);
     },
     steady,
-    setups() {
+    samples: order.samples,
+    starts() {
       const rounds = Math.ceil(units / (dealing.slotsPerBlock * dealing.gridBlocks));
       const key = dealing.unitsPerGroup * 2 ** 20 + rounds;
-      let curve = order.setupCurves.get(key);
-      if (!curve) order.setupCurves.set(key, (curve = setupCurve(order, dealing, rounds)));
+      let curve = order.startCurves.get(key);
+      if (!curve) order.startCurves.set(key, (curve = startCurve(order, dealing, rounds)));
       return curve;
     },
     lengthAt,
@@ -143,6 +202,24 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
+/**
+ * Depth of the group whose first units end the first window, or are the last of the round, iterations: about the longest of a launch that
+ * keeps slots at their places of a window.
+ */
+export function longGroup(reader: SortedReader, dealing: Dealing): number {
+  const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks, setupIterations } = dealing;
+  const slots = Math.min(units, slotsPerBlock * gridBlocks);
+  const last = Math.min(reader.window, slots) - 1;
+  const block = Math.floor(last / slotsPerBlock);
+  const group = Math.floor((last % slotsPerBlock) / n);
+  const first = block * slotsPerBlock + group * n;
+  const filled = Math.min(n, slotsPerBlock - group * n);
+  // Lanes may start out of step, and a lane's sum is less than that of the longest: of a flattened loop, the last lane alone.
+  const [from, count] = dealing.loop === 'nested' ? [first, filled] : [last, 1];
+  const rounds = Math.ceil((units - first) / (slotsPerBlock * gridBlocks));
+  return reader.longestSum(from, count, slotsPerBlock * gridBlocks) + setupIterations * rounds;
+}
+
 /** Mean over all groups of n consecutive units of their longest, iterations. */
 function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
@@ -160,10 +237,10 @@ function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number 
  * Counts the setups of some groups exactly: those of a launch of single groups over as many rounds, so that all launches of
  * as many units per group and rounds have the same curve, whichever is asked for first.
  */
-function setupCurve(order: SortedOrder, dealing: Dealing, rounds: number): SetupCurve {
+function startCurve(order: SortedOrder, dealing: Dealing, rounds: number): StartCurve {
   const { unitsPerGroup, units } = dealing;
   const gridBlocks = Math.ceil(units / (unitsPerGroup * rounds));
-  const single = { ...dealing, slotsPerBlock: unitsPerGroup, groupsPerBlock: 1, gridBlocks };
+  const single = { ...dealing, slotsPerBlock: unitsPerGroup, groupsPerBlock: 1, gridBlocks, setupIterations: 1 };
   const plain = { ...single, setupIterations: 0 };
   const reader = readSorted(order, single);
   const scratch = dealingScratch(single);
@@ -171,20 +248,20 @@ function setupCurve(order: SortedOrder, dealing: Dealing, rounds: number): Setup
   const counted = Array.from({ length: count }, (_, i) => {
     const block = Math.floor(((i + 0.5) * gridBlocks) / count);
     const depth = groupDepth(reader, plain, block, 0, scratch);
-    return { depth, setup: groupDepth(reader, single, block, 0, scratch) - depth };
+    return { depth, starts: groupDepth(reader, single, block, 0, scratch) - depth };
   }).sort((a, b) => a.depth - b.depth);
   const bins = Array.from({ length: SETUP_BINS }, (_, b) => {
     const inBin = counted.slice(Math.floor((b * count) / SETUP_BINS), Math.floor(((b + 1) * count) / SETUP_BINS));
-    const mean = (of: (one: { depth: number; setup: number }) => number): number =>
+    const mean = (of: (one: { depth: number; starts: number }) => number): number =>
       inBin.reduce((sum, one) => sum + of(one), 0) / inBin.length;
-    return { depth: mean((one) => one.depth), setup: mean((one) => one.setup) };
+    return { depth: mean((one) => one.depth), starts: mean((one) => one.starts) };
   });
   return (depth) => {
     let b = 1;
     while (b < SETUP_BINS - 1 && bins[b].depth < depth) b++;
-    const { depth: from, setup } = bins[b - 1];
+    const { depth: from, starts } = bins[b - 1];
     const width = bins[b].depth - from;
     const part = width > 0 ? Math.min(1, Math.max(0, (depth - from) / width)) : 0.5;
-    return setup + part * (bins[b].setup - setup);
+    return starts + part * (bins[b].starts - starts);
   };
 }

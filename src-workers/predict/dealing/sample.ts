@@ -15,7 +15,7 @@ import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from '../time/placed.ts';
-import type { SortedReader } from './order.ts';
+import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
 /** Depths of the groups of blocks of a launch, iterations. */
 export interface SampledBlocks {
@@ -33,22 +33,31 @@ export function canKnowBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks
 
 /** Every block of a launch, in its order. */
 export function allBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
-  const blocks = Int32Array.from({ length: dealing.gridBlocks }, (_, block) => block);
-  return readBlocks(order, dealing, blocks, null);
+  return withSetup(order, dealing, plainSample(order, dealing, 'all', everyBlock));
 }
+
+function everyBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks {
+  return { blocks: Int32Array.from({ length: gridBlocks }, (_, block) => block), weights: null };
+}
+
+type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
  * A sample of the blocks of a launch. The longest units of a block bound its life, and are quick to look up: by that bound
  * the longest blocks are kept one by one, and of the others one of each even step.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
+  return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
+}
+
+function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
   // Blocks of many rounds are more alike.
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
-  if (wanted >= G) return allBlocks(order, dealing);
+  if (wanted >= G) return everyBlock(order, dealing);
   const candidates = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const count = candidates.length;
   // Sorted by bound, and the number of the candidate in the digits after it.
@@ -69,7 +78,7 @@ export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBloc
     blocks[i] = candidates[keys[(from + to) >> 1] % count];
     weights[i] = ((to - from) * G) / count;
   }
-  return readBlocks(order, dealing, blocks, weights);
+  return { blocks, weights };
 }
 
 /**
@@ -106,37 +115,77 @@ function modularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-function readBlocks(
+/** Depths kept of the samples of an order. */
+const MAX_KEPT_DEPTHS = 2 ** 19;
+
+/** Blocks of a launch without setup; kept, since loops and setups mostly share them. */
+function plainSample(
   order: SortedReader,
   dealing: Dealing,
-  blocks: Int32Array,
-  weights: Float64Array | null,
-): SampledBlocks {
-  const { groupsPerBlock: W } = dealing;
-  const depths = new Float64Array(blocks.length * W);
+  which: 'all' | 'some',
+  choose: (order: SortedReader, dealing: Dealing) => ChosenBlocks,
+): PlainSample {
+  const { samples } = order;
+  const { unitsPerGroup, slotsPerBlock, gridBlocks, groupsPerBlock: W } = dealing;
+  const loop = keepsLanes(order.window, dealing) ? '' : dealing.loop;
+  const key = `${which} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${loop}`;
+  const known = samples.known.get(key);
+  if (known) return known;
+  const chosen = choose(order, dealing);
+  const depths = new Float64Array(chosen.blocks.length * W);
+  const plain = { ...dealing, setupIterations: 0 };
+  const scratch = dealingScratch(plain);
+  const stride = computedStride(order, W);
+  chosen.blocks.forEach((block, i) => {
+    for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = groupDepth(order, plain, block, g, scratch);
+    depths[(i + 1) * W - 1] = groupDepth(order, plain, block, W - 1, scratch);
+  });
+  const sample = { ...chosen, depths };
+  if (samples.depths > MAX_KEPT_DEPTHS) {
+    samples.known.clear();
+    samples.depths = 0;
+  }
+  samples.known.set(key, sample);
+  samples.depths += depths.length;
+  return sample;
+}
+
+/** Groups that are computed: of a steady order the others lie on a line between them. */
+function computedStride({ steady }: SortedReader, groupsPerBlock: number): number {
+  return steady ? Math.max(1, Math.ceil((groupsPerBlock - 1) / STEADY_GROUPS)) : 1;
+}
+
+function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): SampledBlocks {
+  const { blocks, weights } = sample;
+  const { groupsPerBlock: W, units, unitsPerGroup, slotsPerBlock, gridBlocks, setupIterations } = dealing;
+  const depths = sample.depths.slice();
   const isSetupApart = hasDivergentSetup(dealing);
-  const dealt = isSetupApart ? { ...dealing, setupIterations: 0 } : dealing;
-  const scratch = dealingScratch(dealing);
-  // Groups that are computed; of a steady order the others lie on a line between them.
-  const stride = order.steady ? Math.max(1, Math.ceil((W - 1) / STEADY_GROUPS)) : 1;
+  const perRound = isSetupApart ? 0 : setupIterations;
+  const stride = computedStride(order, W);
   let sum = 0;
   let total = 0;
   for (let i = 0, at = 0; i < blocks.length; i++, at += W) {
-    for (let g = 0; g < W - 1; g += stride) depths[at + g] = groupDepth(order, dealt, blocks[i], g, scratch);
-    depths[at + W - 1] = groupDepth(order, dealt, blocks[i], W - 1, scratch);
+    if (perRound > 0)
+      for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W)
+        depths[at + g] +=
+          perRound *
+          Math.max(
+            0,
+            Math.ceil((units - blocks[i] * slotsPerBlock - g * unitsPerGroup) / (slotsPerBlock * gridBlocks)),
+          );
     if (stride > 1) fillBetween(depths, at, W, stride);
     const weight = weights ? weights[i] : 1;
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
   // The mean over all groups of the launch is known; the error of the sample is not to favour a design.
-  const known = weights ? order.meanDepth(dealt) : NaN;
+  const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
   // Counting the setups of lanes out of step takes a look at every unit: the mean of groups of like depth stands for them.
-  const setupOf = isSetupApart ? order.setups() : null;
+  const starts = isSetupApart ? order.starts() : null;
   for (let at = 0; at < depths.length; at++) {
     const depth = scale * depths[at];
-    depths[at] = setupOf ? depth + setupOf(depth) : depth;
+    depths[at] = starts ? depth + setupIterations * starts(depth) : depth;
   }
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return { groupsPerBlock: W, depths, weights };
