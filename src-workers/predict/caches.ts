@@ -1,5 +1,6 @@
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
-import { givenOrder, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
+import { givenOrder } from './dealing/arrange.ts';
+import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';

@@ -11,7 +11,8 @@ import { countLengths } from '../../../src-workers/models/workload/generated.ts'
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
-import { givenOrder, lossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
+import { givenOrder } from '../../../src-workers/predict/dealing/arrange.ts';
+import { lossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
 import { givenLaunch } from '../../../src-workers/predict/dealing/given-launch.ts';
 import { lawOfUnits, givenLengths, repeatedUnits } from '../../../src-workers/predict/ordered.ts';
 import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';

@@ -1,0 +1,99 @@
+import type { LengthLaw } from '../../domain/workload.ts';
+import { GIVEN_UNITS } from '../constants.ts';
+import { bucketRanges } from '../depth/group-depth.ts';
+import { repeatedUnits } from '../ordered.ts';
+import type { GivenBalancing, GivenOrder } from './given.ts';
+
+/**
+ * @param lengths of the workload in its order; more units repeat them, fewer are the first ones
+ * @param law of the units, from which the ranges of buckets follow
+ * @param unitsPerGroup n, on which the best buckets depend
+ * @param most units that are sorted or put in buckets; they stand for the others
+ */
+export function givenOrder(
+  lengths: Float64Array,
+  units: number,
+  law: LengthLaw,
+  balancing: GivenBalancing,
+  unitsPerGroup: number,
+  most = Math.max(GIVEN_UNITS, lengths.length),
+): GivenOrder {
+  const own = lengths.length > units ? lengths.subarray(0, units) : lengths;
+  const order = (kept: Float64Array, part = 1, work = kept): GivenOrder => ({
+    units,
+    lengths: kept,
+    work,
+    part,
+    longest: new Map(),
+    losses: new Map(),
+  });
+  switch (balancing.kind) {
+    case 'none':
+      return order(own);
+    case 'window-sort': {
+      const window = Math.min(balancing.units, units, most);
+      const sorted = inWindows(own, units, window, most).slice();
+      for (let from = 0; from < sorted.length; from += window) sorted.subarray(from, from + window).sort();
+      return order(sorted);
+    }
+    case 'padded':
+      return order(new Float64Array(own.length).fill(law.support[law.support.length - 1]), 1, own);
+    case 'padded-slice': {
+      const slice = Math.min(balancing.units, units, most);
+      const work = inWindows(own, units, slice, most);
+      const padded = work.slice();
+      for (let from = 0; from < padded.length; from += slice) {
+        const inside = padded.subarray(from, from + slice);
+        inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+      }
+      return order(padded, 1, work);
+    }
+    case 'quantile-buckets':
+    case 'best-buckets': {
+      const kept = units <= most ? units : Math.max(1, Math.floor(most / own.length)) * own.length;
+      return order(bucketed(repeatedUnits(own, kept), law, balancing, unitsPerGroup), kept / units);
+    }
+  }
+}
+
+/** The units that windows are cut from: where windows end with the lengths they repeat; else as many as are kept stand for all. */
+function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
+  const repeats = own.length % window === 0 && units % window === 0;
+  return repeatedUnits(own, repeats ? own.length : units <= most ? units : Math.floor(most / window) * window);
+}
+
+/**
+ * Units in the buckets of their lengths, the shortest first, in the given order inside each. Of a length on both sides of a cut
+ * the first units are in the lower bucket.
+ */
+function bucketed(
+  lengths: Float64Array,
+  law: LengthLaw,
+  balancing: Extract<GivenBalancing, { kind: 'quantile-buckets' | 'best-buckets' }>,
+  unitsPerGroup: number,
+): Float64Array {
+  const sorted = lengths.slice().sort();
+  const ends: number[] = [];
+  let passed = 0;
+  for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
+    passed += share;
+    ends.push(Math.round(passed * lengths.length));
+  }
+  ends[ends.length - 1] = lengths.length;
+  // Of the length that a bucket ends with: units that it still takes.
+  const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
+  const room = ends.map((end, b) => {
+    let from = end;
+    while (from > (b === 0 ? 0 : ends[b - 1]) && sorted[from - 1] === last[b]) from--;
+    return end - from;
+  });
+  const next = ends.map((_, b) => (b === 0 ? 0 : ends[b - 1]));
+  const out = new Float64Array(lengths.length);
+  for (const length of lengths) {
+    let b = 0;
+    while (length > last[b] || (length === last[b] && room[b] === 0)) b++;
+    if (length === last[b]) room[b]--;
+    out[next[b]++] = length;
+  }
+  return out;
+}
