@@ -127,12 +127,9 @@ export function evidenceGaps(
     return missing.length === 0 ? [] : [{ name, missing }];
   });
   if (unknown.length === 0 && partly.length === 0) return null;
-  const names = listed.format(unknown.map(({ name }) => name));
-  const text = [
-    ...(unknown.length === 0 ? [] : [`No public measurements of ${names} are known.`]),
-    ...partly.map(({ name, missing }) => `On ${name}, none are known of ${kindsText(missing)}.`),
-    'How far these times can be off is taken from other devices.',
-  ].join(' ');
+  const whole = unknown.length === 0 ? [] : [listed.format(unknown.map(({ name }) => name))];
+  const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
+  const text = `No public measurements are known of ${[...whole, ...parts].join('; ')}. How far these times can be off is taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} kinds`;
   if (unknown.length === 0) return { mark: `no evidence: ${few}`, text };

@@ -37,6 +37,8 @@ export interface MeasuredChip {
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
+  /** Of its board: the only figure here in which boards of a chip differ. */
+  readonly memoryBandwidthGbS: number;
 }
 
 export interface KeptBands {
@@ -230,8 +232,8 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');
   bands.sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const chips = [...new Set(figures.map(({ device }) => device))].map((id): MeasuredChip => {
-    const { name, architecture, multiprocessors } = byId.get(id)!;
-    return { id, name, architecture, multiprocessors };
+    const { name, architecture, multiprocessors, memoryBandwidthGbS } = byId.get(id)!;
+    return { id, name, architecture, multiprocessors, memoryBandwidthGbS };
   });
   return { quantile: BAND_QUANTILE, bands, chips, devices: figures };
 }

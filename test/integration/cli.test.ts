@@ -140,7 +140,7 @@ describe('sweep', () => {
     const last = piped.out.trimEnd().split('\n');
     expect(last.length).toBe(8 + 5 + 3);
     expect(last.at(-3)).toBe(
-      'No public measurements of GeForce RTX 4090 are known. On A100 SXM4 40 GB, none are known of dynamic fetch. How far these times can be off is taken from other devices.',
+      'No public measurements are known of GeForce RTX 4090; dynamic fetch on A100 SXM4 40 GB. How far these times can be off is taken from other devices.',
     );
     const { recommended } = swept;
     expect(last.at(-2)).toMatch(

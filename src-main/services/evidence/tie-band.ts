@@ -28,10 +28,12 @@ const TAKEN_QUANTILE = 0.75;
 function measuredChip(device: Device): MeasuredChip | undefined {
   if (device.kind !== 'gpu') return undefined;
   const { architecture, multiprocessors } = device;
-  return (
-    kept.chips.find(({ id }) => id === device.id) ??
-    kept.chips.find((chip) => chip.architecture === architecture && chip.multiprocessors === multiprocessors)
+  const boards = kept.chips.filter(
+    (chip) => chip.architecture === architecture && chip.multiprocessors === multiprocessors,
   );
+  const apart = ({ memoryBandwidthGbS }: MeasuredChip) =>
+    Math.abs(Math.log(memoryBandwidthGbS / device.memoryBandwidthGbS));
+  return kept.chips.find(({ id }) => id === device.id) ?? boards.sort((one, other) => apart(one) - apart(other))[0];
 }
 
 /** Measured bands by the devices and kinds that are compared. */
