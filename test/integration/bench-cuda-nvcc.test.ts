@@ -22,7 +22,7 @@ import { findTool, lacks } from '../tools.mjs';
 
 const nvcc = findTool('nvcc');
 /** From the oldest that nvcc 13 knows to one of the newest. */
-const ARCHITECTURES = ['sm_75', 'sm_80', 'sm_90', 'sm_120'];
+const ARCHITECTURES = ['sm_75', 'sm_90', 'sm_120'];
 /** Of these, the program for the virtual machine is kept, too. Two compilers: devices from 10.0 on have a newer one. */
 const KEPT = ['sm_75', 'sm_120'];
 /** `-O3` is for the host's code alone, which the emulation compiles with an optimiser's warnings. */

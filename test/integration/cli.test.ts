@@ -482,9 +482,11 @@ describe('advice', () => {
       ...args,
     );
     expect(found.inputs.map(({ input }) => input.field)).toContain('workload.spread');
-    const text = (await run(args)).out;
+    // The table of two inputs, those that decide most.
+    const first = found.inputs.slice(0, 2);
+    const text = (await run([...args, ...first.flatMap(({ input }) => ['--input', input.field])])).out;
     expect(text).toMatch(/^input +value +tried +holds/m);
-    const said = found.inputs.flatMap(({ sentence }) => (sentence === '' ? [] : [sentence]));
+    const said = first.flatMap(({ sentence }) => (sentence === '' ? [] : [sentence]));
     expect(said.length).toBeGreaterThan(0);
     for (const sentence of said) expect(text).toContain(`\n${sentence}\n`);
     const one = [...args, '--input', 'kernel.serialFraction'];

@@ -143,11 +143,11 @@ describe('full distribution', () => {
     }
   });
 
-  it('agrees with the closed form on 200 random laws', () => {
+  it('agrees with the closed form on 100 random laws', () => {
     const uniform = mersenneTwister(200);
     let compared = 0;
     let largestGroup = 0;
-    while (compared < 200) {
+    while (compared < 100) {
       const longest = 1 + Math.floor(300 * uniform());
       const density = uniform() ** 2;
       const skew = 4 * uniform();
@@ -158,7 +158,7 @@ describe('full distribution', () => {
       if (points.length < 2) continue;
       const random = law(...points.map(([v, p]) => [v, p / sum] as const));
       const n = 2 + Math.floor(63 * uniform());
-      if (lossDistributionCost(random, n).operations > 2e7) continue;
+      if (lossDistributionCost(random, n).operations > 1e7) continue;
       const exact = momentsOf(unwrap(lossDistribution(random, n)));
       const [ours] = lossMoments(random, [n]);
       expect(Math.abs(ours.meanLoss / exact.mean - 1)).toBeLessThan(1e-9);
