@@ -195,7 +195,8 @@ test('where the system forces its colours, data keeps its own and what is chosen
 
 test('what opens over the views, in both themes', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, host);
+  // Another test may have left the host at another view.
+  await open(page, host, '#/study');
   await predicted(page, 1);
   const both = (where: string, within: string) => expectAccessible(page, where, 'both', within);
   const keys = page.keyboard;
