@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs';
+
 /** Environment variable that holds the id of the process that started a program of ours and reads what it says. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
@@ -15,6 +17,19 @@ export function endWithParent(): void {
     // The process that adopts one without a parent has another id.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
+}
+
+/** Prints a record, or the line of a plan, for the process that reads. */
+export function printLine(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (error) {
+      // The pipe is full and does not block: the reader will make room.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
 }
 
 /** Environment in which this process's own program runs a script as Node: under Electron it would open an app. */

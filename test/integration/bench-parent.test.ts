@@ -56,7 +56,7 @@ it.each([true, false])(
   },
 );
 
-const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cuda', 'tool.ts');
+const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
 /** Runs a compiler as the engine does: one that starts another program, whose id it writes down, and waits for it. */
 const COMPILING = `
   const [tool, file] = process.argv.slice(1);

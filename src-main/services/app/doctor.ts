@@ -4,7 +4,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { inspectDatabase } from '../../../db/open.ts';
 import { findNvcc, nvccVersion } from '../../../src-workers/bench/cuda/compile.ts';
-import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/cuda/tool.ts';
+import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
 import { webgpuTarget } from '../measuring/targets.ts';

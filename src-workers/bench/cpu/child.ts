@@ -1,10 +1,8 @@
-import { writeSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { parseArgs } from 'node:util';
-import type { BenchRecord } from '../../domain/benchmark.ts';
-import { endWithParent } from '../parent.ts';
+import { endWithParent, printLine } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
 import { cpuDevice } from './device.ts';
 import { measureCpu } from './measure.ts';
@@ -23,18 +21,6 @@ import { runThread, type ThreadTask } from './thread.ts';
  */
 const USAGE = 'usage: child.ts FOLDER | --plan FOLDER | --standard | --list';
 
-function print(line: object): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-  for (let at = 0; at < bytes.length;) {
-    try {
-      at += writeSync(1, bytes, at);
-    } catch (error) {
-      // The pipe is full and does not block: the reader will make room.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-    }
-  }
-}
-
 function leave(code: number, message: string): void {
   process.stderr.write(`${message}\n`);
   process.exitCode = code;
@@ -50,16 +36,16 @@ async function main(): Promise<void> {
   }
   const { plan: named, list, standard } = given.values;
   const device = cpuDevice();
-  if (list) return print(device);
+  if (list) return printLine(device);
   const passBytes = standardBytes(Number(device.properties.lastLevelCacheBytes), freemem());
   const measure = (plan: Parameters<typeof measureCpu>[0]): Promise<void> => {
-    print(device);
+    printLine(device);
     const machine = { passBytes, maxThreads: availableParallelism() };
-    return measureCpu(plan, new URL(import.meta.url), machine, (record: BenchRecord) => print(record));
+    return measureCpu(plan, new URL(import.meta.url), machine, printLine);
   };
   if (standard) {
     const plan = cpuPlan({ cores: device.multiprocessors!, totalBytes: passBytes });
-    print({ type: 'plan', plan, lengthsDigest: null, source: null });
+    printLine({ type: 'plan', plan, lengthsDigest: null, source: null });
     return measure(plan);
   }
   const folder = named ?? given.positionals[0];

@@ -1,11 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 import { firstError, parsePtxas, type KernelUsage } from './ptxas.ts';
-import { findProgram, isProgram, pathFolders, runTool } from './tool.ts';
+import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
+import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 export interface CudaCompilation {
   /** Path of nvcc, as `findNvcc` gives it. */
@@ -18,7 +19,7 @@ export interface CudaCompilation {
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
-  /** What is kept there at most, besides this compilation; `MAX_CACHE_BYTES` where nothing else is said. */
+  /** What is kept there at most, besides this compilation; see `pruneCache`. */
   readonly maxCacheBytes?: number;
   /** For each object, and for linking them. */
   readonly timeLimitMs: number;
@@ -136,7 +137,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
   const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
 
-  const entries: (Entry | undefined)[] = new Array<undefined>(request.objects.length);
+  const entries: (CacheEntry | undefined)[] = new Array<undefined>(request.objects.length);
   let failure: Result<never> | null = null;
   let next = 0;
   const worker = async (): Promise<void> => {
@@ -144,7 +145,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
       const at = next++;
       const object = request.objects[at];
       const args = [...flagsOf(request), ...object.flags, '-c', object.source];
-      const entry = await cached(request, `${object.name}.o`, [...base, ...args], args, request.sources);
+      const entry = await compiled(request, `${object.name}.o`, [...base, ...args], args, request.sources);
       if (entry.ok) entries[at] = entry.value;
       else failure ??= fail(entry.error.code, `${object.name}: ${entry.error.message}`);
     }
@@ -157,11 +158,11 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   const args = [...architectureFlags(request.architectures), ...objects.map(({ path }) => path), ...linkFlags];
   const file = process.platform === 'win32' ? 'lockstep-cuda.exe' : 'lockstep-cuda';
   const keys = objects.map(({ key }) => key);
-  const program = await cached(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
+  const program = await compiled(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
   if (!program.ok) return fail(program.error.code, `linking: ${program.error.message}`);
   const made = [...objects, program.value];
   if (made.some((entry) => entry.made))
-    await prune(request.cacheFolder, request.maxCacheBytes ?? MAX_CACHE_BYTES, new Set(made.map(({ key }) => key)));
+    await pruneCache(request.cacheFolder, new Set(made.map(({ key }) => key)), request.maxCacheBytes);
   return ok({
     program: program.value.path,
     kernels: objects.flatMap(({ log }) => parsePtxas(log)),
@@ -181,129 +182,15 @@ function architectureFlags(architectures: readonly string[]): readonly string[] 
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
 }
 
-interface Entry {
-  readonly key: string;
-  readonly path: string;
-  readonly log: string;
-  /** Whether it was made just now. */
-  readonly made: boolean;
-}
-
-/** An output file of nvcc from the cache: a folder of that key, with the file, what nvcc said and the file's digest. */
-async function cached(
-  request: CudaCompilation,
+/** An output file of nvcc, from the cache where it is there. */
+function compiled(
+  { nvcc, cacheFolder, timeLimitMs, signal }: CudaCompilation,
   file: string,
   parts: readonly string[],
   args: readonly string[],
   cwd: string,
-): Promise<Result<Entry>> {
-  const key = createHash('sha256')
-    .update(JSON.stringify([file, ...parts]))
-    .digest('hex');
-  const folder = join(request.cacheFolder, key);
-  const found = await readEntry(folder, file);
-  if (found !== null) {
-    await markUsed(folder);
-    return ok({ key, path: join(folder, file), log: found, made: false });
-  }
-  const draft = join(request.cacheFolder, `${DRAFT}${randomUUID()}`);
-  try {
-    await mkdir(draft, { recursive: true });
-    const run = await runTool(request.nvcc, [...args, '-o', join(draft, file)], {
-      cwd,
-      timeLimitMs: request.timeLimitMs,
-      signal: request.signal,
-    });
-    if (!run.ok) return run;
-    const log = run.value.stdout + run.value.stderr;
-    if (run.value.code !== 0)
-      return fail('unsupported', `nvcc refused: ${firstError(log)}`, { log: log.slice(0, 4000) });
-    await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await digestOf(join(draft, file)), log }));
-    await replace(draft, folder, file);
-  } catch (error) {
-    return fail('storage', `the cache of compiled programs cannot be written: ${String(error)}`);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
-  const written = await readEntry(folder, file);
-  return written === null
-    ? fail('storage', `${join(folder, file)} is not what was written there`)
-    : ok({ key, path: join(folder, file), log: written, made: true });
-}
-
-const ENTRY = 'entry.json';
-const DRAFT = 'draft-';
-
-/** Programs of many plans and several compilers: those of one plan are a few megabytes. */
-const MAX_CACHE_BYTES = 256 * 2 ** 20;
-/** Far above any time limit of a compilation: the process that wrote a draft this old was killed. */
-const STALE_DRAFT_MS = 24 * 3600 * 1000;
-
-/** An entry's time is that of its last use. */
-async function markUsed(folder: string): Promise<void> {
-  const now = new Date();
-  // Another process may be taking it away: then the next one makes it again.
-  await utimes(join(folder, ENTRY), now, now).catch(() => {});
-}
-
-/**
- * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes left.
- * What cannot be taken away stays: a cache that is too large is no reason not to measure.
- * @param kept keys of entries that stay and do not count
- */
-async function prune(cacheFolder: string, maxBytes: number, kept: ReadonlySet<string>): Promise<void> {
-  const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true }).catch(() => {});
-  const entries: { readonly folder: string; readonly bytes: number; readonly usedMs: number }[] = [];
-  for (const name of await readdir(cacheFolder).catch(() => [])) {
-    const folder = join(cacheFolder, name);
-    try {
-      if (name.startsWith(DRAFT)) {
-        if (Date.now() - (await stat(folder)).mtimeMs > STALE_DRAFT_MS) await remove(folder);
-      } else if (/^[0-9a-f]{64}$/.test(name) && !kept.has(name)) {
-        const files = await Promise.all((await readdir(folder)).map((file) => stat(join(folder, file))));
-        const bytes = files.reduce((sum, { size }) => sum + size, 0);
-        entries.push({ folder, bytes, usedMs: Math.max(...files.map(({ mtimeMs }) => mtimeMs)) });
-      }
-    } catch {
-      // Another process has taken it away.
-    }
-  }
-  let bytes = 0;
-  for (const entry of entries.sort((a, b) => b.usedMs - a.usedMs)) {
-    bytes += entry.bytes;
-    if (bytes > maxBytes) await remove(entry.folder);
-  }
-}
-
-/** What nvcc said, or null where there is no sound entry. */
-async function readEntry(folder: string, file: string): Promise<string | null> {
-  try {
-    const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
-    if (typeof entry !== 'object' || entry === null || !('digest' in entry) || !('log' in entry)) return null;
-    return typeof entry.log === 'string' && entry.digest === (await digestOf(join(folder, file))) ? entry.log : null;
-  } catch {
-    return null;
-  }
-}
-
-async function digestOf(path: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex');
-}
-
-/** Puts a finished folder where it belongs, unless another process has put the same there just now. */
-async function replace(draft: string, folder: string, file: string): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await rename(draft, folder);
-    } catch (error) {
-      if ((await readEntry(folder, file)) !== null) return;
-      if (attempt === 2) throw error;
-      // What is there is damaged.
-      const aside = `${draft}-old`;
-      await rename(folder, aside).catch(() => {});
-      await rm(aside, { recursive: true, force: true });
-    }
-  }
+): Promise<Result<CacheEntry>> {
+  return cachedOutput(cacheFolder, file, parts, 'nvcc refused', (path) =>
+    runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal }),
+  );
 }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { fail, ok, type Result } from '../../domain/result.ts';
-import { ownNode } from '../parent.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { ownNode } from './parent.ts';
 
 /** How a tool ended. */
 export interface ToolRun {
@@ -54,7 +54,8 @@ process.once('disconnect', () => {
   process.exit(1);
 });
 child.once('error', ({ code, message }) => process.send({ code, message }, () => process.exit(1)));
-child.once('exit', (code) => process.exit(code ?? 1));
+// As shells say it: a signal is 128 and its number.
+child.once('exit', (code, signal) => process.exit(code ?? 128 + require('node:os').constants.signals[signal]));
 `;
 
 /** Why a tool cannot be started, as the guard or Node says it. */
@@ -64,10 +65,10 @@ interface StartError {
 }
 
 /** Beyond this a tool's output is cut: what matters of a compiler's stands at the beginning. */
-const MAX_OUTPUT_CHARACTERS = 4_000_000;
+export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * Runs a tool to its end: no shell, and at the time limit, a cancel, or when this process is killed, the tool goes with all
+ * Runs a tool to its end: no shell, and at its end, at the time limit, a cancel, or when this process is killed, the tool goes with all
  * processes that it started.
  * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported` where it
  * takes too long, `cancelled`.
@@ -92,8 +93,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       });
     }
     let stopped: Result<never> | null = null;
-    const stop = (why: Result<never>): void => {
-      stopped ??= why;
+    const killAll = (): void => {
       if (child.pid === undefined) return;
       try {
         if (ownGroup) process.kill(-child.pid, 'SIGKILL');
@@ -101,6 +101,10 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       } catch {
         // It has ended by itself in the meantime.
       }
+    };
+    const stop = (why: Result<never>): void => {
+      stopped ??= why;
+      killAll();
     };
     const timer = setTimeout(
       () => stop(fail('unsupported', `${program} took longer than ${timeLimitMs} ms and was stopped`)),
@@ -121,6 +125,8 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       );
     child.on('error', cannotStart);
     child.on('message', (message) => cannotStart(message as StartError));
+    // What the tool left running ends with it: it would hold the pipes open, and disturb what is measured next.
+    child.on('exit', killAll);
     child.on('close', (code) => end(ok({ code: code ?? 1, ...output })));
   });
 }

@@ -1,0 +1,156 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { firstError } from './cuda/ptxas.ts';
+import type { ToolRun } from './tool.ts';
+
+/** What compilers made, kept between runs. */
+
+/** A kept output. */
+export interface CacheEntry {
+  readonly key: string;
+  readonly path: string;
+  readonly log: string;
+  /** Whether it was made just now. */
+  readonly made: boolean;
+}
+
+/**
+ * The output file of a tool, from the cache where it is there: a folder of that key, with the file, what the tool said and the file's
+ * digest. A file that has changed since is made again. Several processes may use one cache.
+ *
+ * Fails with `unsupported` and the tool's first error where it ends with another exit code than 0, or makes no file, with `storage`
+ * where the cache cannot be written, and as `make` fails.
+ *
+ * @param file its name
+ * @param parts all that the output depends on
+ * @param refused what a message begins with where the tool fails
+ * @param make runs the tool, which writes to this path
+ */
+export async function cachedOutput(
+  cacheFolder: string,
+  file: string,
+  parts: readonly string[],
+  refused: string,
+  make: (path: string) => Promise<Result<ToolRun>>,
+): Promise<Result<CacheEntry>> {
+  const key = createHash('sha256')
+    .update(JSON.stringify([file, ...parts]))
+    .digest('hex');
+  const folder = join(cacheFolder, key);
+  const found = await readEntry(folder, file);
+  if (found !== null) {
+    await markUsed(folder);
+    return ok({ key, path: join(folder, file), log: found, made: false });
+  }
+  const draft = join(cacheFolder, `${DRAFT}${randomUUID()}`);
+  try {
+    await mkdir(draft, { recursive: true });
+    const run = await make(join(draft, file));
+    if (!run.ok) return run;
+    const log = run.value.stdout + run.value.stderr;
+    if (run.value.code !== 0) return fail('unsupported', `${refused}: ${firstError(log)}`, { log: log.slice(0, 4000) });
+    if (!(await isFile(join(draft, file))))
+      return fail('unsupported', `${refused}: it made no file ${join(draft, file)}`);
+    await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await digestOf(join(draft, file)), log }));
+    await replace(draft, folder, file);
+  } catch (error) {
+    return fail('storage', `the cache of compiled programs cannot be written: ${String(error)}`);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  const written = await readEntry(folder, file);
+  return written === null
+    ? fail('storage', `${join(folder, file)} is not what was written there`)
+    : ok({ key, path: join(folder, file), log: written, made: true });
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+const ENTRY = 'entry.json';
+const DRAFT = 'draft-';
+
+/** Programs of many plans and several compilers: those of one plan are a few megabytes. */
+const MAX_CACHE_BYTES = 256 * 2 ** 20;
+/** Far above any time limit of a compilation: the process that wrote a draft this old was killed. */
+const STALE_DRAFT_MS = 24 * 3600 * 1000;
+
+/** An entry's time is that of its last use. */
+async function markUsed(folder: string): Promise<void> {
+  const now = new Date();
+  // Another process may be taking it away: then the next one makes it again.
+  await utimes(join(folder, ENTRY), now, now).catch(() => {});
+}
+
+/**
+ * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes left.
+ * What cannot be taken away stays: a cache that is too large is no reason not to measure.
+ * @param kept keys of entries that stay and do not count
+ */
+export async function pruneCache(
+  cacheFolder: string,
+  kept: ReadonlySet<string>,
+  maxBytes = MAX_CACHE_BYTES,
+): Promise<void> {
+  const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true }).catch(() => {});
+  const entries: { readonly folder: string; readonly bytes: number; readonly usedMs: number }[] = [];
+  for (const name of await readdir(cacheFolder).catch(() => [])) {
+    const folder = join(cacheFolder, name);
+    try {
+      if (name.startsWith(DRAFT)) {
+        if (Date.now() - (await stat(folder)).mtimeMs > STALE_DRAFT_MS) await remove(folder);
+      } else if (/^[0-9a-f]{64}$/.test(name) && !kept.has(name)) {
+        const files = await Promise.all((await readdir(folder)).map((file) => stat(join(folder, file))));
+        const bytes = files.reduce((sum, { size }) => sum + size, 0);
+        entries.push({ folder, bytes, usedMs: Math.max(...files.map(({ mtimeMs }) => mtimeMs)) });
+      }
+    } catch {
+      // Another process has taken it away.
+    }
+  }
+  let bytes = 0;
+  for (const entry of entries.sort((a, b) => b.usedMs - a.usedMs)) {
+    bytes += entry.bytes;
+    if (bytes > maxBytes) await remove(entry.folder);
+  }
+}
+
+/** What the tool said, or null where there is no sound entry. */
+async function readEntry(folder: string, file: string): Promise<string | null> {
+  try {
+    const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
+    if (typeof entry !== 'object' || entry === null || !('digest' in entry) || !('log' in entry)) return null;
+    return typeof entry.log === 'string' && entry.digest === (await digestOf(join(folder, file))) ? entry.log : null;
+  } catch {
+    return null;
+  }
+}
+
+async function digestOf(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}
+
+/** Puts a finished folder where it belongs, unless another process has put the same there just now. */
+async function replace(draft: string, folder: string, file: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await rename(draft, folder);
+    } catch (error) {
+      if ((await readEntry(folder, file)) !== null) return;
+      if (attempt === 2) throw error;
+      // What is there is damaged.
+      const aside = `${draft}-old`;
+      await rename(folder, aside).catch(() => {});
+      await rm(aside, { recursive: true, force: true });
+    }
+  }
+}
