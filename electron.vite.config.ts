@@ -28,6 +28,7 @@ export default defineConfig({
           'store-thread': 'db/thread.ts',
           'bench-cpu': 'src-workers/bench/cpu/child.ts',
           'bench-webgpu': 'src-workers/bench/webgpu/child.ts',
+          'bench-program': 'src-workers/bench/program/child.ts',
         }),
         output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
       },

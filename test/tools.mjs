@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'nvcc'} ToolName */
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'python3' | 'nvcc'} ToolName */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -70,6 +70,12 @@ export const TOOLS = {
     get: "install SQLite's command line",
     debian: 'sqlite3',
     find: () => inPath(['sqlite3']),
+  },
+  python3: {
+    use: 'measuring a program in Python',
+    get: 'install Python 3',
+    debian: 'python3',
+    find: () => inPath(['python3']),
   },
   nvcc: {
     use: 'the CUDA sources under the real compiler',

@@ -2,7 +2,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { deviceTitle } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import { fail, ok, systemReason, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import type {
   BenchSuite,
@@ -17,7 +17,7 @@ import { parseStudy, validate } from '../contract/parse.ts';
 import { procedures, type ProcedureInput } from '../contract/procedures.ts';
 import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
-import { PAGE_TARGET, targetBackend } from '../services/measuring/targets.ts';
+import { PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
 import { studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
@@ -32,6 +32,8 @@ import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, sa
 export interface BenchOptions {
   readonly json?: boolean;
   readonly target?: string;
+  readonly exec?: string;
+  readonly build?: string;
   readonly top?: number;
   readonly random?: number;
   readonly spread?: number;
@@ -50,8 +52,6 @@ export interface BenchOptions {
 }
 
 const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
-
-const usage = (message: string): Failure => ({ code: 'bad-input', message });
 
 /** What the options ask to be measured, but for the target. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
@@ -81,6 +81,26 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   });
 }
 
+/** Where a request measures: a target of this machine, or a program of the person's own in the present folder. */
+function measuringTarget({ target, exec, build, bundle }: BenchOptions): Result<object> {
+  if (exec === undefined) {
+    if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
+    if (bundle !== undefined) return ok({});
+    if (target === undefined || [PAGE_TARGET, PROGRAM_TARGET].includes(target) || !targetBackend(target).ok)
+      return fail(
+        'bad-input',
+        `Specify --target cuda:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,
+      );
+    return ok({ target });
+  }
+  if (target !== undefined || bundle !== undefined)
+    return fail(
+      'bad-input',
+      `--exec measures your own program on this machine. Leave --${bundle === undefined ? 'target' : 'bundle'} out.`,
+    );
+  return ok({ target: PROGRAM_TARGET, program: { exec, build: build ?? null, folder: process.cwd() } });
+}
+
 export async function benchCommand(
   engine: Engine,
   terminal: Terminal,
@@ -91,16 +111,11 @@ export async function benchCommand(
   if (options.compare) return compareMeasurement(engine, terminal, run, options);
   const input = measuringInput(run, options);
   if (!input.ok) return reportFailure(terminal, input.error, true);
+  const where = measuringTarget(options);
+  if (!where.ok) return reportFailure(terminal, where.error, true);
   if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
-  const { target } = options;
-  if (target === undefined || target === PAGE_TARGET || !targetBackend(target).ok)
-    return reportFailure(
-      terminal,
-      usage(`Specify --target cuda:0, webgpu or cpu${target === undefined ? '' : `, not ${target}`}.`),
-      true,
-    );
   const { units } = options;
-  const asked = { target, ...input.value, ...(typeof units === 'number' && { units }) };
+  const asked = { ...where.value, ...input.value, ...(typeof units === 'number' && { units }) };
   const start = validate(procedures['bench.start'].input, asked, 'bench');
   if (!start.ok) return reportFailure(terminal, start.error, true);
   const fitted = units === undefined ? await fittedToTime(engine, terminal, start.value, options) : ok({});
@@ -153,7 +168,19 @@ export async function checkResumable(engine: Engine, id: number): Promise<Result
     : ok(null);
 }
 
-function plainCase({ case: one, label, designIndex, predictedMs, measured, correct, failure, values }: MeasuredCase) {
+function plainCase(measuredCase: MeasuredCase) {
+  const {
+    case: one,
+    label,
+    designIndex,
+    design,
+    predictedMs,
+    measured,
+    correct,
+    digest,
+    failure,
+    values,
+  } = measuredCase;
   return {
     id: one.id,
     label,
@@ -165,6 +192,8 @@ function plainCase({ case: one, label, designIndex, predictedMs, measured, corre
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
     correct,
+    ...(design?.implementation !== undefined && { implementation: design.implementation }),
+    ...(digest !== undefined && { digest }),
     failure,
     values,
   };
@@ -198,6 +227,7 @@ export async function reportMeasurement(
       leftOut: request.leftOut ?? null,
       part: request.part ?? null,
       probe: request.probe ?? null,
+      program: request.program ?? null,
       warnings,
       evidenceGaps: gaps,
     });

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { isEstimate } from '../../src-workers/domain/device.ts';
+import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
@@ -335,11 +336,19 @@ With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}],
     );
 }
 
+function placeholderLines(): string {
+  return Object.entries(PLACEHOLDERS)
+    .map(([name, what]) => `  ${`{${name}}`.padEnd(18)}${what}`)
+    .join('\n');
+}
+
 /** Measuring and calibrating. */
 function measuringCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine')
     .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
+    .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
+    .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
     .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
     .option('--random <count>', 'designs drawn at random instead, by the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
@@ -370,16 +379,32 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, warnings}; leftOut is null, or {designs, runnable,
-               limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units, ofUnits,
-               designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}
+               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, program, warnings}; leftOut is null, or
+               {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
+               ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
+               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
                suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
                workloads, warnings}
   --bundle     {path, cases, leftOut, files, bytes}
-Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.`,
+Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.
+
+Your own program, in any language (examples: db/examples/kernels):
+  lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
+It runs in the present folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are text. It prints one
+JSON object a line, and may print other lines:
+  {"timeNs": 1234}                      one launch; at least one in every run, several count as several launches
+  {"digest": "1f3a"}                    of its result: designs whose digest is not that of most designs are wrong
+  {"correct": true, "maxError": 1e-6}   its own judgement of its result
+  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114}
+                                        where it ran: the ranking shows the times in the rows of that device
+In both commands these names stand for values of the design ({{name}} is the text {name}):
+${placeholderLines()}
+Builds are kept, and made again where a file changes that the command names, or any file in the present folder or in one that it names.
+The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
+--case-limit fails that design alone.`,
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),

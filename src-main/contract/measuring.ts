@@ -54,6 +54,8 @@ export interface MeasuringRequest {
   readonly part?: MeasuredPart;
   /** What a probe found before the run. */
   readonly probe?: MeasuringProbe;
+  /** The command lines of a person's own program. */
+  readonly program?: { readonly exec: string; readonly build: string | null };
 }
 
 export interface MeasuredPart {
@@ -129,6 +131,8 @@ export interface MeasuredCase {
   readonly measured: MeasuredTime | null;
   /** Against the CPU's result; null where it was not checked. */
   readonly correct: boolean | null;
+  /** Of the result, where designs were compared by one. */
+  readonly digest?: string;
   readonly failure: string | null;
   readonly registersPerThread: number | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;

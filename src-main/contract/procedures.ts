@@ -47,6 +47,7 @@ import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
+import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
@@ -136,6 +137,19 @@ const probeTimes = v.strictObject({
   launchMs: durationMs,
   slowestLaunchMs: durationMs,
 });
+
+const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
+/** Of the target `program` alone: the person's own program. Only the command line may start one. */
+const ownProgram = v.optional(
+  v.strictObject({
+    /** Runs it once; with placeholders such as `{blockThreads}`. No shell reads it. */
+    exec: commandLine,
+    /** Makes `{binary}`: once for all designs of which it is the same. */
+    build: v.optional(v.nullable(commandLine), null),
+    /** Where both run; absolute. */
+    folder,
+  }),
+);
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
@@ -386,8 +400,9 @@ export const procedures = {
     v.strictObject({
       target: shortText,
       limits: pageLimits,
+      program: ownProgram,
       ...measuringInput,
-      /** So many units of the sweep alone; all of them where left out. Not on a CPU. */
+      /** So many units of the sweep alone; all of them where left out. Not on a CPU, nor of a program. */
       units: v.optional(whole(1, 2 ** 31)),
       /** What `bench.probe` found, kept with the run. */
       probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),
@@ -404,6 +419,7 @@ export const procedures = {
     v.strictObject({
       target: shortText,
       limits: pageLimits,
+      program: ownProgram,
       ...measuringInput,
       /** For all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),

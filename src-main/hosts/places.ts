@@ -14,6 +14,7 @@ export interface Places {
   readonly programs: {
     readonly cpuChildFile: string;
     readonly webgpuChildFile: string;
+    readonly ownChildFile: string;
     readonly cudaFolder: string;
   };
 }
@@ -34,6 +35,7 @@ export function programPlaces(): Places {
     programs: {
       cpuChildFile: outsideArchive(main('src-workers/bench/cpu/child.ts', 'bench-cpu.js')),
       webgpuChildFile: outsideArchive(main('src-workers/bench/webgpu/child.ts', 'bench-webgpu.js')),
+      ownChildFile: outsideArchive(main('src-workers/bench/program/child.ts', 'bench-program.js')),
       cudaFolder: outsideArchive(join(root, 'src-workers/bench/cuda/sources')),
     },
   };

@@ -82,6 +82,11 @@ export function calibrateFromDesigns(
   if (!device) return fail('bad-input', `device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
   if (device.kind === 'cpu')
     return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit. Use a GPU`);
+  if (plan.axes.implementations)
+    return fail(
+      'unsupported',
+      `the study has ${plan.axes.implementations.length} implementations, each with a kernel of its own, and a calibration fits one. Calibrate a study of one implementation`,
+    );
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
   const uncalibrated = predictMeasured(

@@ -10,7 +10,7 @@ import { wordBytes } from './words.ts';
  * words, lowest byte first, since tens of millions of them are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';
-const LENGTHS_FILE = 'lengths.u32';
+export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 

@@ -204,12 +204,15 @@ export function referenceResultsInto(
   }
 }
 
+/** What runs the loop in place of a kernel. */
+type LoopBackend = Exclude<BenchBackend, 'program'>;
+
 /**
  * Instructions of a step, of a dependent load, and of the loop's own turn. As the source says it: two shifts, two XOR and a
  * multiplication, the addition before and the XOR after; shift, mask, load and addition. nvcc 13 makes three-input logic of two
  * of a step and a 64-bit address of an index, by the machine code of compute capabilities 7.5 to 12.0.
  */
-const INSTRUCTIONS: Readonly<Record<BenchBackend, { step: number; load: number; turn: number }>> = {
+const INSTRUCTIONS: Readonly<Record<LoopBackend, { step: number; load: number; turn: number }>> = {
   cuda: { step: 6, load: 6, turn: 5 },
   webgpu: { step: 7, load: 4, turn: 0 },
   cpu: { step: 7, load: 4, turn: 0 },
@@ -224,7 +227,7 @@ const TABLE_WORDS = 2 ** 25;
  */
 export function unitLoopProfile(
   kernel: Pick<KernelProfile, 'instructionsPerIteration' | 'serialFraction' | 'dependentLoadsPerIteration'>,
-  backend: BenchBackend,
+  backend: LoopBackend,
 ): UnitLoopProfile {
   const { step, load, turn } = INSTRUCTIONS[backend];
   const dependentLoads = Math.round(kernel.dependentLoadsPerIteration);

@@ -30,7 +30,7 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     blockThreads: null,
     registerCaps: true,
     bestBuckets: true,
-    wholeUnits: backend !== 'cpu',
+    wholeUnits: backend === 'cuda' || backend === 'webgpu',
   };
   switch (backend) {
     case 'cpu':
@@ -46,5 +46,7 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
         registerCaps: false,
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
+    case 'program':
+      return anything;
   }
 }

@@ -2,10 +2,10 @@ import type { Design } from './design.ts';
 
 /**
  * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA program, a WebGPU
- * device in a page or under Node, threads of the CPU) answers with the same records, one JSON line each. A file of such lines,
+ * device in a page or under Node, threads of the CPU, a person's own program) answers with the same records, one JSON line each. A file of such lines,
  * the plan's line first, is a result file: it can be made on a machine without Lockstep and imported.
  */
-export const BENCH_BACKENDS = ['cuda', 'webgpu', 'cpu'] as const;
+export const BENCH_BACKENDS = ['cuda', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
 /**
@@ -105,6 +105,23 @@ export interface BenchParameters {
 }
 export type BenchmarkId = keyof BenchParameters;
 
+/** A program of the person's own, which the backend `program` runs for every launch of a design. */
+export interface ProgramTask {
+  /** Command lines with placeholders (`bench/program/command-line.ts`). */
+  readonly exec: string;
+  readonly build: string | null;
+  /** Absolute path of the folder in which both run. */
+  readonly folder: string;
+  /** Units of the study. */
+  readonly units: number;
+  /** Device of the sweep that the designs are of. */
+  readonly deviceId: string;
+  /** Digest of the right result, where a part of the run that was measured before found it. */
+  readonly reference: string | null;
+  /** For a probe: designs one after another, and results are not compared. */
+  readonly probe: boolean;
+}
+
 export type BenchCase = {
   readonly [Id in BenchmarkId]: {
     /** Unique within the plan; letters, digits and `.-_`. */
@@ -128,8 +145,10 @@ export interface BenchPlan {
   readonly seed: number;
   /** A case that takes longer than this altogether is given up, ms. */
   readonly caseTimeLimitMs: number;
-  /** Present where there are unit loops. */
+  /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;
+  /** Present for the backend `program`. */
+  readonly program?: ProgramTask;
 }
 
 /** The sweep whose designs a plan measures, with what identifies it in the database that it came from. */
@@ -206,8 +225,16 @@ export type BenchRecord =
       readonly timeNs: number;
       readonly clockMhz: number | null;
     }
-  /** The result against the CPU's. `message` has both values where they differ. */
-  | { readonly type: 'check'; readonly case: string; readonly correct: boolean; readonly message: string }
+  /**
+   * The result against the CPU's, or against that of other designs, by its `digest`. `message` has both values where they differ.
+   */
+  | {
+      readonly type: 'check';
+      readonly case: string;
+      readonly correct: boolean;
+      readonly message: string;
+      readonly digest?: string;
+    }
   /** What a case found besides its time: bandwidths, cycles per group, a device's limit. */
   | {
       readonly type: 'values';
@@ -230,8 +257,10 @@ export interface CaseResult {
   /** Median of what was read beside the launches that count. */
   readonly clockMhz: number | null;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
-  /** Whether the result equals the CPU's; `null` where it was not checked. */
+  /** Whether the result equals the CPU's, or that of other designs; `null` where it was not checked. */
   readonly correct: boolean | null;
+  /** Of the result, where it was compared by one. */
+  readonly digest?: string;
   /** What the check said where the result is wrong; empty otherwise. */
   readonly checkMessage: string;
   readonly failure: string | null;

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { BENCH_BACKENDS, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { parseBalancing } from '../domain/balancing.ts';
+import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
+import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
 // Every message below completes "must be …". Fields that are not known are left out, since a newer program may
 // write more of them than this one reads.
@@ -33,6 +34,7 @@ const caseId = v.pipe(
 );
 
 const design = v.object({
+  implementation: v.exactOptional(text(400)),
   threadsPerUnit: whole(1),
   unitsPerThread: number(0),
   loop: v.picklist(['nested', 'flattened'], 'nested or flattened'),
@@ -43,6 +45,19 @@ const design = v.object({
   blockThreads: whole(1),
   gridBlocks: whole(1),
   registerCap: v.nullable(whole(1)),
+  classes: v.exactOptional(
+    v.pipe(
+      v.array(
+        v.object({
+          upTo: v.nullable(number(0)),
+          threadsPerUnit: whole(1),
+          units: number(0),
+          gridBlocks: whole(0),
+        }),
+      ),
+      v.maxLength(MAX_CLASSES, `at most ${MAX_CLASSES} classes`),
+    ),
+  ),
 }) satisfies v.GenericSchema<unknown, Design>;
 
 const caseOf = <Id extends BenchCase['benchmark'], Parameters extends v.GenericSchema>(
@@ -124,6 +139,17 @@ const planLine = v.object({
         traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),
       }),
     ),
+    program: v.exactOptional(
+      v.object({
+        exec: text(MAX_COMMAND_CHARACTERS),
+        build: v.nullable(text(MAX_COMMAND_CHARACTERS)),
+        folder: text(4096),
+        units: whole(1),
+        deviceId: text(400),
+        reference: v.nullable(text(400)),
+        probe: yesOrNo,
+      }),
+    ),
   }),
   lengthsDigest: v.nullable(
     v.pipe(v.string('64 hexadecimal digits'), v.regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits')),
@@ -145,7 +171,7 @@ const benchRecord = v.variant('type', [
     threadGroupWidth: v.nullable(whole(1)),
     multiprocessors: v.nullable(whole(1)),
     clockMhz: v.nullable(number(0)),
-    timer: v.picklist(['device', 'host'], 'device or host'),
+    timer: v.nullable(v.picklist(['device', 'host'], 'device or host')),
     properties: named(v.union([number(), text(4000)], 'a number or text')),
   }),
   v.object({
@@ -164,7 +190,13 @@ const benchRecord = v.variant('type', [
     timeNs: number(0),
     clockMhz: v.nullable(number(0)),
   }),
-  v.object({ type: v.literal('check'), case: caseId, correct: yesOrNo, message: text(10_000) }),
+  v.object({
+    type: v.literal('check'),
+    case: caseId,
+    correct: yesOrNo,
+    message: text(10_000),
+    digest: v.exactOptional(text(400)),
+  }),
   v.object({
     type: v.literal('values'),
     case: caseId,

@@ -13,6 +13,7 @@ export interface GatheredCase {
   compiled: CaseResult['compiled'];
   correct: boolean | null;
   checkMessage: string;
+  digest?: string;
   failure: string | null;
   values: CaseResult['values'];
 }
@@ -47,6 +48,7 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
       // Wrong once is wrong, however many results are checked.
       found.correct = record.correct && found.correct !== false;
       if (!record.correct) found.checkMessage ||= record.message;
+      if (record.digest !== undefined) found.digest ??= record.digest;
       return;
     case 'values':
       found.values = { ...found.values, ...record.values };
@@ -58,7 +60,7 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
 }
 
 export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
-  const { timesMs, warmUpMs, clocksMhz, compiled, correct, checkMessage, failure, values } = found;
+  const { timesMs, warmUpMs, clocksMhz, compiled, correct, checkMessage, digest, failure, values } = found;
   return {
     case: one,
     // A failed case has no time: what it measured before it failed is of an unfinished one.
@@ -68,6 +70,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
     compiled,
     correct,
     checkMessage,
+    ...(digest !== undefined && { digest }),
     failure,
     values,
   };

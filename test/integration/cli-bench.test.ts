@@ -180,7 +180,7 @@ it('refuses what makes no sense in one line', async () => {
   for (const [args, status, words] of [
     [['bench'], 2, /Specify a run or --suite/],
     [['bench', 'one', '--target', 'cpu'], 2, /Specify the number of a run, not "one"/],
-    [['bench', '1'], 2, /Specify --target cuda:0, webgpu or cpu\./],
+    [['bench', '1'], 2, /Specify --target cuda:0, webgpu or cpu, or --exec/],
     [['bench', '--compare'], 2, /Specify the number of a run/],
     [['bench', '1', '--target', 'webgpu-page'], 2, /cuda:0, webgpu or cpu, not webgpu-page/],
     [['bench', '1', '--target', 'tpu'], 2, /cuda:0, webgpu or cpu, not tpu/],

@@ -28,6 +28,7 @@ import {
   isSameDevice,
   listTargets,
   measuringInput,
+  ownProgramCommand,
   PAGE_TARGET,
   pageLimits,
   plannedDesigns,
@@ -315,6 +316,17 @@ describe('set-up', () => {
     expect(measuringInput({ ...SETUP, choose: 'named', designs: [4] }, 3)).toMatchObject({ choose: 'named', designs: [4] });
     expect(measuringInput({ ...SETUP, suite: 'probes' }, null)).not.toHaveProperty('choose');
   }); // prettier-ignore
+
+  it('writes the command that measures the same designs with a program of the person', () => {
+    const program = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
+    expect(ownProgramCommand(SETUP, 3, null)).toBe(`lockstep bench 3 --top 20 ${program}`);
+    expect(ownProgramCommand({ ...SETUP, choose: 'spread', count: 5 }, 3, 'gpu')).toBe(
+      `lockstep bench 3 --device gpu --spread 5 ${program}`,
+    );
+    expect(ownProgramCommand({ ...SETUP, choose: 'named', designs: [4, 7] }, 3, null)).toBe(
+      `lockstep bench 3 --design 4 7 ${program}`,
+    );
+  });
 
   it('says what the button does', () => {
     expect(startLabel(SETUP, null)).toBe('Measure 20 designs');

@@ -72,6 +72,7 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
     predictedMs: record.predictedMs,
     measured: record.failure === null ? measuredTime(record) : null,
     correct: record.correct,
+    ...(detail.digest !== undefined && { digest: detail.digest }),
     failure: record.failure ?? (record.correct === false ? detail.checkMessage || 'wrong result' : null),
     registersPerThread: detail.compiled?.registersPerThread ?? null,
     values: detail.values,
@@ -141,7 +142,11 @@ export function measuringWarnings(
   const measuring = run.measuringDevice as MeasuringDevice | null;
   const warnings = [...noticed, ...reducedTexts(request)];
   const predicted = run.devices.find((device) => device.id === request.deviceId);
-  if (predicted && measuring && !isSameDevice(predicted, measuring))
+  if (measuring?.backend === 'program' && measuring.properties.deviceFrom === 'machine')
+    warnings.push(
+      'The program did not name its device. Print {"device": "NAME"}, so that the ranking shows its times in the rows of that device.',
+    );
+  else if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
       `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the times are of another device, only their order can be compared.`,
     );

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../../../db/records.ts';
-import type { BenchPlan, BenchRecord, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import type { BenchBackend, BenchPlan, BenchRecord, PlanLine } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
@@ -14,6 +14,7 @@ import {
   measuredUnits,
   restoredPlan,
 } from './plans.ts';
+import { checkCommands, names } from '../../../src-workers/bench/program/command-line.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
 import { probeMeasurement } from './probe.ts';
@@ -22,7 +23,17 @@ import { runnableDesigns } from './runnable.ts';
 import { runProgram } from './runner.ts';
 import { openSession, type MeasuringSession } from './session.ts';
 import { suiteCases } from './suites.ts';
-import { checkLimits, PAGE_TARGET, prepareProgram, targetAbility, targetBackend, type Targets } from './targets.ts';
+import {
+  checkLimits,
+  checkMayRunPrograms,
+  COMPILE_LIMIT_MS,
+  PAGE_TARGET,
+  prepareProgram,
+  PROGRAM_TARGET,
+  targetAbility,
+  targetBackend,
+  type Targets,
+} from './targets.ts';
 import type { Context } from '../context.ts';
 import { thisMachine } from '../app/machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts';
@@ -64,11 +75,13 @@ interface PlannedMeasurement {
 async function planMeasurement(
   context: Context,
   targets: Targets,
-  { target, limits, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
+  { target, limits, program, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
   view: RunView | null,
 ): Promise<Result<PlannedMeasurement>> {
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
+  const own = checkProgram(context, backend.value, program);
+  if (!own.ok) return own;
   const { suite, repeats, warmUps, caseTimeLimitMs } = input;
   const shared = {
     format: 'lockstep-bench',
@@ -100,15 +113,30 @@ async function planMeasurement(
   const seed = view.run.seed ?? 0;
   const ofUnits = view.study.study.workload.units;
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
-  if (part !== null && backend.value === 'cpu')
-    return fail('unsupported', 'A CPU is measured on all units. Leave the number of units out.', { field: 'units' });
+  if (part !== null && (program || backend.value === 'cpu'))
+    return fail(
+      'unsupported',
+      `${program ? 'A program' : 'A CPU'} is measured on all units. Leave the number of units out.`,
+      { field: 'units' },
+    );
   const cases = part === null ? ok(designCases(view, designs)) : await designCasesOfPart(context, view, designs, part);
   if (!cases.ok) return cases;
-  const units = await measuredUnits(context, view.study, backend.value, seed, part ?? ofUnits);
+  const units =
+    program && !names(program, 'lengthsFile')
+      ? ok({ workload: null, digest: null })
+      : await measuredUnits(context, view.study, backend.value, seed, part ?? ofUnits);
   if (!units.ok) return units;
   const { workload, digest } = units.value;
   return ok({
-    plan: { ...shared, cases: cases.value, seed, workload },
+    plan: {
+      ...shared,
+      cases: cases.value,
+      seed,
+      workload,
+      ...(program && {
+        program: { ...program, units: ofUnits, deviceId: deviceId.value, reference: null, probe: false },
+      }),
+    },
     digest,
     request: {
       ...asked,
@@ -118,9 +146,25 @@ async function planMeasurement(
       ...(leftOut && { leftOut }),
       ...(part !== null && { part: { units: part, ofUnits, designsLeftOut: designs.length - cases.value.length } }),
       ...(probe && { probe }),
+      ...(program && { program: { exec: program.exec, build: program.build } }),
     },
     view,
   });
+}
+
+/** A program belongs to its target, and to the command line. */
+function checkProgram(
+  context: Context,
+  backend: BenchBackend,
+  program: ProcedureArguments<'bench.start'>['program'],
+): Result<null> {
+  if ((backend === 'program') !== (program !== undefined))
+    return fail('bad-input', `Specify a program for the target ${PROGRAM_TARGET}, and for no other.`, {
+      field: 'program',
+    });
+  if (!program) return ok(null);
+  const may = checkMayRunPrograms(context);
+  return may.ok ? checkCommands(program) : may;
 }
 
 function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
@@ -293,6 +337,8 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
         if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
+        const may = line.value.plan.program ? checkMayRunPrograms(context) : ok(null);
+        if (!may.ok) return may;
         const study = line.value.plan.workload ? runStudy(run) : ok(null);
         if (!study.ok) return study;
         const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
@@ -371,10 +417,11 @@ async function measureIn(
   if (signal.aborted) return { kind: 'cancelled' };
   if (!program.ok) return failed(program.error);
   let refused: Failure | null = null;
-  const limits = {
-    totalMs: START_LIMIT_MS + plan.cases.length * (plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs)),
-    quietMs: () => (session.state().begun ? plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs) : START_LIMIT_MS),
-  };
+  const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
+  // Our program keeps the limits of a person's own one, and of its build.
+  const totalMs = START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0));
+  const quietMs = (): number => (plan.program ? totalMs : session.state().begun ? caseMs : START_LIMIT_MS);
+  const limits = { totalMs, quietMs };
   const end = await runProgram(program.value, limits, signal, async (record) => {
     const taken = await session.take(record);
     if (!taken.ok) refused = taken.error;

@@ -4,6 +4,7 @@ import type {
   BenchCase,
   BenchPlan,
   PlanLine,
+  UnitLoopProfile,
   UnitLoopWorkload,
 } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -33,9 +34,10 @@ export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 
 /** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
 export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
   const runId = view.run.id;
-  if (view.ranking.axes.implementations) return severalKernels(view, view.ranking.axes.implementations);
-  const [kind, words] = backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
-  const devices = view.devices.filter((device) => device.kind === kind).map((device) => device.id);
+  const own = backend === 'program';
+  if (view.ranking.axes.implementations && !own) return severalKernels(view, view.ranking.axes.implementations);
+  const [kind, words] = own ? [null, 'device'] : backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
+  const devices = view.devices.filter((device) => own || device.kind === kind).map((device) => device.id);
   if (named !== undefined) {
     const filter = deviceFilter(view, named);
     if (!filter.ok) return filter;
@@ -115,6 +117,7 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
       ...(can.length > 0
         ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
         : []),
+      'A program of your own (lockstep bench --exec) can measure all of them.',
     ].join(' '),
   );
 }
@@ -181,6 +184,9 @@ export async function designCasesOfPart(
     : fail('unsupported', `None of these designs can run ${units} units: they have more blocks. Specify more units.`);
 }
 
+/** Of a program of the person's own, which has no stand-in. */
+const NO_LOOP: UnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
+
 /** The units of a measurement, and the digest by which they are known again. */
 export interface MeasuredUnits {
   readonly workload: UnitLoopWorkload;
@@ -188,7 +194,7 @@ export interface MeasuredUnits {
 }
 
 /**
- * The units of a sweep for measuring. For a GPU: the lengths in their own order where the workload has one for every unit,
+ * The units of a sweep for measuring. For a GPU, and a program of the person's own: the lengths in their own order where the workload has one for every unit,
  * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
  * units that each stands for. Asked again it gives the same, unless a file has changed.
  * @param part so many of the units alone, on a GPU
@@ -240,7 +246,7 @@ export async function measuredUnits(
     part: backend === 'cpu' ? units : part,
     seed,
   });
-  const profile = unitLoopProfile(kernel, backend);
+  const profile = backend === 'program' ? NO_LOOP : unitLoopProfile(kernel, backend);
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 

@@ -46,9 +46,9 @@ export async function probeMeasurement(
     return fail('bad-input', `Specify rounds only for the target ${PAGE_TARGET}.`, { field: 'rounds' });
   const whole = await plan(input);
   if (!whole.ok) return whole;
-  const { cases, workload, backend } = whole.value.plan;
-  const ofUnits = workload!.lengths.length;
-  const parts = backend !== 'cpu';
+  const { cases, backend } = whole.value.plan;
+  const ofUnits = unitsOf(whole.value.plan);
+  const parts = backend !== 'cpu' && backend !== 'program';
   const rounds: ProbeTimes[] = [...known];
   for (;;) {
     const units = nextProbeUnits(rounds, ofUnits, parts);
@@ -75,6 +75,8 @@ export async function probeMeasurement(
   });
   return ok({ kind: 'done', proposal: { ...fitting, ofUnits, ofRepeats: repeats } });
 }
+
+const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
 /** Designs of a probe: spread evenly over those chosen. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
@@ -103,6 +105,10 @@ async function planRound(
       caseTimeLimitMs: Math.min(input.caseTimeLimitMs, PROBE_CASE_LIMIT_MS),
       ...(units < ofUnits && { units }),
     });
+    if (planned.ok && planned.value.plan.program) {
+      const { plan: own } = planned.value;
+      return ok({ plan: { ...own, program: { ...own.program!, probe: true } } });
+    }
     if (planned.ok || units >= ofUnits) return planned;
   }
 }
@@ -126,7 +132,7 @@ async function runRound(
       if (isProbeEnough(records)) enough.abort();
       return ok(null);
     });
-    return ok(probeTimes(plan.workload!.lengths.length, records));
+    return ok(probeTimes(unitsOf(plan), records));
   });
   return ran.ok ? ran.value : ran;
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 export interface MeasuringPrograms {
   readonly cpuChildFile: string;
   readonly webgpuChildFile: string;
+  /** Runs a person's own program. */
+  readonly ownChildFile: string;
   /** Sources of the CUDA program. */
   readonly cudaFolder: string;
 }
@@ -12,5 +14,6 @@ export interface MeasuringPrograms {
 export const programsIn = (sources: string): MeasuringPrograms => ({
   cpuChildFile: join(sources, 'bench', 'cpu', 'child.ts'),
   webgpuChildFile: join(sources, 'bench', 'webgpu', 'child.ts'),
+  ownChildFile: join(sources, 'bench', 'program', 'child.ts'),
   cudaFolder: join(sources, 'bench', 'cuda', 'sources'),
 });

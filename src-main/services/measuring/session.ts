@@ -54,6 +54,8 @@ export function openSession(
   let collector: CaseCollector = collectCases(left(), plan.repeats);
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
+  /** Digest of the right result, by those that are saved. */
+  let reference: string | null = null;
   let best: { readonly timeMs: number; readonly design: string } | null = null;
   for (const { timesMs, correct, failure, detail } of before)
     if (failure === null) consider({ ...(detail as MeasuredCaseDetail), timesMs, correct });
@@ -67,8 +69,9 @@ export function openSession(
     return plan.cases.filter(({ id }) => !known.has(id));
   }
 
-  function consider(found: Pick<CaseResult, 'case' | 'timesMs' | 'correct'>): void {
+  function consider(found: Pick<CaseResult, 'case' | 'timesMs' | 'correct' | 'digest'>): void {
     if (found.timesMs.length === 0 || found.correct === false) return;
+    reference ??= found.digest ?? null;
     const timeMs = median(Float64Array.from(found.timesMs));
     if (!best || timeMs < best.timeMs) best = { timeMs, design: caseLabel(found.case) };
   }
@@ -120,7 +123,7 @@ export function openSession(
   execution.progress();
   return {
     run,
-    remaining: () => ({ ...plan, cases: left() }),
+    remaining: () => ({ ...plan, cases: left(), ...(plan.program && { program: { ...plan.program, reference } }) }),
     async take(record) {
       switch (record.type) {
         case 'device':

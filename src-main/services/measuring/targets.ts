@@ -21,16 +21,18 @@ import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
 export const PAGE_TARGET = 'webgpu-page';
+/** A program of the person's own, which only the command line may start: a page could start any. */
+export const PROGRAM_TARGET = 'program';
 
 /** One object file: the kernels are small, but a busy machine is slow. */
-const COMPILE_LIMIT_MS = 300_000;
+export const COMPILE_LIMIT_MS = 300_000;
 /** Time a device has to say its name. */
 const ASK_LIMIT_MS = 30_000;
 
 export function targetBackend(target: string): Result<BenchBackend> {
   if (/^cuda:\d{1,2}$/.test(target)) return ok('cuda');
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
-  if (target === 'cpu') return ok('cpu');
+  if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
   return fail('bad-input', `target must be cuda:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`);
 }
 
@@ -54,11 +56,25 @@ export async function prepareProgram(
   return scriptWithPlan(context.programs, plan, folder);
 }
 
+/** Fails with `unsupported` in a host other than the command line. */
+export function checkMayRunPrograms({ host }: Context): Result<null> {
+  return host === 'cli'
+    ? ok(null)
+    : fail(
+        'unsupported',
+        "Only the command line runs a program of one's own, since anyone who reaches this app could start any program. Use lockstep bench RUN --exec.",
+      );
+}
+
 async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, folder: string): Promise<Result<Program>> {
   try {
     await writePlanFolder(folder, plan);
   } catch (error) {
     return fail('storage', `The plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (plan.program) {
+    const args = [folder, '--cache', join(userCacheFolder(), 'programs'), '--build-limit', String(COMPILE_LIMIT_MS)];
+    return ok(scriptProgram(programs.ownChildFile, args, folder));
   }
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }

@@ -127,6 +127,19 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
+/** The command line that measures a set-up's designs with a person's own program. @param deviceId where the run has several devices */
+export function ownProgramCommand(setup: MeasuringSetup, runId: number, deviceId: string | null): string {
+  const { choose, count, designs } = setup;
+  const chosen =
+    choose === 'named' ? `--design ${designs.join(' ')}` : `--${choose === 'best' ? 'top' : choose} ${count}`;
+  return [
+    `lockstep bench ${runId}`,
+    ...(deviceId === null ? [] : [`--device ${deviceId}`]),
+    chosen,
+    "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'",
+  ].join(' ');
+}
+
 /**
  * Why a set-up cannot be started; null where it can.
  * @param unsupported why no design of the run can be measured; null where some can, or that is not known
@@ -179,7 +192,12 @@ export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSui
     : (BENCH_SUITES.find((each) => SUITES[each].backends.includes(backend)) ?? suite);
 }
 
-export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = { cuda: 'CUDA', webgpu: 'WebGPU', cpu: 'the CPU' };
+export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
+  cuda: 'CUDA',
+  webgpu: 'WebGPU',
+  cpu: 'the CPU',
+  program: 'a program',
+};
 
 /** Targets as the panel lists them: what can measure first, then what is missing; the page's own GPU as the page found it. */
 export function listTargets(

@@ -1,0 +1,44 @@
+// A loop for each unit, as long as the unit: a thread per unit, in a grid of its own size.
+// lockstep bench RUN --build 'nvcc -O3 -arch=native -DBLOCK={blockThreads} divergent.cu -o {binary}' \
+//                    --exec '{binary} {units} {lengthsFile} {gridBlocks}'
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+__global__ void __launch_bounds__(BLOCK) divergent(const uint32_t *lengths, uint32_t *results, int units) {
+  for (int unit = blockIdx.x * BLOCK + threadIdx.x; unit < units; unit += gridDim.x * BLOCK) {
+    uint32_t x = unit + 1;
+    for (uint32_t i = lengths[unit]; i > 0; i--) x = (x ^ x >> 15) * 0x2c1b3c6du;
+    results[unit] = x;
+  }
+}
+
+int main(int argc, char **argv) {
+  const int units = argc == 4 ? atoi(argv[1]) : 0;
+  std::vector<uint32_t> words(units);
+  FILE *file = argc == 4 ? fopen(argv[2], "rb") : nullptr;
+  if (!file || fread(words.data(), 4, units, file) != size_t(units)) return fprintf(stderr, "cannot read the lengths\n"), 1;
+  uint32_t *lengths, *results;
+  cudaMalloc(&lengths, 4 * units);
+  cudaMalloc(&results, 4 * units);
+  cudaMemcpy(lengths, words.data(), 4 * units, cudaMemcpyHostToDevice);
+  cudaDeviceProp device;
+  if (cudaGetDeviceProperties(&device, 0) == cudaSuccess)
+    printf("{\"device\": \"%s\", \"multiprocessors\": %d}\n", device.name, device.multiProcessorCount);
+  cudaEvent_t from, to;
+  cudaEventCreate(&from);
+  cudaEventCreate(&to);
+  for (int launch = 0; launch < 2; launch++) {  // the first loads the kernel: its time is not printed
+    cudaEventRecord(from);
+    divergent<<<atoi(argv[3]), BLOCK>>>(lengths, results, units);
+    cudaEventRecord(to);
+  }
+  cudaMemcpy(words.data(), results, 4 * units, cudaMemcpyDeviceToHost);
+  if (cudaGetLastError() != cudaSuccess) return fprintf(stderr, "the launch failed\n"), 1;
+  float ms;
+  cudaEventElapsedTime(&ms, from, to);
+  uint32_t digest = 0;
+  for (uint32_t word : words) digest ^= word;
+  printf("{\"timeNs\": %.0f}\n{\"digest\": \"%08x\"}\n", ms * 1e6, digest);
+}

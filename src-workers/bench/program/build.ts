@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { ProgramTask } from '../../domain/benchmark.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { cachedOutput, pruneCache } from '../output-cache.ts';
+import { firstError } from '../cuda/ptxas.ts';
+import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
+import { splitCommand, substituted, type valuesOf } from './command-line.ts';
+
+/** Builds the program of each design: once for all designs whose build line is the same, and not at all where it is in the cache. */
+
+export type Build = (values: ReturnType<typeof valuesOf>) => Promise<Result<string>>;
+
+const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
+
+/** Resolves to the path of `{binary}`; to nothing where no build line names it. @param keptIn folders that are made where missing */
+export function openBuilder(
+  { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
+  keptIn: { readonly cache: string; readonly run: string },
+  timeLimitMs: number,
+): Build {
+  if (build === null) return () => Promise.resolve(ok(''));
+  const line = splitCommand(build);
+  if (!line.ok) return () => Promise.resolve(line);
+  const known = new Map<string, Promise<Result<string>>>();
+  const kept = new Set<string>();
+
+  const run = (words: readonly string[], binary: string): Promise<Result<ToolRun>> =>
+    runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs }); // prettier-ignore
+  const made = async (words: readonly string[]): Promise<Result<string>> => {
+    if (!line.value.some((word) => word.includes('{binary}'))) {
+      const built = await run(words, '');
+      if (!built.ok) return built;
+      const { code, stdout, stderr } = built.value;
+      return code === 0 ? ok('') : fail('unsupported', `The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
+    }
+    const inputs = await inputsOf(words, folder);
+    // Of a folder with too many files nobody can say whether one has changed: its builds are kept for this run alone.
+    const cacheFolder = inputs ? keptIn.cache : keptIn.run;
+    const entry = await cachedOutput(
+      cacheFolder,
+      FILE,
+      [folder, ...words, ...(inputs ?? [])],
+      'The build failed',
+      (path) => run(words, path),
+    );
+    if (!entry.ok) return entry;
+    kept.add(entry.value.key);
+    if (entry.value.made && inputs) await pruneCache(cacheFolder, kept);
+    return ok(entry.value.path);
+  };
+  return (values) => {
+    const words = line.value.map((word) => substituted(word, values));
+    const key = JSON.stringify(words);
+    if (!known.has(key)) known.set(key, made(words));
+    return known.get(key)!;
+  };
+}
+
+/** Files that a folder may have for its builds to be kept: each must be looked at. */
+const MAX_FILES = 5000;
+/** Folders without sources. */
+const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
+
+/**
+ * What the output of a build depends on, as far as its line says: its program, the contents of the files that it names, and name, size
+ * and time of every file in its folder and in the folders that it names (`-Iinclude`). Null where those are too many.
+ */
+async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {
+  const [tool, ...others] = words;
+  const program = /[\\/]/.test(tool) ? resolve(folder, tool) : await findProgram([tool], pathFolders(process.env));
+  const inputs: string[] = [process.platform, process.arch, program === null ? tool : await stampOf(program)];
+  const folders = new Set([folder]);
+  for (const word of others) {
+    for (const path of [word, word.slice(2), word.slice(word.indexOf('=') + 1)]) {
+      if (path === '' || path.includes('{binary}')) continue;
+      const full = isAbsolute(path) ? path : join(folder, path);
+      const found = await stat(full).catch(() => null);
+      if (found?.isDirectory()) folders.add(full);
+      else if (found?.isFile())
+        inputs.push(`${full} ${createHash('sha256').update(await readFile(full)).digest('hex')}`); // prettier-ignore
+    }
+  }
+  const files: string[] = [];
+  const waiting = [...folders];
+  for (const at of waiting) {
+    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (PASSED_BY.test(entry.name)) continue;
+      if (entry.isDirectory()) waiting.push(join(at, entry.name));
+      else files.push(await stampOf(join(at, entry.name)));
+    }
+    if (files.length > MAX_FILES || waiting.length > MAX_FILES) return null;
+  }
+  return [...inputs, ...files];
+}
+
+async function stampOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null);
+  return found ? `${path} ${found.size} ${found.mtimeMs}` : path;
+}

@@ -1,0 +1,121 @@
+import type { ProgramTask } from '../../domain/benchmark.ts';
+import type { Design } from '../../domain/design.ts';
+import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+
+/**
+ * Splits a command line into arguments. No shell reads it: `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are separated by
+ * spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space stands for that
+ * character, except within single quotes. Fails with `bad-input` on a quote without its end, and where nothing is left.
+ */
+export function splitCommand(line: string): Result<readonly string[]> {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote: string | null = null;
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at];
+    const next = line[at + 1] as string | undefined;
+    if (character === '\\' && quote !== "'" && next !== undefined && /["'\\\s]/.test(next)) {
+      word = (word ?? '') + next;
+      at += 1;
+    } else if (quote !== null) {
+      if (character === quote) quote = null;
+      else word += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= '';
+    } else if (/\s/.test(character)) {
+      if (word !== null) words.push(word);
+      word = null;
+    } else word = (word ?? '') + character;
+  }
+  if (quote !== null) return fail('bad-input', `The command line ${line} has a quote ${quote} without its end.`);
+  if (word !== null) words.push(word);
+  return words.length > 0 && words[0] !== '' ? ok(words) : fail('bad-input', 'The command line names no program.');
+}
+
+/** `{name}`, or `{{name}}` for the text `{name}`. */
+const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
+
+type Values = Readonly<Record<Placeholder, string>>;
+
+/** @param word whose placeholders are known */
+export function substituted(word: string, values: Values): string {
+  return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
+}
+
+function namesIn(words: readonly string[]): ReadonlySet<string> {
+  return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
+}
+
+/** Whether one of the command lines names this. @param task whose command lines `checkCommands` accepts */
+export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, placeholder: Placeholder): boolean {
+  return [exec, build].some((line) => {
+    const words = line === null ? null : splitCommand(line);
+    return words?.ok === true && namesIn(words.value).has(placeholder);
+  });
+}
+
+/** What is the same for all designs of a run. */
+const SHARED: ReadonlySet<string> = new Set<Placeholder>(['binary', 'device', 'lengthsFile', 'units']);
+
+/** Whether command lines can be split and substituted; fails with `bad-input`. */
+export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>): Result<null> {
+  const used: ReadonlySet<string>[] = [];
+  for (const [option, line] of [
+    ['--exec', exec],
+    ['--build', build],
+  ] as const) {
+    if (line === null) continue;
+    const words = splitCommand(line);
+    if (!words.ok) return fail('bad-input', `${option}: ${words.error.message}`);
+    const named = namesIn(words.value);
+    for (const name of named)
+      if (!Object.hasOwn(PLACEHOLDERS, name))
+        return fail(
+          'bad-input',
+          `${option}: {${name}} is no placeholder. Use ${Object.keys(PLACEHOLDERS)
+            .map((known) => `{${known}}`)
+            .join(', ')}; write {{${name}}} for the text.`,
+        );
+    used.push(named);
+  }
+  const [inExec, inBuild] = used;
+  if (inExec.has('binary') && !inBuild)
+    return fail('bad-input', '--exec names {binary}, which --build makes. Specify --build.');
+  if (!inBuild) return ok(null);
+  if (inBuild.has('binary') && !inExec.has('binary'))
+    return fail('bad-input', '--build makes {binary}, which --exec does not run. Use {binary} in --exec.');
+  const own = [...inBuild].find((name) => !SHARED.has(name));
+  if (own !== undefined && !inBuild.has('binary'))
+    return fail(
+      'bad-input',
+      `--build depends on the design by {${own}}, and one build would overwrite another. Write its output to {binary}.`,
+    );
+  return ok(null);
+}
+
+/** What placeholders stand for. `binary` is filled in when it is built. */
+export function valuesOf(
+  design: Design,
+  designIndex: number | null,
+  { units, deviceId }: ProgramTask,
+  lengthsFile: string,
+): Values {
+  return {
+    design: String(designIndex ?? ''),
+    implementation: design.implementation ?? '',
+    threadsPerUnit: String(design.threadsPerUnit),
+    unitsPerThread: String(design.unitsPerThread),
+    blockThreads: String(design.blockThreads),
+    gridBlocks: String(design.gridBlocks),
+    registerCap: String(design.registerCap ?? 0),
+    balancing: design.balancing,
+    loop: design.loop,
+    classes: JSON.stringify(design.classes ?? []),
+    device: deviceId,
+    units: String(units),
+    lengthsFile,
+    binary: '{binary}',
+  };
+}

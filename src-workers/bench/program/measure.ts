@@ -1,0 +1,227 @@
+import { constants, cpus, hostname, release, type } from 'node:os';
+import type { BenchPlan, BenchRecord, CaseOf, MeasuringDevice, ProgramTask } from '../../domain/benchmark.ts';
+import { isCpuDesign } from '../../domain/design.ts';
+import { fail, unwrap, type Result } from '../../domain/result.ts';
+import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
+import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
+import type { Build } from './build.ts';
+import { splitCommand, substituted, valuesOf } from './command-line.ts';
+import { lastWords, readOutput, type ProgramOutput } from './output.ts';
+
+/**
+ * Measures designs by a program of the person's own. Every design is launched once, in random order; their digests say which result is
+ * right. The other launches are drawn at random from `ALTERNATING` designs, the next design taking the place of one that has all of
+ * its launches: what changes on the machine meanwhile changes all of them alike, and designs are complete one after another.
+ */
+
+/** Designs whose launches alternate. More would be fairer, and leave fewer complete where a run is interrupted. */
+export const ALTERNATING = 8;
+
+interface Measured {
+  readonly one: CaseOf<'unit-loop'>;
+  /** Launches so far, counted by the times that the program printed. */
+  launches: number;
+  spentMs: number;
+  digest: string | null;
+  correct: boolean | null;
+  maxError: number | null;
+}
+
+/** The digest of the right result, and who has it. */
+interface Reference {
+  readonly digest: string | null;
+  readonly of: string;
+}
+
+/**
+ * @param plan of the backend `program`
+ * @param task of the plan; its command lines are checked
+ * @param lengthsFile path of the units' lengths; not read where no placeholder names it
+ */
+export async function measureProgram(
+  plan: BenchPlan,
+  task: ProgramTask,
+  lengthsFile: string,
+  build: Build,
+  print: (record: BenchRecord) => void,
+): Promise<void> {
+  const started = performance.now();
+  const words = unwrap(splitCommand(task.exec));
+  const designs = plan.cases.flatMap((one): Measured[] =>
+    one.benchmark === 'unit-loop'
+      ? [{ one, launches: 0, spentMs: 0, digest: null, correct: null, maxError: null }]
+      : [],
+  );
+  const recorder = openRecorder(plan, designs, print);
+
+  /** Runs the program once; null where the design failed, which is recorded. */
+  const launch = async (design: Measured): Promise<ProgramOutput | null> => {
+    const { design: mapping, designIndex } = design.one.parameters;
+    const values = valuesOf(mapping, designIndex, task, lengthsFile);
+    const binary = await build(values);
+    if (!binary.ok) return recorder.failed(design, binary.error.message);
+    const [program, ...args] = words.map((word) => substituted(word, { ...values, binary: binary.value }));
+    const from = performance.now();
+    const timeLimitMs = Math.max(1, plan.caseTimeLimitMs - design.spentMs);
+    const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
+    design.spentMs += performance.now() - from;
+    if (design.spentMs >= plan.caseTimeLimitMs) return recorder.failed(design, lateText(design, plan));
+    const output = ran.ok ? outputOf(ran.value) : ran;
+    if (!output.ok) return recorder.failed(design, output.error.message);
+    const name = recorder.device(output.value);
+    const { device } = output.value;
+    if (device !== null && device !== name)
+      return recorder.failed(design, `It ran on ${device}, and other launches on ${name}.`);
+    return output.value;
+  };
+
+  if (task.probe) {
+    const unknown = { digest: null, of: '' };
+    for (const design of designs) {
+      let output: ProgramOutput | null;
+      do output = await launch(design);
+      while (output && !recorder.report(design, output, unknown));
+    }
+  } else {
+    const first: { readonly design: Measured; readonly output: ProgramOutput }[] = [];
+    for (const at of arbitraryOrder(designs.length, plan.seed)) {
+      const output = await launch(designs[at]);
+      if (output) first.push({ design: designs[at], output });
+    }
+    const reference =
+      task.reference === null
+        ? majority(first.flatMap(({ output }) => (output.correct === false ? [] : (output.digest ?? []))))
+        : { digest: task.reference, of: 'the designs measured before' };
+    const left = first.filter(({ design, output }) => !recorder.report(design, output, reference));
+    const uniform = mersenneTwister(plan.seed);
+    while (left.length > 0) {
+      const at = Math.floor(uniform() * Math.min(ALTERNATING, left.length));
+      const { design } = left[at];
+      const output = await launch(design);
+      if (!output || recorder.report(design, output, reference)) left.splice(at, 1);
+    }
+  }
+  recorder.device({ device: null, multiprocessors: null });
+  print({ type: 'done', elapsedMs: performance.now() - started });
+}
+
+interface Recorder {
+  /** The name of the device that measures: what the first launch says that ended well. */
+  device(output: Pick<ProgramOutput, 'device' | 'multiprocessors'>): string;
+  failed(design: Measured, message: string): null;
+  /** What a launch found. Whether it was the last of its design. */
+  report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
+}
+
+function openRecorder(
+  { warmUps, repeats }: BenchPlan,
+  designs: readonly Measured[],
+  print: (record: BenchRecord) => void,
+): Recorder {
+  let device: MeasuringDevice | null = null;
+  const held: BenchRecord[] = [];
+  /** The device comes first. */
+  const say = (record: BenchRecord): void => void (device ? print(record) : held.push(record));
+  return {
+    device(output) {
+      if (!device) {
+        device = deviceOf(output, designs);
+        print(device);
+        for (const record of held) print(record);
+      }
+      return device.name;
+    },
+    failed(design, message) {
+      say({ type: 'failed', case: design.one.id, message });
+      return null;
+    },
+    report(design, output, reference) {
+      const { id } = design.one;
+      const { timesNs, maxError, digest } = output;
+      for (const timeNs of timesNs) {
+        const repeat = Math.max(0, design.launches - warmUps);
+        say({ type: 'sample', case: id, repeat, warmUp: design.launches < warmUps, timeNs, clockMhz: null });
+        design.launches += 1;
+      }
+      const wrong = wrongText(design, output, reference);
+      const correct = wrong !== null ? false : output.correct === true || digest !== null ? true : null;
+      // Once for each design, and again where a later launch is wrong.
+      if (correct !== null && design.correct !== false && correct !== design.correct) {
+        design.correct = correct;
+        say({ type: 'check', case: id, correct, message: wrong ?? '', ...(digest !== null && { digest }) });
+      }
+      design.digest ??= digest;
+      if (maxError !== null) design.maxError = Math.max(maxError, design.maxError ?? 0);
+      const complete = design.launches >= warmUps + repeats;
+      // Values before all times would make the case one without times.
+      if (complete && design.maxError !== null)
+        say({ type: 'values', case: id, values: { maxError: design.maxError } });
+      return complete;
+    },
+  };
+}
+
+/** What is wrong with a result; null where nothing is known to be. */
+function wrongText(
+  before: Measured,
+  { correct, maxError, digest }: ProgramOutput,
+  reference: Reference,
+): string | null {
+  if (correct === false)
+    return `The program says that its result is wrong${maxError === null ? '' : ` (maxError ${maxError})`}.`;
+  if (digest === null) return null;
+  if (before.digest !== null && digest !== before.digest)
+    return `Its digest was ${before.digest} at first and ${digest} in a later launch.`;
+  return reference.digest !== null && digest !== reference.digest
+    ? `Its digest is ${digest}, and that of ${reference.of} is ${reference.digest}.`
+    : null;
+}
+
+/** The digest that most designs have, of equally many the one that came first. */
+function majority(digests: readonly string[]): Reference {
+  const tally = new Map<string, number>();
+  for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);
+  const [most] = [...tally].sort((a, b) => b[1] - a[1]);
+  return most ? { digest: most[0], of: `${most[1]} of ${digests.length} designs` } : { digest: null, of: '' };
+}
+
+function outputOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }): Result<ProgramOutput> {
+  if (code !== 0) {
+    const name = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+    return fail('unsupported', `The program ended with exit code ${code}${name ? ` (${name})` : ''}. ${lastWords(stderr, stdout)}`); // prettier-ignore
+  }
+  if (stdout.length >= MAX_OUTPUT_CHARACTERS)
+    return fail('unsupported', `The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
+  return readOutput(stdout, stderr);
+}
+
+function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, repeats }: BenchPlan): string {
+  const seconds = (ms: number): string => `${Number((ms / 1000).toPrecision(3))} s`;
+  return `Stopped after ${seconds(spentMs)} (limit ${seconds(caseTimeLimitMs)}), ${launches} of ${warmUps + repeats} launches done.`;
+}
+
+/**
+ * The device as the program names it. One that names none is known by the machine: a CPU's designs ran on its CPU, while nobody knows
+ * where others did.
+ */
+function deviceOf(
+  { device, multiprocessors }: Pick<ProgramOutput, 'device' | 'multiprocessors'>,
+  designs: readonly Measured[],
+): MeasuringDevice {
+  const ofCpu = designs.length > 0 && isCpuDesign(designs[0].one.parameters.design);
+  const name = device ?? (ofCpu ? cpus()[0]?.model.trim() : undefined) ?? hostname();
+  const driver = `${type()} ${release()}`;
+  return {
+    type: 'device',
+    backend: 'program',
+    name,
+    fingerprint: ['program', name, multiprocessors ?? '', hostname(), process.arch, driver].join('|'),
+    driver,
+    versions: {},
+    threadGroupWidth: null,
+    multiprocessors,
+    clockMhz: null,
+    timer: null,
+    properties: { deviceFrom: device === null ? (ofCpu ? 'cpu' : 'machine') : 'program' },
+  };
+}

@@ -1,0 +1,92 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+
+/** What a program said in one run. */
+export interface ProgramOutput {
+  /** Of every launch that it timed, at least one. */
+  readonly timesNs: readonly number[];
+  /** By its own judgement; null where it said nothing. */
+  readonly correct: boolean | null;
+  readonly maxError: number | null;
+  /** Of its result. */
+  readonly digest: string | null;
+  /** The device that it ran on. */
+  readonly device: string | null;
+  readonly multiprocessors: number | null;
+}
+
+const EXPECTED = 'It must print the time of each launch as a line {"timeNs": 1234}';
+const MAX_TIMES = 10_000;
+const MAX_TEXT = 200;
+const MAX_WORDS = 300;
+
+const isText = (value: unknown): value is string | number =>
+  (typeof value === 'string' && value !== '' && value.length <= MAX_TEXT) || typeof value === 'number';
+const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+/** What each field must be, and how a message says it. */
+const FIELDS = {
+  timeNs: [isAmount, 'a number of nanoseconds, 0 or more'],
+  correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],
+  maxError: [isAmount, 'a number, 0 or more'],
+  digest: [isText, `text of 1 to ${MAX_TEXT} characters, or a number`],
+  device: [(value: unknown) => typeof value === 'string' && isText(value), `text of 1 to ${MAX_TEXT} characters`],
+  multiprocessors: [
+    (value: unknown) => isAmount(value) && Number.isInteger(value) && value >= 1,
+    'a whole number, 1 or more',
+  ],
+} as const;
+
+/**
+ * Reads what a program printed: lines of JSON objects with the fields above, and any other lines, which are passed over. Later
+ * lines replace what earlier ones say, but for times, which add up, and a result that is wrong once, which stays wrong.
+ * Fails with `bad-input` on a field of the wrong kind, and where there is no time.
+ */
+export function readOutput(stdout: string, stderr: string): Result<ProgramOutput> {
+  const timesNs: number[] = [];
+  const said: Record<string, unknown> = {};
+  for (const line of stdout.split('\n')) {
+    const object = objectOf(line);
+    if (!object) continue;
+    for (const [name, [isValid, kind]] of Object.entries(FIELDS)) {
+      if (!Object.hasOwn(object, name)) continue;
+      const value = object[name];
+      if (!isValid(value))
+        return fail('bad-input', `The program printed ${name} ${shown(JSON.stringify(value))}, which must be ${kind}.`);
+      if (name === 'timeNs') timesNs.push(value as number);
+      else if (name === 'maxError') said[name] = Math.max(value as number, (said[name] as number | undefined) ?? 0);
+      else if (name === 'correct') said[name] = value === true && said[name] !== false;
+      else said[name] = value;
+    }
+    if (timesNs.length > MAX_TIMES)
+      return fail('bad-input', `The program printed more than ${MAX_TIMES} times in one run.`);
+  }
+  if (timesNs.length === 0)
+    return fail('bad-input', `The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
+  const { correct = null, maxError = null, digest = null, device = null, multiprocessors = null } = said;
+  return ok({
+    timesNs,
+    correct: correct as boolean | null,
+    maxError: maxError as number | null,
+    digest: digest === null ? null : String(digest as string | number),
+    device: device as string | null,
+    multiprocessors: multiprocessors as number | null,
+  });
+}
+
+function objectOf(line: string): Readonly<Record<string, unknown>> | null {
+  const text = line.trim();
+  if (!text.startsWith('{')) return null;
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  } catch {
+    return null;
+  }
+}
+
+const shown = (text: string): string => (text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text);
+
+/** The last line that a program said, of the first of these texts that has one. */
+export function lastWords(...texts: readonly string[]): string {
+  const last = texts.flatMap((text) => text.trim().split('\n').at(-1)?.trim() || []).at(0);
+  return last === undefined ? 'It printed nothing.' : `Its last line: ${shown(last)}`;
+}

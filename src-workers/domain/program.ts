@@ -1,0 +1,22 @@
+/** Command lines by which a person's own program is built and run for a design. */
+
+/** What `{name}` in a command line stands for. */
+export const PLACEHOLDERS = {
+  design: 'number of the design in the sweep',
+  implementation: 'name of its implementation; empty where the study names none',
+  threadsPerUnit: 'threads that share a unit',
+  unitsPerThread: 'units of each slot, one after another',
+  blockThreads: 'threads of a block',
+  gridBlocks: 'blocks; on a CPU cores',
+  registerCap: 'max registers of a thread; 0 where nothing caps them',
+  balancing: 'such as none or window-sort(4096)',
+  loop: 'nested or flattened',
+  classes: 'of a mixed design its classes of length, as JSON; otherwise []',
+  device: 'id of the device that was predicted',
+  units: 'number of units',
+  lengthsFile: 'file of their lengths in order: 32-bit numbers, lowest byte first',
+  binary: 'the file that --build makes',
+} as const;
+export type Placeholder = keyof typeof PLACEHOLDERS;
+
+export const MAX_COMMAND_CHARACTERS = 8000;

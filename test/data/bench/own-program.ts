@@ -1,0 +1,39 @@
+// A person's own program for tests: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one time and a digest,
+// and does something else for the design that an option names.
+import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: Object.fromEntries(
+    ['design', 'log', 'ms', 'device', 'wrong', 'hang', 'crash', 'silent', 'garbage', 'unsteady'].map((name) => [
+      name,
+      { type: 'string' } as const,
+    ]),
+  ),
+});
+const given = values as Readonly<Record<string, string | undefined>>;
+const is = (what: string): boolean => given[what] === given.design;
+
+if (given.log) appendFileSync(given.log, `${JSON.stringify({ design: given.design, pid: process.pid, positionals })}\n`);
+if (is('crash')) {
+  console.error('about to crash\nillegal address');
+  process.kill(process.pid, 'SIGSEGV');
+}
+if (is('hang')) {
+  const grandchild = spawn('sleep', ['602'], { stdio: 'inherit' });
+  grandchild.unref();
+  process.on('SIGTERM', () => {});
+  setInterval(() => {}, 1000);
+} else {
+  console.log('warming up …');
+  console.log('{ this is no JSON');
+  if (given.device) console.log(JSON.stringify({ device: given.device }));
+  const timeMs = Number(given.ms ?? 1) * (1 + Number(given.design) / 100);
+  if (is('garbage')) console.log('{"timeNs": "fast"}');
+  else if (!is('silent')) console.log(JSON.stringify({ timeNs: timeMs * 1e6 * (1 + (process.pid % 7) / 700) }));
+  const digest = is('wrong') ? 'beef' : is('unsteady') ? `pid ${process.pid}` : 'cafe';
+  console.log(JSON.stringify({ digest }));
+  console.error('goodbye');
+}

@@ -1,0 +1,385 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { processLives } from '../../db/ownership.ts';
+import { main } from '../../src-main/cli/main.ts';
+import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { call, ended } from '../unit/engine-calls.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+import { lacks } from '../tools.mjs';
+
+// Programs of a person's own, run for each launch of a design.
+const ROOT = join(import.meta.dirname, '..', '..');
+const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
+const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
+const DEVICE = 'nvidia-rtx-4090';
+const NAME = 'GeForce RTX 4090';
+const UNITS = 5000;
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-own-'));
+const cacheBefore = process.env.XDG_CACHE_HOME;
+const file = join(folder, 'test.db');
+let engine: Engine;
+let runId: number;
+
+const study: StudyFile = smallStudy({
+  devices: [DEVICE],
+  workload: { lengths: 'geometric(0.05)', units: UNITS },
+  axes: { threadsPerUnit: [1, 2, 4], blockThreads: [32, 64], gridBlocks: [4, 8] },
+});
+
+const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine> =>
+  unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
+
+beforeAll(async () => {
+  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  engine = await open('cli');
+  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  runId = (await ended(engine, 'runs.start', { studyId: id })).id;
+});
+afterAll(async () => {
+  await engine.close();
+  if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
+  else process.env.XDG_CACHE_HOME = cacheBefore;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const own = (options: string): string => `'${process.execPath}' '${PROGRAM}' --design {design} ${options}`;
+const asked = (program: object, more: object = {}): object => ({
+  target: 'program',
+  runId,
+  count: 12,
+  repeats: 3,
+  warmUps: 1,
+  program: { build: null, folder, ...program },
+  ...more,
+});
+
+async function measured(program: object, more: object = {}): Promise<{ run: RunSummary; found: MeasuringDetail }> {
+  const run = await ended(engine, 'bench.start', asked(program, more));
+  return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
+}
+const ofDesign = (cases: readonly MeasuredCase[], index: number): MeasuredCase =>
+  cases.find(({ designIndex }) => designIndex === index)!;
+
+interface Logged {
+  readonly design: string;
+  readonly pid: number;
+  readonly positionals: readonly string[];
+}
+const logged = (path: string): readonly Logged[] =>
+  readFileSync(path, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Logged); // prettier-ignore
+
+it.skipIf(lacks('g++'))('measures a C program that is built once for each block size, and ranks it', async () => {
+  const sources = join(folder, 'sources');
+  mkdirSync(sources);
+  copyFileSync(join(KERNELS, 'divergent.c'), join(sources, 'divergent.c'));
+  const build = 'gcc -O2 -fopenmp -DBLOCK={blockThreads} divergent.c -o {binary}';
+  const exec = '{binary} {units} {lengthsFile}';
+  const cache = join(folder, 'cache', 'lockstep', 'programs');
+  const { run, found } = await measured({ exec, build, folder: sources });
+  expect(run).toMatchObject({ state: 'complete', valid: 12, invalid: 0 });
+  expect(found.request).toMatchObject({
+    target: 'program',
+    backend: 'program',
+    deviceId: DEVICE,
+    program: { exec, build },
+  });
+  // The program does not say where it ran.
+  expect(found.device).toMatchObject({ backend: 'program', timer: null });
+  expect(found.warnings.join('\n')).toMatch(/did not name its device/);
+  for (const one of found.cases) {
+    expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
+    expect(one.measured!.timesMs).toHaveLength(3);
+    expect(one.measured!.warmUpMs).toHaveLength(1);
+    expect(one.measured!.minMs).toBeGreaterThan(0);
+  }
+  expect(new Set(found.cases.map(({ digest }) => digest)).size).toBe(1);
+  expect(readdirSync(cache)).toHaveLength(2);
+
+  // Kept, until a file of the folder changes.
+  const once = { repeats: 1, warmUps: 0 };
+  expect((await measured({ exec, build, folder: sources }, once)).run.valid).toBe(12);
+  expect(readdirSync(cache)).toHaveLength(2);
+  writeFileSync(join(sources, 'divergent.h'), '');
+  expect((await measured({ exec, build, folder: sources }, once)).run.valid).toBe(12);
+  expect(readdirSync(cache)).toHaveLength(4);
+
+  const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+  expect(compared.designs).toHaveLength(12);
+});
+
+it.skipIf(lacks('python3'))(
+  'measures a Python program, checks it by its own word, and shows it in the ranking',
+  async () => {
+    const wrapper = join(folder, 'wrapper.py');
+    writeFileSync(
+      wrapper,
+      `import json, runpy\nprint(json.dumps({"device": "${NAME}", "multiprocessors": 128}))\nrunpy.run_path(${JSON.stringify(join(KERNELS, 'divergent.py'))})\n`,
+    );
+    const { run, found } = await measured(
+      { exec: 'python3 wrapper.py {lengthsFile} --group {blockThreads}' },
+      { repeats: 6 },
+    );
+    expect(run).toMatchObject({ state: 'complete', valid: 12 });
+    expect(found.device).toMatchObject({ name: NAME, multiprocessors: 128 });
+    expect(found.warnings.join('\n')).not.toMatch(/device/);
+    for (const one of found.cases) expect(one).toMatchObject({ correct: true, failure: null, values: { maxError: 0 } });
+    // Groups of 64 run as long as their longest unit: more work than groups of 32.
+    const median = (block: number): number => {
+      const times = found.cases
+        .filter(({ design }) => design!.blockThreads === block)
+        .map((one) => one.measured!.minMs);
+      return Math.min(...times);
+    };
+    expect(median(64)).toBeGreaterThan(median(32));
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+    for (const one of found.cases) {
+      const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
+      expect(row.measured).toMatchObject({ runId: run.id, measuredOn: NAME, medianMs: one.measured!.medianMs });
+    }
+  },
+);
+
+it('fails a design whose result is wrong, that crashes, hangs or says nothing, and goes on with the others', async () => {
+  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+  const [wrong, crash, hang, silent, garbage, unsteady] = page.rows.map(({ designIndex }) => designIndex);
+  const { run, found } = await measured(
+    {
+      exec: own(
+        `--wrong ${wrong} --crash ${crash} --hang ${hang} --silent ${silent} --garbage ${garbage} --unsteady ${unsteady} --device '${NAME}'`,
+      ),
+    },
+    { caseTimeLimitMs: 12_000, repeats: 2, warmUps: 0 },
+  );
+  expect(run.state).toBe('complete');
+  const reason = (index: number): string => ofDesign(found.cases, index).failure!;
+  expect(reason(wrong)).toBe('Its digest is beef, and that of 6 of 8 designs is cafe.');
+  expect(ofDesign(found.cases, wrong).correct).toBe(false);
+  expect(reason(unsteady)).toMatch(/^Its digest is pid \d+, and that of 6 of 8 designs is cafe\.$/);
+  expect(reason(crash)).toBe('The program ended with exit code 139 (SIGSEGV). Its last line: illegal address');
+  expect(reason(hang)).toMatch(/^Stopped after 1\d(\.\d+)? s \(limit 12 s\), 0 of 2 launches done\.$/);
+  expect(reason(silent)).toMatch(/^The program printed no time\. .*\{"timeNs": 1234\}\. Its last line: goodbye$/);
+  expect(reason(garbage)).toMatch(/timeNs "fast", which must be a number/);
+  const others = found.cases.filter(({ failure }) => failure === null);
+  expect(others).toHaveLength(6);
+  for (const one of others) expect(one).toMatchObject({ correct: true, digest: 'cafe', measured: { repeats: 2 } });
+  // The hanging program, and what it had started, are gone.
+  expect(processesWith('602')).toEqual([]);
+});
+
+it.skipIf(lacks('g++'))('fails the designs whose build fails, with what the compiler says', async () => {
+  writeFileSync(
+    join(folder, 'sized.c'),
+    '#include <stdio.h>\n#if BLOCK == 64\n#error blocks of 64 are not written yet\n#endif\nint main(void) { puts("{\\"timeNs\\":5}"); }\n',
+  );
+  const build = 'gcc -DBLOCK={blockThreads} sized.c -o {binary}';
+  const { run, found } = await measured({ exec: '{binary}', build }, { repeats: 1, warmUps: 0 });
+  expect(run).toMatchObject({ state: 'complete', valid: 6, invalid: 6 });
+  for (const { design, failure } of found.cases)
+    if (design!.blockThreads === 32) expect(failure).toBeNull();
+    else expect(failure).toMatch(/^The build failed: .*sized\.c:3.*blocks of 64 are not written yet/);
+});
+
+it('draws the order of launches at random by the seed, one design beside another', async () => {
+  const order = async (name: string): Promise<readonly string[]> => {
+    const log = join(folder, name);
+    await measured({ exec: own(`--log '${log}'`) }, { repeats: 3, warmUps: 0 });
+    return logged(log).map(({ design }) => design);
+  };
+  const first = await order('first.log');
+  expect(first).toHaveLength(36);
+  expect(await order('second.log')).toEqual(first);
+  const designs = [...new Set(first)];
+  // Every design once before any is launched again.
+  expect(designs).toEqual(first.slice(0, 12));
+  expect(designs).not.toEqual(designs.toSorted((a, b) => Number(a) - Number(b)));
+  const again = first.slice(12);
+  const inARow = again.filter((design, at) => design === again[at + 1]).length;
+  expect(inARow).toBeLessThan(12 / 2);
+});
+
+it('hands arguments over as they are, without a shell', async () => {
+  const log = join(folder, 'arguments.log');
+  const words = `; rm -rf x $(touch pwned) * '$HOME' "a b" | > {{units}} b={blockThreads}`;
+  await measured({ exec: own(`--log '${log}' -- ${words}`) }, { count: 1, repeats: 1, warmUps: 0 });
+  const [{ positionals }] = logged(log);
+  expect(positionals.slice(0, -1)).toEqual([';', 'rm', '-rf', 'x', '$(touch', 'pwned)', '*', '$HOME', 'a b', '|', '>', '{units}']); // prettier-ignore
+  expect(positionals.at(-1)).toMatch(/^b=(32|64)$/);
+  expect(readdirSync(folder)).not.toContain('pwned)');
+});
+
+it('measures designs of several implementations, each told its name', async () => {
+  const kernel = { registersPerThread: 32, instructionsPerIteration: 30 };
+  const twoFile = join(folder, 'two.db');
+  const other = await open('cli', twoFile);
+  try {
+    const implementations = [
+      { name: 'row per thread', kernel, axes: { threadsPerUnit: [1] } },
+      { name: 'wide', kernel, axes: { threadsPerUnit: [4] } },
+    ];
+    const { id } = await call<StudyRecord>(other, 'studies.save', { study: { ...study, implementations } });
+    const sweep = await ended(other, 'runs.start', { studyId: id });
+    const log = join(folder, 'implementations.log');
+    const start = asked({ exec: own(`--log '${log}' {implementation} {threadsPerUnit}`) }, { runId: sweep.id, count: 40, repeats: 1, warmUps: 0 }); // prettier-ignore
+    const run = await ended(other, 'bench.start', start);
+    expect(run.state).toBe('complete');
+    const seen = new Set(logged(log).map(({ positionals }) => positionals.join(' ')));
+    expect(seen).toContain('row per thread 1');
+    expect(seen).toContain('wide 4');
+    const refused = await other.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
+    expect(refused.ok ? '' : refused.error.message).toMatch(/lockstep bench --exec\) can measure all of them/);
+    expect((await call<MeasuringComparison>(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
+    const fit = await other.dispatch('calibration.fit', { id: run.id });
+    expect(fit.ok ? '' : fit.error.message).toMatch(/2 implementations.*fits one/);
+  } finally {
+    await other.close();
+  }
+});
+
+/** A run that was cancelled while its program hung. */
+async function cancelled(): Promise<number> {
+  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
+  const exec = own(`--hang ${page.rows[0].designIndex}`);
+  const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked({ exec }, { count: 1 }));
+  await expect.poll(() => processesWith('602'), { timeout: 60_000 }).toHaveLength(1);
+  await call(engine, 'runs.cancel', { id });
+  return id;
+}
+
+it('ends the program and what it started when the run is cancelled', async () => {
+  const id = await cancelled();
+  await expect.poll(() => processesWith('602'), { timeout: 60_000 }).toEqual([]);
+  expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
+});
+
+it('is resumed after kill -9 with the designs that are left, and leaves no process behind', async () => {
+  const log = join(folder, 'killed.log');
+  const copy = join(folder, 'killed.db');
+  const database = new Database(file);
+  await database.backup(copy);
+  database.close();
+  const lockstep = (...args: readonly string[]) =>
+    spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', copy], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const command = own(`--log '${log}' --device '${NAME}'`);
+  const measuring = lockstep(
+    'bench',
+    String(runId),
+    '--exec',
+    command,
+    '--units',
+    'all',
+    '--repeats',
+    '4',
+    '--warm-ups',
+    '0',
+  );
+  const reader = new Database(copy, { readonly: true });
+  const bench = reader.prepare<[], { id: number }>("SELECT max(id) AS id FROM runs WHERE kind = 'bench'");
+  const saved = reader.prepare<[number], { n: number }>('SELECT count(*) AS n FROM measured_designs WHERE run_id = ?');
+  const before = bench.get()!.id;
+  const count = (): number => {
+    const { id } = bench.get()!;
+    return id === before ? 0 : saved.get(id)!.n;
+  };
+  await expect.poll(count, { timeout: 200_000, interval: 10 }).toBeGreaterThanOrEqual(2);
+  measuring.kill('SIGKILL');
+  await once(measuring, 'exit');
+  const last = logged(log).at(-1)!.pid;
+  await expect.poll(() => processLives(last), { timeout: 60_000 }).toBe(false);
+  const kept = count();
+  expect(kept).toBeLessThan(12);
+  const { id } = bench.get()!;
+  reader.close();
+
+  writeFileSync(log, '');
+  const resumed = lockstep('runs', 'resume', String(id), '--json');
+  let out = '';
+  resumed.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  const [status] = (await once(resumed, 'close')) as [number];
+  expect(status).toBe(0);
+  const { cases, failed } = JSON.parse(out) as { cases: { digest: string; timesMs: number[] }[]; failed: number };
+  expect([cases.length, failed]).toEqual([12, 0]);
+  for (const one of cases) expect(one).toMatchObject({ digest: 'cafe', timesMs: { length: 4 } });
+  expect(new Set(logged(log).map(({ design }) => design)).size).toBe(12 - kept);
+});
+
+it('is never started by a page', async () => {
+  const id = await cancelled();
+  await call(engine, 'runs.wait', { id });
+  await engine.close();
+  const serve = await open('serve');
+  try {
+    for (const [name, input] of [
+      ['bench.start', asked({ exec: own('') })],
+      ['bench.probe', asked({ exec: own('') })],
+      ['runs.resume', { id }],
+    ] as const) {
+      const refused = await serve.dispatch(name, input);
+      expect([name, refused.ok ? '' : refused.error.message]).toEqual([name, expect.stringMatching(/^Only the command line/)]); // prettier-ignore
+    }
+  } finally {
+    await serve.close();
+    engine = await open('cli');
+  }
+});
+
+it('refuses in one line what makes no sense, before anything runs', async () => {
+  const commands = async (...args: readonly string[]): Promise<string> => {
+    let text = '';
+    const take = (more: string): void => void (text += more);
+    const status = await main([...args, '--db', file], { out: take, err: take, interactive: false, columns: 100 });
+    return `${status} ${text.trimEnd()}`;
+  };
+  const run = String(runId);
+  expect(await commands('bench', run, '--exec', 'p {blok}')).toMatch(
+    /^1 [^\n]*\{blok\} is no placeholder\. Use \{design\}[^\n]*$/,
+  );
+  expect(await commands('bench', run, '--build', 'make')).toMatch(/^2 [^\n]*Specify --exec too\.$/);
+  expect(await commands('bench', run, '--exec', 'p', '--target', 'cpu')).toMatch(/^2 [^\n]*Leave --target out\.$/);
+  expect(await commands('bench', run, '--exec', 'p', '--units', '100')).toMatch(/^1 [^\n]*measured on all units/);
+  expect(await commands('bench', run, '--target', 'program')).toMatch(/^2 [^\n]*Specify --target/);
+  expect(await commands('bench', run, '--exec', './missing', '--units', 'all')).toMatch(
+    /^1 [^]*12 failed[^]*missing cannot be started \(ENOENT\)/,
+  );
+});
+
+it('fits the repeats to the time by a probe', async () => {
+  const proposal = await call<{ kind: string; proposal: { estimateMs: number } }>(engine, 'bench.probe', {
+    ...asked({ exec: own('--ms 1000') }),
+    repeats: 500,
+    timeLimitMs: 60_000,
+  });
+  // A launch takes a second by its own word, and no fewer repeats give an interval.
+  expect(proposal).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
+  expect(proposal.proposal.estimateMs).toBeGreaterThan(12 * 8 * 1000);
+  expect(proposal.proposal.estimateMs).toBeLessThan(3 * 12 * 8 * 1000);
+});
+
+it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async () => {
+  mkdirSync(join(folder, 'cuda'));
+  const out = join(folder, 'cuda', 'divergent');
+  const nvcc = spawn('nvcc', ['-arch=sm_90', '-DBLOCK=128', join(KERNELS, 'divergent.cu'), '-o', out], { stdio: 'inherit' }); // prettier-ignore
+  expect(((await once(nvcc, 'exit')) as [number])[0]).toBe(0);
+});
+
+/** Ids of processes that sleep for so many seconds. */
+function processesWith(seconds: string): readonly number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim() === `sleep ${seconds}`;
+    } catch {
+      return false; // it has ended
+    }
+  }); // prettier-ignore
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkCommands,
+  names,
+  splitCommand,
+  substituted,
+  valuesOf,
+} from '../../src-workers/bench/program/command-line.ts';
+import { readOutput } from '../../src-workers/bench/program/output.ts';
+import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+
+const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
+
+describe('a command line', () => {
+  it.each([
+    ['./spmv --block 64', ['./spmv', '--block', '64']],
+    ['  a\tb  c ', ['a', 'b', 'c']],
+    [`"my program" 'a b' c"d e"f`, ['my program', 'a b', 'cd ef']],
+    [`a '' ""`, ['a', '', '']],
+    [String.raw`a\ b \" '\"' "\"" C:\dir\x`, ['a b', '"', '\\"', '"', 'C:\\dir\\x']],
+    ['a; rm -rf $(b) | c * > d & `e`', ['a;', 'rm', '-rf', '$(b)', '|', 'c', '*', '>', 'd', '&', '`e`']],
+  ])('%s is split without a shell', (line, words) => {
+    expect(unwrap(splitCommand(line))).toEqual(words);
+  });
+
+  it.each([
+    ['', /no program/],
+    ['   ', /no program/],
+    [`'' a`, /no program/],
+    [`a "b`, /quote " without its end/],
+  ])('%j is refused', (line, words) => {
+    expect(refusal(splitCommand(line))).toMatch(words);
+  });
+
+  it('is filled with the values of a design, which are never split', () => {
+    const design: Design = {
+      implementation: 'two words; rm',
+      threadsPerUnit: 4,
+      unitsPerThread: 2,
+      loop: 'nested',
+      balancing: 'window-sort(4096)',
+      blockThreads: 128,
+      gridBlocks: 16,
+      registerCap: null,
+      classes: [{ upTo: null, threadsPerUnit: 4, units: 7, gridBlocks: 16 }],
+    };
+    const task: ProgramTask = {
+      exec: '',
+      build: null,
+      folder: '/',
+      units: 70,
+      deviceId: 'gpu',
+      reference: null,
+      probe: false,
+    };
+    const values = valuesOf(design, 5, task, '/tmp/l.u32');
+    const line =
+      'p {implementation} -b={blockThreads}x{gridBlocks} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {{units}} {"a":{"b":1}}';
+    expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
+      'p',
+      'two words; rm',
+      '-b=128x16',
+      '4',
+      '2',
+      '0',
+      'window-sort(4096)',
+      'nested',
+      JSON.stringify(design.classes),
+      '5',
+      '70',
+      'gpu',
+      '/tmp/l.u32',
+      '{units}',
+      '{a:{b:1}}',
+    ]);
+  });
+
+  it.each([
+    ['p {block}', null, /\{block\} is no placeholder.*\{blockThreads\}.*write \{\{block\}\}/],
+    ['p', 'make {sources}', /--build: \{sources\} is no placeholder/],
+    ['{binary}', null, /Specify --build/],
+    ['./p', 'gcc p.c -o {binary}', /Use \{binary\} in --exec/],
+    ['./p', 'make BLOCK={blockThreads}', /\{blockThreads\}.*overwrite.*Write its output to \{binary\}/],
+    [`p 'x`, null, /--exec: .*quote/],
+    ['./p {blockThreads}', 'make', 'ok'],
+    ['{binary} {units}', 'gcc -DB={blockThreads} p.c -o {binary}', 'ok'],
+  ])('%s after %s is checked before anything runs', (exec, build, words) => {
+    expect(refusal(checkCommands({ exec, build }))).toMatch(words);
+  });
+
+  it('says which placeholders it has', () => {
+    const task = { exec: 'p {lengthsFile}', build: 'cc {{units}} -o p' };
+    expect([names(task, 'lengthsFile'), names(task, 'units'), names(task, 'binary')]).toEqual([true, false, false]);
+  });
+});
+
+describe('what a program prints', () => {
+  const read = (...lines: readonly string[]) => readOutput(lines.join('\n'), '');
+
+  it('is read from JSON lines, and all others are passed over', () => {
+    const lines = [
+      'hello',
+      '{"timeNs": 12}',
+      '{ not JSON',
+      '{"other": 1}',
+      '  {"timeNs":13, "digest": 7}',
+      '[1]',
+      '{"correct":true}',
+      '{"maxError":0.5,"device":"GPU","multiprocessors":3}',
+    ];
+    expect(unwrap(read(...lines))).toEqual({ timesNs: [12, 13], correct: true, maxError: 0.5, digest: '7', device: 'GPU', multiprocessors: 3 }); // prettier-ignore
+    expect(unwrap(read('{"timeNs":0}'))).toEqual({ timesNs: [0], correct: null, maxError: null, digest: null, device: null, multiprocessors: null }); // prettier-ignore
+    expect(unwrap(read('{"timeNs":1}', '{"correct":false,"maxError":3}', '{"correct":true,"maxError":1}'))).toMatchObject({ correct: false, maxError: 3 }); // prettier-ignore
+  });
+
+  it.each([
+    ['{"timeNs": -1}', /timeNs -1, which must be a number of nanoseconds/],
+    ['{"timeNs": "1"}', /timeNs "1"/],
+    ['{"timeNs": null}', /timeNs null/],
+    ['{"correct": 1}', /correct 1, which must be true or false/],
+    ['{"digest": ""}', /digest "", which must be text/],
+    ['{"digest": {"a":1}}', /digest \{"a":1\}/],
+    ['{"device": 5}', /device 5/],
+    ['{"multiprocessors": 1.5}', /multiprocessors 1.5/],
+    ['{"digest":"a"}', /no time.*\{"timeNs": 1234\}.*Its last line: \{"digest":"a"\}/],
+    ['', /no time.*printed nothing/],
+  ])('%s is refused with the reason', (line, words) => {
+    expect(refusal(read(line))).toMatch(words);
+  });
+
+  it('has its last words from standard error, where there are some', () => {
+    expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/);
+  });
+});
