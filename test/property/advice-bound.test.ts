@@ -49,7 +49,7 @@ const SHARES = {
 describe('the shortest time of a design', () => {
   it.each(['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-skewed', 'spmv-uniform', 'shares'])(
     'of %s is below every predicted time, so that what can be best is predicted, and not all',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (name) => {
       const file = name === 'shares' ? 'spmv-skewed' : name;
       const read = small(JSON.parse(readFileSync(join(examples, `${file}.json`), 'utf8')) as StudyFile);
