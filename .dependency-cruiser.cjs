@@ -24,6 +24,9 @@ module.exports = {
     only('advice imports what predicts and ranks', '^src-workers/advise', [
       '^src-workers/(domain|numeric|models|space|predict|sweep)',
     ]),
+    only('inspection imports domain, models and what reads the assembler', '^src-workers/inspect', [
+      '^src-workers/(domain|models|bench/cuda/ptxas\\.ts)',
+    ]),
     only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),

@@ -18,7 +18,9 @@ import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
 import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
+import type { Inspection } from './domain/inspection.ts';
 import { fail, ok, type Result } from './domain/result.ts';
+import { inspectKernel, type Asked, type KernelTexts } from './inspect/inspect.ts';
 import { judgeEvidence, judgeGpuOf } from './evidence/judge-all.ts';
 import type { EvidenceFile } from './evidence/load.ts';
 import type { LengthLaw } from './domain/workload.ts';
@@ -395,6 +397,19 @@ export function evidenceOfGpu({
   return judgeGpuOf(folder, devices, asked);
 }
 
+/** What the texts of a kernel say of it. */
+export function inspect({
+  label,
+  texts,
+  asked,
+}: {
+  readonly label: string;
+  readonly texts: KernelTexts;
+  readonly asked: Asked;
+}): Result<Inspection> {
+  return inspectKernel(label, texts, asked);
+}
+
 export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
@@ -414,4 +429,5 @@ export interface WorkerTasks {
   readonly reproduce: typeof reproduce;
   readonly evidence: typeof evidence;
   readonly evidenceOfGpu: typeof evidenceOfGpu;
+  readonly inspect: typeof inspect;
 }

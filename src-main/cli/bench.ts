@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { deviceTitle } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
-import { parseJson } from '../contract/json.ts';
 import type {
   BenchSuite,
   ContentionFindings,
@@ -13,7 +12,7 @@ import type {
   MeasuringTarget,
   SavedProfile,
 } from '../contract/measuring.ts';
-import { parseStudy, validate } from '../contract/parse.ts';
+import { validate } from '../contract/parse.ts';
 import { procedures, type ProcedureInput } from '../contract/procedures.ts';
 import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
@@ -21,11 +20,12 @@ import { PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measurin
 import { isDone } from '../services/measured/measured.ts';
 import { studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
-import { readText, writeFor, writeWhole } from '../services/app/files.ts';
+import { writeWhole } from '../services/app/files.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { changeStudyFile } from './study-file.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
 
@@ -460,22 +460,15 @@ export async function calibrateCommand(
   return EXIT_OK;
 }
 
-/** Changes what the calibration found and leaves the rest of the file as the person wrote it. */
-async function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
-  const text = await readText(file, 'a study file (JSON)');
-  if (!text.ok) return text;
-  const before = parseStudy(text.value, file);
-  if (!before.ok) return before;
-  const after = studyWithProfile(before.value, profile.deviceId, profile);
-  if (!after.ok) return after;
-  const raw = parseJson(text.value, file);
-  if (!raw.ok) return raw;
-  const { kernel, pipeline } = after.value;
-  const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
-  const written = raw.value as Readonly<Record<string, object>>;
-  const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
-  const study = { ...written, kernel: { ...written.kernel, ...found }, pipeline };
-  return writeFor(file, `${JSON.stringify(study, null, 2)}\n`);
+function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
+  return changeStudyFile(file, (study, written) => {
+    const after = studyWithProfile(study, profile.deviceId, profile);
+    if (!after.ok) return after;
+    const { kernel, pipeline } = after.value;
+    const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
+    const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
+    return ok({ ...written, kernel: { ...written.kernel, ...found }, pipeline });
+  });
 }
 
 function printProfile(

@@ -21,6 +21,7 @@ import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { evidenceCommand } from './evidence.ts';
 import { importCommand, saveDevice } from './import.ts';
+import { inspectCommand, type InspectOptions } from './inspect.ts';
 import { simulateCommand } from './simulate.ts';
 import {
   EXIT_FAILED,
@@ -58,6 +59,11 @@ const wholeFrom = (min: number, text: string): number => {
 };
 const whole = (text: string): number => wholeFrom(0, text);
 const positive = (text: string): number => wholeFrom(1, text);
+const positiveNumber = (text: string): number => {
+  const value = text.trim() === '' ? NaN : Number(text);
+  if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('It must be a number > 0.');
+  return value;
+};
 const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
 const portNumber = (text: string): number => {
   const value = whole(text);
@@ -424,6 +430,43 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     );
 }
 
+/** What a kernel's compilation says of it. */
+function kernelCommands(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine } = cli;
+  const kernel = program.command('kernel').description("a kernel's own code");
+  command(
+    kernel,
+    'inspect <file>',
+    'registers, spills and instructions of a loop, from a source or what was compiled from it',
+  )
+    .option('--entry <name>', 'kernel, where the file has several')
+    .option('--arch <name>', 'what a source is compiled for, as in sm_90; of a file for several architectures, which')
+    .option('--loop <number>', 'the loop that counts, as listed, instead of the one chosen', positive)
+    .addOption(
+      new Option('--caps <list>', 'registers and spills under these register caps, as in 32,40,64').argParser(sizes),
+    )
+    .option('--mean <length>', 'mean length of the units, for a law with the loss that a profile shows', positiveNumber)
+    .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>
+      text.trim().split(/\s+/),
+    )
+    .option('--into <study>', 'write what was found into the kernel of this study file')
+    .addHelpText(
+      'after',
+      `
+The kind of FILE is detected from its content: a CUDA source (.cu, compiled by nvcc), PTX, a cubin, a listing of nvdisasm -c -g or cuobjdump
+-sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from machine code where nvdisasm or cuobjdump is
+there, from PTX otherwise. The loop that counts is the one marked by asm volatile("// lockstep:loop"); in its body, else the innermost one
+whose end depends on data that differs between threads.
+With --json: {entry, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
+  instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads, shortestPath, unrolled, depth,
+  divergent, marked}], chosen: {loop, why}, from, caps: [{cap, registersPerThread, spillStoreBytes, spillLoadBytes}], launch, lengths,
+  notes, study}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0.`,
+    )
+    .action((file: string, options: GlobalOptions & InspectOptions) =>
+      withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
+    );
+}
+
 /** Saved runs. */
 function runCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
@@ -641,6 +684,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     occupancyCommand,
     sweepCommands,
     measuringCommands,
+    kernelCommands,
     runCommands,
     deviceCommands,
     fileCommands,

@@ -45,6 +45,7 @@ import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
+import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
@@ -82,6 +83,15 @@ const csvColumns = v.strictObject({
 });
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
+/** A flag of nvcc that changes what is compiled, and starts no other program. */
+const compilerFlag = v.pipe(
+  v.string(),
+  v.maxLength(1000),
+  v.regex(
+    /^-(D|U|I)[^\s]+$|^--?(use_fast_math|ftz=\w+|fmad=\w+|prec-div=\w+|prec-sqrt=\w+|std=[\w+]+|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda)$/,
+    'must be one of -DNAME, -UNAME, -IFOLDER, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda',
+  ),
+);
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
 /** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
@@ -465,6 +475,28 @@ export const procedures = {
       openRunId: v.optional(id),
     }),
   ).returns<ImportedFile>(),
+
+  /**
+   * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log of `ptxas -v`, or a
+   * table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where its own headers are. A newer call of the same `client`
+   * takes the place of an older one, and `kernel.cancelInspect` ends it; it then fails with `cancelled`.
+   */
+  'kernel.inspect': procedure(
+    v.strictObject({
+      fileName: shortText,
+      bytes,
+      entry: v.optional(v.pipe(v.string(), v.maxLength(4096))),
+      arch: v.optional(v.pipe(v.string(), v.regex(/^sm_\d{2,3}[a-z]?$/, 'must be an architecture such as sm_90'))),
+      loop: v.optional(whole(1, 1000)),
+      meanLength: v.optional(v.pipe(v.number(), v.gtValue(1), v.maxValue(1e5))),
+      caps: v.optional(v.pipe(v.array(whole(16, 255)), v.maxLength(16)), []),
+      flags: v.optional(v.pipe(v.array(compilerFlag), v.maxLength(64)), []),
+      folder: v.optional(folder),
+      client: v.optional(shortText),
+    }),
+  ).returns<Inspection>(),
+  /** Answers whether an inspection of this client was under way. */
+  'kernel.cancelInspect': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
 
   /** Fits a device's parameters to a measured run; nothing is saved. */
   'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),

@@ -20,6 +20,7 @@ import { deviceHandlers } from './devices/handlers.ts';
 import { evidenceHandlers } from './evidence/handlers.ts';
 import { exportHandlers } from './export/handlers.ts';
 import { importHandlers } from './imports/handlers.ts';
+import { inspectHandlers } from './inspect/handlers.ts';
 import { measuredHandlers } from './measured/handlers.ts';
 import { openBenchmarks } from './measuring/benchmarks.ts';
 import { measuringHandlers } from './measuring/handlers.ts';
@@ -179,6 +180,7 @@ function joinHandlers(context: Context, pageSilenceMs: number): Handlers {
     ...measuringHandlers(context, targets, benchmarks),
     ...measuredHandlers(context),
     ...importHandlers(context),
+    ...inspectHandlers(context),
     ...exportHandlers(context),
     ...modelHandlers(context),
     ...evidenceHandlers(context),

@@ -43,18 +43,22 @@ export async function findNvcc(environment: Readonly<Record<string, string | und
   const set = environment['NVCC'];
   if (set !== undefined && set !== '')
     return (await isProgram(set)) ? ok(set) : fail('not-found', `NVCC is ${set}, which is no program`);
-  const folders = [...pathFolders(environment)];
-  for (const name of ['CUDA_HOME', 'CUDA_PATH']) {
-    const home = environment[name];
-    if (home !== undefined && home !== '') folders.push(join(home, 'bin'));
-  }
-  if (process.platform !== 'win32') folders.push('/usr/local/cuda/bin');
-  const found = await findProgram([file], folders);
+  const found = await findProgram([file], cudaFolders(environment));
   if (found !== null) return ok(found);
   return fail(
     'not-found',
     'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda. Install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
   );
+}
+
+/** Where programs of the CUDA toolkit may be: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
+export function cudaFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
+  return [
+    ...pathFolders(environment),
+    ...homes.map((home) => join(home, 'bin')),
+    ...(process.platform === 'win32' ? [] : ['/usr/local/cuda/bin']),
+  ];
 }
 
 /** Architectures to compile for: those of this machine's GPUs, as far as nvcc knows them; `native` where no GPU is found. */

@@ -1,0 +1,225 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/compile.ts';
+import { firstError } from '../../../src-workers/bench/cuda/ptxas.ts';
+import { findProgram, runTool } from '../../../src-workers/bench/tool.ts';
+import { kernelFileKind, MAX_KERNEL_FILE_BYTES, type Inspection } from '../../../src-workers/domain/inspection.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { KernelTexts } from '../../../src-workers/inspect/inspect.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import type { Context } from '../context.ts';
+
+type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
+
+/** For all that an inspection starts, and for reading what it made. A compiler may need a minute for a large kernel. */
+const TIME_LIMIT_MS = 120_000;
+
+const NO_COMPILER =
+  'Send what was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
+
+/**
+ * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that says nothing of a kernel, `not-found` where a source needs nvcc,
+ * `unsupported` with the compiler's words or after the time limit.
+ */
+export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
+  const { fileName, bytes, entry, arch, loop, meanLength } = input;
+  if (bytes.length > MAX_KERNEL_FILE_BYTES)
+    return fail(
+      'bad-input',
+      `${fileName} has ${bytes.length} bytes, which is more than the limit of ${MAX_KERNEL_FILE_BYTES}.`,
+    );
+  const limit = AbortSignal.timeout(TIME_LIMIT_MS);
+  const signal = AbortSignal.any([cancel, limit]);
+  try {
+    const texts = await inTemporaryFolder((folder) => kernelTexts(input, new Tools(folder, fileName, signal)));
+    if (!texts.ok) return texts;
+    if (!texts.value.ok) return limit.aborted ? tookTooLong(fileName) : texts.value;
+    const { notes, ...read } = texts.value.value;
+    const found = await context.pool.run(
+      'inspect',
+      { label: fileName, texts: read, asked: { entry, arch, loop, meanLength } },
+      { signal },
+    );
+    return found.ok ? ok({ ...found.value, notes: [...found.value.notes, ...notes] }) : found;
+  } catch (error) {
+    if (limit.aborted && !cancel.aborted) return tookTooLong(fileName);
+    throw error;
+  }
+}
+
+const tookTooLong = (fileName: string): Result<never> =>
+  fail('unsupported', `${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
+
+/** Starts the programs of the toolkit in a folder of the inspection's own. */
+class Tools {
+  readonly folder: string;
+  private readonly fileName: string;
+  private readonly signal: AbortSignal;
+  constructor(folder: string, fileName: string, signal: AbortSignal) {
+    this.folder = folder;
+    this.fileName = fileName;
+    this.signal = signal;
+  }
+
+  /** What a program says; a failure with its first error where it refuses. @param source the file that stands for the one inspected */
+  async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
+    const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });
+    if (!ended.ok) return ended;
+    const { code, stdout, stderr } = ended.value;
+    if (code === 0) return ok(stdout + stderr);
+    const error = firstError(stderr + stdout);
+    return fail('unsupported', source === '' ? error : error.replaceAll(source, this.fileName));
+  }
+
+  /** The machine code of a cubin, by the disassembler that is there; null: none is. */
+  async disassembled(cubin: string): Promise<Result<string> | null> {
+    for (const [name, ...args] of [
+      ['nvdisasm', '-c', '-g', cubin],
+      ['cuobjdump', '-sass', cubin],
+    ]) {
+      const file = process.platform === 'win32' ? `${name}.exe` : name;
+      const program = await findProgram([file], cudaFolders(process.env));
+      if (program !== null) return this.run(program, args);
+    }
+    return null;
+  }
+}
+
+type Texts = KernelTexts & { readonly notes: readonly string[] };
+
+async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
+  const { fileName, bytes, caps } = input;
+  const kind = kernelFileKind(fileName, bytes);
+  const text = (): string => new TextDecoder().decode(bytes);
+  const compiled = kind === 'source' || kind === 'ptx';
+  if (caps.length > 0 && !compiled)
+    return fail('bad-input', `${fileName} cannot be compiled again under register caps. Specify a .cu file or PTX.`);
+  switch (kind) {
+    case 'source':
+      return compiledSource(input, tools);
+    case 'ptx':
+      return assembledPtx(input, text(), tools);
+    case 'sass':
+      return ok({ sass: text(), notes: [] });
+    case 'ptxas':
+      return ok({ log: text(), notes: [] });
+    case 'ncu':
+      return ok({ profile: text(), notes: [] });
+    case 'cubin': {
+      await writeFile(join(tools.folder, 'kernel.cubin'), bytes);
+      const code = await disassembled(tools, NO_DISASSEMBLER);
+      return ok({ cubin: bytes, ...code });
+    }
+    case null:
+      return fail(
+        'bad-input',
+        `${fileName} says nothing of a kernel. Specify a CUDA source (.cu), PTX, a cubin, a listing of nvdisasm or cuobjdump, a log of ptxas -v, or a table of Nsight Compute (ncu --csv).`,
+      );
+  }
+}
+
+const NO_DISASSEMBLER =
+  'nvdisasm and cuobjdump are not here, so its loops are not read. PTX says them (nvcc -ptx -lineinfo).';
+
+/** The machine code of `kernel.cubin`, or why there is none. */
+async function disassembled(tools: Tools, without: string | null): Promise<Pick<Texts, 'sass' | 'notes'>> {
+  const code = await tools.disassembled('kernel.cubin');
+  if (code?.ok) return { sass: code.value, notes: [] };
+  const note = code ? `The machine code could not be listed: ${code.error.message}` : without;
+  return { notes: note === null ? [] : [note] };
+}
+
+async function compiledSource(
+  { fileName, bytes, arch, caps, flags, folder }: Input,
+  tools: Tools,
+): Promise<Result<Texts>> {
+  const nvcc = await findNvcc(process.env);
+  if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
+  if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
+  await writeFile(join(tools.folder, 'kernel.cu'), bytes);
+  const own = folder === undefined ? [] : ['-I', folder];
+  const log = await tools.run(
+    nvcc.value,
+    [
+      '-O3',
+      '-lineinfo',
+      '-Xptxas',
+      '-v',
+      `-arch=${arch}`,
+      ...own,
+      ...flags,
+      '--keep',
+      '--keep-dir',
+      '.',
+      '-cubin',
+      '-o',
+      'kernel.cubin',
+      'kernel.cu',
+    ],
+    'kernel.cu',
+  );
+  if (!log.ok) {
+    const header =
+      folder === undefined && /No such file|cannot open source file|could not open source file/.test(log.error.message);
+    const advice = header
+      ? ' Its headers are not here: inspect it where they are, by lockstep kernel inspect FILE.'
+      : '';
+    return fail(log.error.code, `nvcc refused: ${log.error.message}${advice}`, log.error.context);
+  }
+  const capped = await underCaps(nvcc.value, arch, caps, tools);
+  if (!capped.ok) return capped;
+  const code = await disassembled(tools, null);
+  const ptx = await readFile(join(tools.folder, 'kernel.ptx'), 'utf8');
+  return ok({ log: log.value, ptx, capped: capped.value, ...code });
+}
+
+/** PTX says its loops; what it needs of a device says the assembler, where there is one. */
+async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): Promise<Result<Texts>> {
+  const nvcc = await findNvcc(process.env);
+  if (!nvcc.ok)
+    return caps.length > 0
+      ? fail(nvcc.error.code, `Registers under caps need the compiler: ${nvcc.error.message}.`)
+      : ok({ ptx, notes: ['Without nvcc the registers of PTX are not known. A log of nvcc -Xptxas -v says them.'] });
+  await writeFile(join(tools.folder, 'kernel.ptx'), ptx);
+  const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
+  const log = await tools.run(
+    nvcc.value,
+    ['-Xptxas', '-v', `-arch=${target}`, '-cubin', '-o', 'kernel.cubin', 'kernel.ptx'],
+    'kernel.ptx',
+  );
+  if (!log.ok) {
+    if (log.error.code === 'cancelled') return log;
+    return ok({ ptx, notes: [`The registers are not known, since the assembler refused it: ${log.error.message}`] });
+  }
+  const capped = await underCaps(nvcc.value, target, caps, tools);
+  if (!capped.ok) return capped;
+  const code = await disassembled(tools, null);
+  return ok({ ptx, log: log.value, capped: capped.value, ...code });
+}
+
+/** What `ptxas -v` says of `kernel.ptx` under each cap. */
+async function underCaps(
+  nvcc: string,
+  arch: string,
+  caps: readonly number[],
+  tools: Tools,
+): Promise<Result<NonNullable<KernelTexts['capped']>>> {
+  const capped: { readonly cap: number; readonly log: string }[] = [];
+  for (const cap of caps) {
+    const args = [
+      '-Xptxas',
+      '-v',
+      `-arch=${arch}`,
+      `-maxrregcount=${cap}`,
+      '-cubin',
+      '-o',
+      'capped.cubin',
+      'kernel.ptx',
+    ];
+    const log = await tools.run(nvcc, args);
+    if (!log.ok) return fail(log.error.code, `Under a cap of ${cap} registers, ${log.error.message}`);
+    capped.push({ cap, log: log.value });
+  }
+  return ok(capped);
+}

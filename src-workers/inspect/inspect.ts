@@ -1,0 +1,188 @@
+import { parsePtxas } from '../bench/cuda/ptxas.ts';
+import type { Inspection, InspectedLoop } from '../domain/inspection.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import { parseCubin } from './cubin.ts';
+import { LOOP_MARK, type KernelCode } from './instruction.ts';
+import { fitLengths } from './lengths.ts';
+import { chooseLoop, findLoops } from './loops.ts';
+import { parseProfile } from './profile.ts';
+import { parsePtx } from './ptx.ts';
+import { parseSass } from './sass.ts';
+
+/** What is known of the kernels of a file: its own content, and what compilers and disassemblers made of it. */
+export interface KernelTexts {
+  /** What `ptxas -v` says. */
+  readonly log?: string;
+  readonly ptx?: string;
+  readonly sass?: string;
+  readonly cubin?: Uint8Array;
+  /** Of Nsight Compute. */
+  readonly profile?: string;
+  /** What `ptxas -v` says under register caps. */
+  readonly capped?: readonly { readonly cap: number; readonly log: string }[];
+}
+
+export interface Asked {
+  /** The kernel, as the source or the object file names it; needed where there are several. */
+  readonly entry?: string | undefined;
+  readonly arch?: string | undefined;
+  /** The loop that counts, from 1, instead of the one that is chosen. */
+  readonly loop?: number | undefined;
+  /** Mean length of the units, for a law of their lengths. */
+  readonly meanLength?: number | undefined;
+}
+
+/** A kernel's name in the source: `csr` of `_ZN4spmv3csrIfEEvPKf` and of `void csr<float>(const float *)`. */
+export function sourceName(name: string): string {
+  if (!name.startsWith('_Z')) {
+    const before = name.split(/[<(]/, 1)[0].trim();
+    return before.slice(Math.max(before.lastIndexOf(' '), before.lastIndexOf(':')) + 1);
+  }
+  let at = name[2] === 'N' ? 3 : 2;
+  let last = name;
+  for (let digits; (digits = /^L?(\d{1,4})/.exec(name.slice(at, at + 6))) !== null;) {
+    const from = at + digits[0].length;
+    last = name.slice(from, from + Number(digits[1]));
+    at = from + Number(digits[1]);
+    if (name[2] !== 'N') break;
+  }
+  return last;
+}
+
+/** @param label names the file in failures */
+export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): Result<Inspection> {
+  const usages = texts.log === undefined ? [] : parsePtxas(texts.log);
+  const ptx = texts.ptx === undefined ? [] : parsePtx(texts.ptx);
+  const sass = texts.sass === undefined ? [] : parseSass(texts.sass);
+  const cubin = texts.cubin === undefined ? ok([]) : parseCubin(texts.cubin);
+  if (!cubin.ok) return fail(cubin.error.code, `${label}: ${cubin.error.message}`);
+  const profile = texts.profile === undefined ? ok([]) : parseProfile(texts.profile);
+  if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
+
+  const known = [
+    ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
+    ...[...cubin.value, ...ptx, ...sass, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
+  ];
+  const found = oneKernel(label, known, asked);
+  if (!found.ok) return found;
+  const { entry, arch } = found.value;
+  const of = <Kernel extends { readonly entry: string; readonly arch: string | null }>(
+    all: readonly Kernel[],
+  ): Kernel | undefined => all.find((one) => one.entry === entry && (one.arch ?? arch) === arch);
+  const usage = usages.find((one) => one.kernel === entry && one.architecture === arch);
+  const file = of(cubin.value);
+  const measured = of(profile.value);
+
+  const notes: string[] = [];
+  const loops = loopsOf(of(ptx), of(sass), notes);
+  if (!loops.ok) return fail(loops.error.code, `${label}: ${loops.error.message}`);
+  const chosen = chosenLoop(label, loops.value, asked);
+  if (!chosen.ok) return chosen;
+  const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
+    const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
+    const { registersPerThread, spillStoreBytes, spillLoadBytes } = one ?? {};
+    return one
+      ? [
+          {
+            cap,
+            registersPerThread: registersPerThread!,
+            spillStoreBytes: spillStoreBytes!,
+            spillLoadBytes: spillLoadBytes!,
+          },
+        ]
+      : [];
+  });
+  const lanes = measured?.meanActiveLanes ?? null;
+  const lengths = lanes === null ? null : fitLengths(lanes, asked.meanLength ?? null);
+  if (lengths && !lengths.ok) notes.push(lengths.error.message);
+  if (usage && texts.ptx !== undefined && /^[ \t]*\.extern[ \t]+\.shared\b/m.test(texts.ptx))
+    notes.push('The source uses dynamic shared memory, which the launch sets: add its bytes.');
+  if (!usage && file) notes.push('An object file does not say what is spilled; a log of ptxas -v does.');
+  return ok({
+    entry,
+    arch,
+    registersPerThread: usage?.registersPerThread ?? file?.registersPerThread ?? measured?.registersPerThread ?? null,
+    sharedMemoryBytesPerBlock:
+      usage?.sharedMemoryBytes ?? file?.sharedMemoryBytes ?? measured?.sharedMemoryBytes ?? null,
+    spillStoreBytes: usage?.spillStoreBytes ?? null,
+    spillLoadBytes: usage?.spillLoadBytes ?? null,
+    loops: loops.value,
+    chosen: chosen.value,
+    from: of(sass) ? 'sass' : of(ptx) ? 'ptx' : usage ? 'ptxas' : file ? 'cubin' : 'ncu',
+    caps,
+    launch: measured ? launchOf(measured) : null,
+    lengths: lengths?.ok ? lengths.value : null,
+    notes,
+  });
+}
+
+function launchOf(measured: NonNullable<Inspection['launch']>): Inspection['launch'] {
+  const { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes } = measured;
+  return { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes };
+}
+
+interface Named {
+  readonly entry: string;
+  readonly arch: string | null;
+}
+
+/** Names and architectures that a failure lists. */
+const MAX_LISTED = 8;
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MAX_LISTED).join(', ') +
+  (names.length > MAX_LISTED ? `, and ${names.length - MAX_LISTED} others` : '');
+
+function oneKernel(label: string, known: readonly Named[], { entry, arch }: Asked): Result<Named> {
+  const names = [...new Set(known.map((one) => one.entry))];
+  if (names.length === 0)
+    return fail('bad-input', `${label} names no kernel. Specify a file with a __global__ function.`);
+  const exact = names.filter((name) => entry === undefined || name === entry);
+  const wanted = exact.length > 0 ? exact : names.filter((name) => sourceName(name) === entry);
+  if (wanted.length === 0) return fail('not-found', `${label} has no kernel ${entry}. It has ${listed(names)}.`);
+  if (wanted.length > 1)
+    return fail(
+      'bad-input',
+      `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ${listed(wanted)}. Specify one (--entry).`,
+    );
+  const archs = [...new Set(known.filter((one) => one.entry === wanted[0]).flatMap((one) => one.arch ?? []))];
+  if (arch !== undefined && archs.length > 0 && !archs.includes(arch))
+    return fail('not-found', `${label} has ${wanted[0]} for ${listed(archs)}, not for ${arch}.`);
+  if (arch === undefined && archs.length > 1)
+    return fail('bad-input', `${label} has ${wanted[0]} for ${listed(archs)}. Specify one (--arch).`);
+  return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
+}
+
+/** Of machine code where there is some, with the marks that only PTX has. */
+function loopsOf(
+  ptx: KernelCode | undefined,
+  sass: KernelCode | undefined,
+  notes: string[],
+): Result<readonly InspectedLoop[]> {
+  const before = ptx ? findLoops(ptx) : ok([]);
+  const code = sass ?? ptx;
+  if (!code || !before.ok) return before;
+  const found = sass ? findLoops(sass) : before;
+  if (!found.ok) return found;
+  const lines = new Set(before.value.flatMap(({ marked, line }) => (marked && line !== null ? [line] : [])));
+  const loops = found.value.map((loop) =>
+    loop.line !== null && lines.has(loop.line) ? { ...loop, marked: true } : loop,
+  );
+  if (code.instructions.some(({ calls }) => calls))
+    notes.push('It calls functions, which are counted as one instruction each.');
+  if (code.instructions.some(({ expands }) => expands))
+    notes.push('PTX counts a division, a remainder or an exact root as one instruction; the machine executes several.');
+  if (sass && lines.size > 0 && loops.every(({ marked }) => !marked))
+    notes.push(
+      `The mark (${LOOP_MARK}) is on no line of the machine code. Compile with -lineinfo and list it with nvdisasm -c -g.`,
+    );
+  return ok(loops);
+}
+
+function chosenLoop(label: string, loops: readonly InspectedLoop[], { loop }: Asked): Result<Inspection['chosen']> {
+  if (loop === undefined) return ok(chooseLoop(loops));
+  if (loop >= 1 && loop <= loops.length) return ok({ loop: loop - 1, why: 'as asked' });
+  return fail(
+    'not-found',
+    loops.length === 0 ? `${label} has no loops.` : `${label} has loops 1 to ${loops.length}, not ${loop}.`,
+  );
+}

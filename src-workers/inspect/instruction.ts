@@ -1,0 +1,63 @@
+import type { InstructionClass } from '../domain/inspection.ts';
+
+/** One instruction of PTX or of machine code, as far as loops, their classes and their dependencies need it. */
+export interface Instruction {
+  /** As the listing has it. */
+  readonly text: string;
+  readonly class: InstructionClass;
+  /** Names of the registers, predicates among them. */
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  /** Whether a predicate decides if it executes: what it writes may then keep its old value. */
+  readonly guarded: boolean;
+  /** Whether it brings a value from device memory. */
+  readonly loads: boolean;
+  /** Whether its result differs between threads whatever it reads: their index, or an atomic's. */
+  readonly differs: boolean;
+  /** Labels it may branch to; without any the next instruction follows. */
+  readonly targets: readonly string[];
+  /** Whether a branch always goes to a target, or an end always ends. Not of guarded ones. */
+  readonly leaves: boolean;
+  /** Ends the thread. */
+  readonly ends: boolean;
+  /** Calls a function, which is not followed. */
+  readonly calls: boolean;
+  /** Stands for several instructions of the machine. */
+  readonly expands: boolean;
+  readonly line: number | null;
+  /** How many marks stand right before it. */
+  readonly marks: number;
+}
+
+/** The code of one kernel. */
+export interface KernelCode {
+  readonly entry: string;
+  readonly arch: string | null;
+  readonly instructions: readonly Instruction[];
+  /** Where a label stands: the instruction that follows it. */
+  readonly labels: ReadonlyMap<string, number>;
+}
+
+/** Far above any kernel; keeps what is computed of one bounded. */
+export const MAX_INSTRUCTIONS = 200_000;
+
+/** What marks the loop that counts in a source: `asm volatile("// lockstep:loop");`. It survives in PTX only. */
+export const LOOP_MARK = 'lockstep:loop';
+
+/** Operands, separated by commas that stand in no brackets. */
+export function splitOperands(text: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at <= text.length; at++) {
+    const letter = text[at];
+    if (letter === '{' || letter === '[' || letter === '(') depth++;
+    else if (letter === '}' || letter === ']' || letter === ')') depth--;
+    else if (at === text.length || (letter === ',' && depth === 0)) {
+      const operand = text.slice(from, at).trim();
+      if (operand !== '') found.push(operand);
+      from = at + 1;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,68 @@
+import type { FittedLengths } from '../domain/inspection.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
+import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
+
+/** Lanes of a thread group where the profiler counts active ones. */
+const LANES = 32;
+/** Means up to 1000; the loss of a geometric law grows by less than 0.001 beyond. */
+const MIN_PROBABILITY = 1e-3;
+/** A law of mean 20 with this deviation of its logarithm loses a factor of 13. */
+const MAX_SIGMA = 2.5;
+const STEPS = 26;
+
+/**
+ * A law whose groups of 32 lose what a profiler measured: 32 over the mean of active lanes, which is the aggregate loss where the loop is
+ * all of the kernel. Geometric where nothing else is known, since its one parameter is then determined; with a mean length log-normal.
+ * Fails with `unsupported` where the family has no such loss.
+ */
+export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
+  const wanted = LANES / meanActiveLanes;
+  const lanes = `${Number(meanActiveLanes.toPrecision(4))} active lanes of ${LANES}`;
+  const [family, low, high] =
+    meanLength === null
+      ? [(x: number) => geometric(Math.log(MIN_PROBABILITY) * x), 0, 1]
+      : [(x: number) => logNormal(meanLength, x), 1e-3, MAX_SIGMA];
+  if (meanLength !== null && !(meanLength > 1))
+    return fail(
+      'bad-input',
+      `A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`,
+    );
+  // From short laws on: those with the largest losses have the longest supports.
+  let [from, to] = [low, high / 16];
+  for (;;) {
+    const law = family(to);
+    if (!law.ok) return law;
+    const limit = lossOf(law.value);
+    if (limit >= wanted) break;
+    if (to >= high)
+      return fail(
+        'unsupported',
+        `${lanes} are a loss of ${wanted.toPrecision(4)}, above the ${limit.toPrecision(4)} of ${meanLength === null ? 'a geometric law. Specify the mean length of the units, for a log-normal law' : `log-normal laws of mean ${meanLength}`}.`,
+      );
+    [from, to] = [to, 2 * to];
+  }
+  for (let step = 0; step < STEPS; step++) {
+    const middle = (from + to) / 2;
+    const law = family(middle);
+    if (!law.ok) return law;
+    if (lossOf(law.value) < wanted) from = middle;
+    else to = middle;
+  }
+  const law = family(to);
+  if (!law.ok) return law;
+  return ok({
+    lengths: law.value.label,
+    aggregateLoss: Number(lossOf(law.value).toPrecision(4)),
+    mean: Number(moments(law.value).mean.toPrecision(4)),
+    note: `fitted to a mean of ${lanes}${meanLength === null ? '; the family is assumed' : ' and the mean given; the family is assumed'}`,
+  });
+}
+
+const lossOf = (law: LengthLaw): number => lossMoments(law, [LANES])[0].aggregateLoss;
+const rounded = (value: number): number => Number(value.toPrecision(5));
+const geometric = (logProbability: number): Result<LengthLaw> => geometricLaw(rounded(Math.exp(logProbability)));
+/** The lengths are rounded up, which adds a half on average. */
+const logNormal = (mean: number, sigma: number): Result<LengthLaw> =>
+  lognormalLaw(rounded(Math.log(mean - 0.5) - sigma ** 2 / 2), rounded(sigma));

@@ -1,0 +1,164 @@
+import { parse } from 'csv-parse/sync';
+import type { ProfiledLaunch } from '../domain/inspection.ts';
+import { fail, ok, type Result } from '../domain/result.ts';
+
+/** What Nsight Compute says of a kernel. */
+export interface ProfiledKernel extends ProfiledLaunch {
+  readonly entry: string;
+  readonly arch: string | null;
+  readonly registersPerThread: number | null;
+  /** Static and dynamic. */
+  readonly sharedMemoryBytes: number | null;
+}
+
+/** Names of a figure: of the metric, and in the sections of `--page details`. */
+const NAMES = {
+  registers: ['launch__registers_per_thread', 'Registers Per Thread'],
+  block: ['launch__block_size', 'Block Size'],
+  grid: ['launch__grid_size', 'Grid Size'],
+  staticShared: ['launch__shared_mem_per_block_static', 'Static Shared Memory Per Block'],
+  dynamicShared: ['launch__shared_mem_per_block_dynamic', 'Dynamic Shared Memory Per Block'],
+  duration: ['gpu__time_duration.sum', 'gpu__time_duration.avg', 'Duration'],
+  dram: ['dram__bytes.sum'],
+  dramRead: ['dram__bytes_read.sum'],
+  dramWritten: ['dram__bytes_write.sum'],
+  lanes: ['smsp__thread_inst_executed_per_inst_executed.ratio', 'Avg. Active Threads Per Warp'],
+} as const;
+type Figure = keyof typeof NAMES;
+type Launch = Partial<Record<Figure, number>>;
+
+/** Prefixes and units as Nsight Compute writes them, in bytes or nanoseconds. */
+const UNITS: Readonly<Record<string, number>> = {
+  byte: 1,
+  kbyte: 1e3,
+  mbyte: 1e6,
+  gbyte: 1e9,
+  tbyte: 1e12,
+  ns: 1,
+  nsecond: 1,
+  us: 1e3,
+  usecond: 1e3,
+  ms: 1e6,
+  msecond: 1e6,
+  s: 1e9,
+  second: 1e9,
+};
+
+/**
+ * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Lines of the program and of the
+ * profiler before the table are passed over. Launches of one kernel come together. Fails with `bad-input` where there is no table.
+ */
+export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
+  const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
+  if (!begin)
+    return fail('bad-input', 'It has no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
+  let rows: string[][];
+  try {
+    // A line that the program printed in between is no record of the table.
+    const lines = text.slice(begin.index).split(/\r?\n/);
+    const table = lines.filter((line, at) => at === 0 || (line.startsWith('"') && !line.startsWith('"ID"')));
+    rows = parse(table.join('\n'), { relax_column_count: true, relax_quotes: true, skip_empty_lines: true });
+  } catch (error) {
+    return fail(
+      'bad-input',
+      `The table of Nsight Compute cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  const [head, ...records] = rows;
+  const column = (name: string): number => head.indexOf(name);
+  const [id, kernel, capability, metric] = ['ID', 'Kernel Name', 'CC', 'Metric Name'].map(column);
+  const launches = new Map<string, { entry: string; arch: string | null; figures: Launch }>();
+  const launchOf = (row: readonly string[]): Launch => {
+    const key = `${row[id]} ${row[kernel]}`;
+    const known = launches.get(key);
+    if (known) return known.figures;
+    const cc = /^(\d+)\.(\d+)$/.exec(row[capability] ?? '');
+    const figures: Launch = {};
+    for (const [figure, name] of [
+      ['block', 'Block Size'],
+      ['grid', 'Grid Size'],
+    ] as const) {
+      const size = product(row[column(name)] ?? '');
+      if (size !== null) figures[figure] = size;
+    }
+    launches.set(key, { entry: row[kernel], arch: cc && `sm_${cc[1]}${cc[2]}`, figures });
+    return figures;
+  };
+  if (metric >= 0) {
+    const [unit, value] = ['Metric Unit', 'Metric Value'].map(column);
+    for (const row of records) {
+      if (!row[kernel]) continue;
+      const launch = launchOf(row);
+      const figure = figureOf(row[metric] ?? '');
+      const read = figure && number(row[value] ?? '', row[unit] ?? '');
+      if (figure && read !== null) launch[figure] = read;
+    }
+  } else {
+    const figures = head.map(figureOf);
+    const units = records[0]?.[id] === '' ? records.shift()! : [];
+    for (const row of records) {
+      if (!row[kernel]) continue;
+      const launch = launchOf(row);
+      figures.forEach((figure, at) => {
+        const read = figure && number(row[at] ?? '', units[at] ?? '');
+        if (figure && read !== null) launch[figure] = read;
+      });
+    }
+  }
+  const kernels = new Map<string, { arch: string | null; all: Launch[] }>();
+  for (const { entry, arch, figures } of launches.values()) {
+    const known = kernels.get(entry);
+    if (known) known.all.push(figures);
+    else kernels.set(entry, { arch, all: [figures] });
+  }
+  return ok([...kernels].map(([entry, { arch, all }]) => together(entry, arch, all)));
+}
+
+const figureOf = (name: string): Figure | null =>
+  (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
+
+/** `1,234.5` with its unit, `Kbyte/block`; null where it is no number ≥ 0. */
+function number(text: string, unit: string): number | null {
+  const size = product(text);
+  if (size !== null) return size;
+  const plain = text.replaceAll(',', '').trim();
+  if (!/^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain)) return null;
+  const value = Number(plain) * (UNITS[unit.toLowerCase().split('/', 1)[0]] ?? 1);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** `(256, 1, 1)` as 256; null where it is no such size. */
+function product(text: string): number | null {
+  const parts = /^\((\d+),\s*(\d+),\s*(\d+)\)$/.exec(text.trim());
+  return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;
+}
+
+function together(entry: string, arch: string | null, all: readonly Launch[]): ProfiledKernel {
+  const largest = (figure: Figure): number | null => {
+    const values = all.flatMap((launch) => launch[figure] ?? []);
+    return values.length === 0 ? null : values.reduce((a, b) => Math.max(a, b));
+  };
+  const sum = (figure: Figure): number | null =>
+    all.every((launch) => launch[figure] !== undefined)
+      ? all.reduce((total, launch) => total + launch[figure]!, 0)
+      : null;
+  const [dram, read, written] = [sum('dram'), sum('dramRead'), sum('dramWritten')];
+  const [fixed, added] = [largest('staticShared'), largest('dynamicShared')];
+  const weighed = all.filter(({ lanes }) => lanes !== undefined && lanes >= 1 && lanes <= 32);
+  const weight = ({ duration }: Launch): number => (sum('duration') === null ? 1 : duration!);
+  const weights = weighed.reduce((total, launch) => total + weight(launch), 0);
+  const duration = sum('duration');
+  return {
+    entry,
+    arch,
+    registersPerThread: largest('registers'),
+    sharedMemoryBytes: fixed === null && added === null ? null : (fixed ?? 0) + (added ?? 0),
+    launches: all.length,
+    blockThreads: largest('block'),
+    gridBlocks: largest('grid'),
+    durationMs: duration === null ? null : duration / 1e6,
+    dramBytes: dram ?? (read === null && written === null ? null : (read ?? 0) + (written ?? 0)),
+    meanActiveLanes:
+      weights > 0 ? weighed.reduce((total, launch) => total + weight(launch) * launch.lanes!, 0) / weights : null,
+  };
+}

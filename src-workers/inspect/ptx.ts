@@ -1,0 +1,171 @@
+import type { InstructionClass } from '../domain/inspection.ts';
+import { LOOP_MARK, MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
+
+/** Reads the kernels of a PTX file (Parallel Thread Execution ISA 9.0). Functions that are no kernels are passed over. */
+export function parsePtx(text: string): KernelCode[] {
+  const kernels: KernelCode[] = [];
+  const arch = /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(text)?.[1] ?? null;
+  let open: Body | null = null;
+  /** The name of an entry whose body has not begun. */
+  let entry: string | null = null;
+  for (const line of withoutBlocks(text).split('\n')) {
+    if (open === null) {
+      const named = /^[^/]*\.entry\s+([\w$.]+)/.exec(line);
+      if (named) entry = named[1];
+      else if (/^[^/]*\.func\b/.test(line)) entry = null;
+      if (entry !== null && line.startsWith('{')) {
+        open = new Body();
+        open.take(line.slice(1));
+      }
+    } else open.take(line);
+    if (open?.closed && entry !== null) {
+      kernels.push({ entry, arch, instructions: open.instructions, labels: open.labels });
+      open = null;
+      entry = null;
+    }
+  }
+  return kernels;
+}
+
+/** The text without block comments; line comments may hold marks. */
+function withoutBlocks(text: string): string {
+  let rest = '';
+  let at = 0;
+  for (;;) {
+    const from = text.indexOf('/*', at);
+    const to = from < 0 ? -1 : text.indexOf('*/', from + 2);
+    if (to < 0) return rest + text.slice(at);
+    rest += text.slice(at, from);
+    at = to + 2;
+  }
+}
+
+/** The body of a kernel, line by line. */
+class Body {
+  readonly instructions: Instruction[] = [];
+  readonly labels = new Map<string, number>();
+  /** Targets of an indexed branch, by the label of their list. */
+  private readonly lists = new Map<string, readonly string[]>();
+  private listLabel = '';
+  private depth = 1;
+  private marks = 0;
+  private line: number | null = null;
+  private statement = '';
+  /** Whether the statement holds more than white space. */
+  private begun = false;
+  closed = false;
+
+  take(raw: string): void {
+    const comment = raw.indexOf('//');
+    const code = comment < 0 ? raw : raw.slice(0, comment);
+    if (comment >= 0 && raw.slice(comment + 2).trim() === LOOP_MARK) this.marks++;
+    const place = /^\s*\.loc\s+\d+\s+(\d+)/.exec(code);
+    if (place) {
+      // Line 0: the compiler does not know.
+      if (Number(place[1]) > 0) this.line = Number(place[1]);
+      return;
+    }
+    for (const piece of code.split(/([;{}])/)) {
+      if (this.closed) return;
+      if (piece === ';') this.end();
+      // Within a statement braces hold the elements of a vector.
+      else if ((piece === '{' || piece === '}') && this.begun) this.statement += piece;
+      else if (piece === '{') this.depth++;
+      else if (piece === '}') this.closed = --this.depth === 0;
+      else this.words(piece);
+    }
+    this.statement += ' ';
+  }
+
+  private words(piece: string): void {
+    let rest = piece;
+    for (let label; !this.begun && (label = /^\s*([\w$]+):(?!:)/.exec(rest)) !== null;) {
+      this.labels.set(label[1], this.instructions.length);
+      this.listLabel = label[1];
+      rest = rest.slice(label[0].length);
+    }
+    this.statement += rest;
+    this.begun ||= /\S/.test(rest);
+  }
+
+  private end(): void {
+    const statement = this.statement.trim();
+    this.statement = '';
+    this.begun = false;
+    if (statement.startsWith('.branchtargets'))
+      this.lists.set(this.listLabel, statement.slice('.branchtargets'.length).match(/[\w$]+/g) ?? []);
+    if (statement === '' || statement.startsWith('.') || this.instructions.length > MAX_INSTRUCTIONS) return;
+    const read = instruction(statement, this.line, this.marks);
+    this.marks = 0;
+    this.instructions.push(
+      read.targets.length === 1 && this.lists.has(read.targets[0])
+        ? { ...read, targets: this.lists.get(read.targets[0])! }
+        : read,
+    );
+  }
+}
+
+const NO_RESULT =
+  /^(st|red|bra|brx|bar|barrier|ret|exit|trap|call|membar|fence|prefetch|prefetchu|nanosleep|cp|sust|pmevent|brkpt)$/;
+const MEMORY =
+  /^(ld|ldu|st|atom|red|tex|tld4|suld|sust|sured|prefetch|prefetchu|shfl|cp|mbarrier|ldmatrix|stmatrix|multimem)$/;
+const CONTROL =
+  /^(bra|brx|ret|exit|call|bar|barrier|membar|fence|trap|nanosleep|brkpt|pmevent|griddepcontrol|setmaxnreg|elect)$/;
+const SPECIAL = /^(rcp|sqrt|rsqrt|sin|cos|lg2|ex2|tanh|div)$/;
+const LOADS = /^(ld|ldu|tex|tld4|suld|atom)$/;
+const NEAR = /\.(shared|local|param|const)\b/;
+/** Registers that differ between the threads of a group. */
+const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
+
+function instruction(text: string, line: number | null, marks: number): Instruction {
+  const guard = /^@!?([%\w$]+)\s+/.exec(text);
+  const body = guard ? text.slice(guard[0].length) : text;
+  const space = body.search(/\s/);
+  const name = space < 0 ? body : body.slice(0, space);
+  const operation = name.split('.', 1)[0];
+  const operands = splitOperands(space < 0 ? '' : body.slice(space));
+  const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);
+  // `call (result), function, (arguments)` has a result; what it reads is in parameters.
+  const results = NO_RESULT.test(operation) ? [] : (names[0] ?? []);
+  const branches = operation === 'bra' || operation === 'brx';
+  const ends = operation === 'ret' || operation === 'exit' || operation === 'trap';
+  const targets = branches ? (names.at(-1) ?? []) : [];
+  return {
+    text,
+    class: classOf(operation, name),
+    reads: [
+      ...(guard ? [guard[1]] : []),
+      ...(branches ? names.slice(0, -1) : results.length > 0 ? names.slice(1) : names).flat(),
+    ],
+    writes: results,
+    guarded: guard !== null,
+    loads: LOADS.test(operation) && !NEAR.test(name),
+    differs: operation === 'atom' || names.some((words) => words.some((word) => LANE.test(word))),
+    targets,
+    leaves: guard === null && (branches || ends),
+    ends,
+    calls: operation === 'call',
+    expands: /^(div|rem)$/.test(operation) || /^(sqrt|rcp)\.r[nzmp]/.test(name) || /^rem\b/.test(name),
+    line,
+    marks,
+  };
+}
+
+const isFloat = (type: string): boolean => /^(b?f|tf|e\dm)\d/.test(type);
+
+function classOf(operation: string, name: string): InstructionClass {
+  if (MEMORY.test(operation)) return 'memory';
+  if (CONTROL.test(operation)) return 'control';
+  const types = name.split('.').filter((part) => /^(b?f|tf|[subf])\d+(x\d+)?$|^(e\dm\d\w*)$/.test(part));
+  if (operation === 'cvt' || operation === 'cvt.pack') {
+    const [to = '', of = ''] = types;
+    if (isFloat(to) !== isFloat(of)) return 'special';
+    return to === 'f64' || of === 'f64' ? 'fp64' : isFloat(to) ? 'fp32' : 'integer';
+  }
+  if (operation === 'mov') return 'integer';
+  const double = types.includes('f64');
+  if (double) return 'fp64';
+  const float = types.some(isFloat);
+  if (SPECIAL.test(operation) && float) return 'special';
+  return float ? 'fp32' : 'integer';
+}

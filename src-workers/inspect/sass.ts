@@ -1,0 +1,148 @@
+import type { InstructionClass } from '../domain/inspection.ts';
+import { MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
+
+/**
+ * Reads machine code as `nvdisasm -c -g` or `cuobjdump -sass` list it (CUDA Binary Utilities): sections `.text.KERNEL:` with labels, or
+ * `Function : KERNEL` with addresses. Compute capability 7.0 and above.
+ */
+export function parseSass(text: string): KernelCode[] {
+  const kernels: KernelCode[] = [];
+  let arch: string | null = null;
+  let open: { instructions: Instruction[]; labels: Map<string, number> } | null = null;
+  let line: number | null = null;
+  /** Of several lines of a place that was inlined, the first is the innermost. */
+  let placed = false;
+  for (const raw of text.split('\n')) {
+    const row = raw.slice(0, MAX_ROW);
+    const target = /(?:EF_CUDA_SM|\.target\s+sm_|code for sm_|arch = sm_)(\d+\w?)/.exec(row);
+    if (target) arch = `sm_${target[1].toLowerCase()}`;
+    const section = /^\.text\.([\w$.]+):/.exec(row) ?? /^\s*Function\s*:\s*([\w$.]+)/.exec(row);
+    if (section) {
+      open = { instructions: [], labels: new Map() };
+      kernels.push({ entry: section[1], arch, ...open });
+      line = null;
+      continue;
+    }
+    if (!open) continue;
+    // Another section follows.
+    if (/^\s*\.section\s/.test(row)) open = null;
+    const place = /^\s*\/\/##\s+File\s+"[^"]*",\s*line\s+(\d+)/.exec(row);
+    if (place) {
+      if (!placed) line = Number(place[1]);
+      placed = true;
+      continue;
+    }
+    const label = /^\s*(\.L[\w$.]*):/.exec(row);
+    if (label && open) open.labels.set(label[1], open.instructions.length);
+    const found = /^\s*\/\*([0-9a-f]{4,16})\*\/\s+\{?\s*([@A-Z][^;]*);/.exec(row);
+    if (!found || !open || open.instructions.length > MAX_INSTRUCTIONS) continue;
+    placed = false;
+    open.labels.set(address(found[1]), open.instructions.length);
+    open.instructions.push(instruction(found[2].trim(), line));
+  }
+  // What is listed of a function that others call has no kernel's name before it, and no end of a thread.
+  return kernels.filter(({ instructions }) => instructions.length > 0);
+}
+
+/** Far above any instruction; a listing without line ends must not be searched as one. */
+const MAX_ROW = 4096;
+const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
+
+const MEMORY =
+  /^(LD|ST|ATOM|RED$|REDG|REDS|TEX|TLD|TXD|TXQ|TMML|SULD|SUST|SUATOM|SURED|CCTL|SHFL|UTMA|UBLK|UBLKCP|ULDC|ULD)/;
+const CONTROL =
+  /^(BRA|BRX|BRXU|JMP|JMX|EXIT|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|BAR|YIELD|NOP|DEPBAR|LDGDEPBAR|KILL|BPT|NANOSLEEP|MEMBAR|ERRBAR|LEPC|RPCMOV|SYNCS|SYNC|SSY|PBK|BRK|WARPGROUP|UCGABAR|ACQBULK|ENDCOLLECTIVE)\w*$/;
+const SPECIAL = /^(MUFU|I2F|F2I|FRND|F2F)$/;
+/** `LD` is a generic load; LDS, LDL, LDC and LDSM stay on the multiprocessor. */
+const LOADS = /^(LD|LDG|TEX|TLD|TLD4|TXD|SULD|ATOM|ATOMG|SUATOM)$/;
+const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
+
+function instruction(text: string, line: number | null): Instruction {
+  const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
+  const body = guard ? text.slice(guard[0].length) : text;
+  const space = body.search(/\s/);
+  const name = space < 0 ? body : body.slice(0, space);
+  const operation = name.split('.', 1)[0];
+  const operands = splitOperands(space < 0 ? '' : body.slice(space));
+  const isBranch = /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
+  const ends = /^(EXIT|RET|KILL)$/.test(operation);
+  const results =
+    isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
+  const wide = widthOf(name, operation);
+  const guarded = guard !== null && guard[1] !== 'PT' && guard[1] !== 'UPT';
+  const reads = operands
+    .slice(results)
+    .flatMap((operand, at) => registers(operand, readWidth(operation, name, operand, at)));
+  return {
+    text,
+    class: classOf(operation),
+    reads: guarded ? [guard[1], ...reads] : reads,
+    writes: operands.slice(0, results).flatMap((operand) => registers(operand, wide)),
+    guarded,
+    loads: LOADS.test(operation),
+    differs:
+      /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
+    targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
+    // `@!PT` never executes, as in padding.
+    leaves: (isBranch || ends) && !guarded && !text.startsWith('@!'),
+    ends,
+    calls: operation === 'CALL',
+    expands: false,
+    line,
+    marks: 0,
+  };
+}
+
+const hexadecimal = (operand: string): string[] => {
+  const found = /\b0x([0-9a-f]+)$/.exec(operand);
+  return found ? [address(found[1])] : [];
+};
+
+const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
+const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
+
+/** How many operands are results: `ISETP.GE.AND P0, PT, …` two, `IADD3 R2, P0, P1, …` the register and its carries. */
+function resultCount(name: string, operands: readonly string[]): number {
+  if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
+  let count = 0;
+  while (isPredicate(operands[count]) && count < 2) count++;
+  if (!isRegister(operands[count])) return count;
+  count++;
+  const carries = /^U?(IADD3|LEA|IMAD)/.test(name) ? 2 : /^U?(VOTE|MATCH)/.test(name) ? 1 : 0;
+  for (let left = carries; left > 0 && isPredicate(operands[count]); left--) count++;
+  return count;
+}
+
+/** Registers of 32 bits that a result takes. */
+function widthOf(name: string, operation: string): number {
+  if (name.includes('.128')) return 4;
+  return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')
+    ? 2
+    : 1;
+}
+
+function readWidth(operation: string, name: string, operand: string, at: number): number {
+  if (/^D(ADD|MUL|FMA|SETP|MNMX)$/.test(operation)) return 2;
+  // Addresses of device memory have 64 bits, as the sum of a wide product.
+  if (operand.includes('[') && LOADS.test(operation)) return 2;
+  return name.includes('.WIDE') && at === 2 ? 2 : 1;
+}
+
+/** Registers that an operand names; RZ and PT are constants. */
+function registers(operand: string, width: number): string[] {
+  const found: string[] = [];
+  for (const [, kind, number, of64] of operand.matchAll(/\b(U?[RP]|B)(\d+)\b(\.64)?/g)) {
+    const count = kind.endsWith('R') ? Math.max(width, of64 ? 2 : 1) : 1;
+    for (let at = 0; at < count; at++) found.push(`${kind}${Number(number) + at}`);
+  }
+  return found;
+}
+
+function classOf(operation: string): InstructionClass {
+  if (CONTROL.test(operation)) return 'control';
+  if (MEMORY.test(operation)) return 'memory';
+  if (SPECIAL.test(operation)) return 'special';
+  if (/^D(ADD|MUL|FMA|SETP|MNMX|SET|MMA)$/.test(operation)) return 'fp64';
+  if (/^(F(ADD|MUL|FMA|MNMX|SEL|SET|SETP|CHK|SWZADD)|H)/.test(operation)) return 'fp32';
+  return 'integer';
+}

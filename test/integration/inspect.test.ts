@@ -1,0 +1,233 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Inspection } from '../../src-workers/domain/inspection.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseCubin } from '../../src-workers/inspect/cubin.ts';
+import { main } from '../../src-main/cli/main.ts';
+import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
+import { findTool, lacks } from '../tools.mjs';
+
+const nvcc = findTool('nvcc');
+const SOURCE = 'test/data/inspect/kernels.cu';
+const ENTRIES = [
+  ...['csr', 'collatz', 'chase', 'marked', 'branches', 'mandelbrot', 'newton', 'histogram', 'spilling'],
+  '_ZN5walks4walkIiEEvPKT_PS1_i',
+];
+
+/** What the assembler says of each kernel, read here: registers, shared memory, spill stores and loads. */
+function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
+  const parts = log.split(/Compiling entry function '/).slice(1);
+  return new Map(
+    parts.map((part) => {
+      const number = (pattern: RegExp): number => Number(pattern.exec(part)?.[1] ?? 0);
+      return [
+        part.slice(0, part.indexOf("'")),
+        [
+          number(/Used (\d+) registers/),
+          number(/(\d+) bytes smem/),
+          number(/(\d+) bytes spill stores/),
+          number(/(\d+) bytes spill loads/),
+        ],
+      ];
+    }),
+  );
+}
+
+describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-inspect-'));
+  const compile = (...args: readonly string[]): string => {
+    const { status, stdout, stderr } = spawnSync(nvcc!, args, { encoding: 'utf8', timeout: 240_000 });
+    expect(status, stderr).toBe(0);
+    return stdout + stderr;
+  };
+  let engine: OpenEngine;
+  let said: ReadonlyMap<string, readonly number[]>;
+  const inspect = async (fileName: string, bytes: Uint8Array, entry: string, more: object = {}): Promise<Inspection> =>
+    unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
+
+  beforeAll(async () => {
+    engine = unwrap(
+      await openEngine({
+        databaseFile: join(folder, 'lockstep.db'),
+        resourceFolder: resolve('.'),
+        host: 'cli',
+        workers: 1,
+      }),
+    );
+    // As a person compiles it, without the line information that an inspection asks for.
+    said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
+    compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
+  }, 240_000);
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('has the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
+    expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
+    const log = compile(
+      '-O3',
+      '-lineinfo',
+      '-arch=sm_90',
+      '-Xptxas',
+      '-v',
+      '-cubin',
+      '-o',
+      join(folder, 'lines.cubin'),
+      SOURCE,
+    );
+    for (const entry of ENTRIES) {
+      const found = await inspect('build.log', Buffer.from(log), entry);
+      const { registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = found;
+      expect([entry, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes]).toEqual([
+        entry,
+        ...said.get(entry)!,
+      ]);
+    }
+    expect(said.get('spilling')![2]).toBeGreaterThan(0);
+  }, 240_000);
+
+  it('compiles a source, and finds in its code what is in its PTX', async () => {
+    const found = await inspect('kernels.cu', readFileSync(SOURCE), 'spilling', { arch: 'sm_90', caps: [24, 32] });
+    const [registers, , stores, loads] = said.get('spilling')!;
+    expect(found).toMatchObject({ registersPerThread: registers, spillStoreBytes: stores, spillLoadBytes: loads });
+    // Its launch bounds stand above a cap; ptxas says so and keeps them.
+    expect(found.caps.map(({ cap }) => cap)).toEqual([24, 32]);
+    const chase = await inspect('kernels.cu', readFileSync(SOURCE), 'chase', { arch: 'sm_90', caps: [16, 24] });
+    expect(chase.caps.every(({ cap, registersPerThread }) => registersPerThread <= cap)).toBe(true);
+    const ptx = await inspect('all.ptx', readFileSync(join(folder, 'all.ptx')), 'chase');
+    if (chase.from === 'ptx') expect(chase.loops).toEqual(ptx.loops);
+    expect(ptx.registersPerThread).toBe(said.get('chase')![0]);
+  }, 240_000);
+
+  it('reads registers and shared memory from object files for devices', () => {
+    const sources = readdirSync('src-workers/bench/cuda/sources').filter((name) => name.endsWith('.cu'));
+    const defines = ['-DLOCKSTEP_PARALLEL_STEPS=4', '-DLOCKSTEP_SERIAL_STEPS=1', '-DLOCKSTEP_DEPENDENT_LOADS=1'];
+    let kernels = 0;
+    for (const [file, arch] of [
+      [SOURCE, 'sm_75'],
+      [SOURCE, 'sm_120'],
+      ...sources.map((name) => [`src-workers/bench/cuda/sources/${name}`, 'sm_90']),
+    ]) {
+      const cubin = join(folder, 'one.cubin');
+      const flags = ['-DLOCKSTEP_TABLE_WORDS=1024', '-DLOCKSTEP_REGISTER_CAP=0', '-std=c++17', `-arch=${arch}`];
+      const log = saidOf(compile('-O3', ...defines, ...flags, '-Xptxas', '-v', '-cubin', '-o', cubin, file));
+      const found = unwrap(parseCubin(readFileSync(cubin)));
+      expect(found.map(({ entry }) => entry).sort()).toEqual([...log.keys()].sort());
+      for (const { entry, arch: of, registersPerThread, sharedMemoryBytes } of found)
+        expect([entry, of, registersPerThread, sharedMemoryBytes]).toEqual([
+          entry,
+          arch,
+          ...log.get(entry)!.slice(0, 2),
+        ]);
+      kernels += found.length;
+    }
+    expect(kernels).toBeGreaterThan(2 * ENTRIES.length);
+  }, 300_000);
+
+  it('says what the compiler says, and that headers of one’s own need the command line', async () => {
+    const call = (text: string, more: object = {}) =>
+      engine.call('kernel.inspect', { fileName: 'k.cu', bytes: Buffer.from(text), arch: 'sm_90', ...more });
+    const wrong = await call('__global__ void k() { int x = ; }');
+    expect(wrong).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(JSON.stringify(wrong)).toContain('k.cu(1)');
+    const own = '#include "mine.cuh"\n__global__ void k(float *y) { y[0] = MINE; }';
+    const away = await call(own);
+    expect(JSON.stringify(away)).toContain('lockstep kernel inspect');
+    writeFileSync(join(folder, 'mine.cuh'), '#define MINE 1.0f\n');
+    expect(await call(own, { folder })).toMatchObject({ ok: true, value: { loops: [] } });
+    expect(await call(own, { flags: ['-ccbin=/bin/true'] })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    expect(await call('', { caps: [32], arch: undefined })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+  }, 240_000);
+
+  it('writes what it found into a study, and leaves the rest of it', async () => {
+    const study = join(folder, 'study.json');
+    const before = JSON.parse(readFileSync('db/examples/spmv-uniform.json', 'utf8')) as {
+      kernel: { origins?: object };
+    };
+    writeFileSync(study, JSON.stringify(before));
+    let out = '';
+    const terminal = { out: (text: string) => void (out += text), err: () => {}, interactive: false, columns: 80 };
+    const args = ['kernel', 'inspect', join(folder, 'all.ptx'), '--entry', 'csr', '--into', study, '--json'];
+    expect(await main([...args, '--db', join(folder, 'cli.db')], terminal)).toBe(0);
+    const { loops, chosen, from } = JSON.parse(out) as Inspection;
+    expect(from).toMatch(/^(ptx|sass)$/);
+    const after = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
+    expect(after.kernel['instructionsPerIteration']).toBe(loops[chosen!.loop].instructionsPerIteration);
+    expect(after.kernel['registersPerThread']).toBe(said.get('csr')![0]);
+    expect(after.kernel['origins']).toMatchObject({ ...before.kernel.origins, registersPerThread: 'imported' });
+    expect({ ...after, kernel: null }).toEqual({ ...before, kernel: null });
+  }, 240_000);
+});
+
+describe.skipIf(process.platform === 'win32')('a kernel inspected with another compiler', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-inspect-'));
+  const { NVCC } = process.env;
+  let engine: OpenEngine;
+  beforeAll(async () => {
+    engine = unwrap(
+      await openEngine({
+        databaseFile: join(folder, 'lockstep.db'),
+        resourceFolder: resolve('.'),
+        host: 'cli',
+        workers: 1,
+      }),
+    );
+  });
+  afterAll(async () => {
+    if (NVCC === undefined) delete process.env.NVCC;
+    else process.env.NVCC = NVCC;
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const inspect = (fileName: string, bytes: Uint8Array, more: object = {}) =>
+    engine.call('kernel.inspect', { fileName, bytes, entry: 'csr', ...more });
+
+  it('ends the compiler where it is cancelled, or a newer inspection of the page begins', async () => {
+    const pid = join(folder, 'pid');
+    process.env.NVCC = join(folder, 'nvcc');
+    writeFileSync(process.env.NVCC, `#!/bin/sh\necho $$ > ${pid}.draft && mv ${pid}.draft ${pid} && exec sleep 600\n`, {
+      mode: 0o755,
+    });
+    const started = async (): Promise<number> => {
+      await vi.waitUntil(() => existsSync(pid), { timeout: 60_000 });
+      const number = Number(readFileSync(pid, 'utf8'));
+      rmSync(pid);
+      return number;
+    };
+    const lives = (number: number): boolean => {
+      try {
+        return process.kill(number, 0);
+      } catch {
+        return false;
+      }
+    };
+    const asked = { arch: 'sm_90', client: 'page' };
+    const first = inspect('k.cu', readFileSync(SOURCE), asked);
+    const one = await started();
+    expect(unwrap(await engine.call('kernel.cancelInspect', { client: 'another page' }))).toBe(false);
+    const second = inspect('k.cu', readFileSync(SOURCE), asked);
+    expect(await first).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    const two = await started();
+    expect(unwrap(await engine.call('kernel.cancelInspect', { client: 'page' }))).toBe(true);
+    expect(await second).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+    await vi.waitUntil(() => !lives(one) && !lives(two), { timeout: 60_000 });
+  }, 240_000);
+
+  it('without nvcc refuses a source and says what to send; PTX has its loops', async () => {
+    process.env.NVCC = join(folder, 'none');
+    const source = await inspect('k.cu', readFileSync(SOURCE), { arch: 'sm_90' });
+    expect(source).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(JSON.stringify(source)).toMatch(/PTX.*cubin.*-Xptxas -v/);
+    const ptx = unwrap(await inspect('kernels.ptx', readFileSync('test/data/inspect/kernels.ptx')));
+    expect(ptx).toMatchObject({ from: 'ptx', registersPerThread: null, notes: [expect.stringContaining('nvcc')] });
+    expect(ptx.loops).toHaveLength(2);
+    expect(await inspect('lengths.csv', Buffer.from('steps\n1\n'))).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input' },
+    });
+  });
+});

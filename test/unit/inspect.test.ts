@@ -1,0 +1,325 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  inspectedFields,
+  kernelFileKind,
+  withInspected,
+  type Inspection,
+} from '../../src-workers/domain/inspection.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inspectKernel, sourceName, type Asked, type KernelTexts } from '../../src-workers/inspect/inspect.ts';
+import { fitLengths } from '../../src-workers/inspect/lengths.ts';
+import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+
+const PTX = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
+const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspectKernel('file', texts, asked));
+const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
+
+describe('loops of PTX', () => {
+  // Each instruction of one iteration as the listing has it, in its class; the numbers are theirs alone.
+  it.each([
+    [
+      'csr',
+      10,
+      {
+        memory: ['ld.global.nc.u32 %r19, [%rd42]', 'ld.global.nc.f32 %f12, [%rd27]', 'ld.global.nc.f32 %f13, [%rd41]'],
+        fp32: ['fma.rn.f32 %f29, %f13, %f12, %f29'],
+        integer: [
+          'mul.wide.s32 %rd26, %r19, 4',
+          'add.s64 %rd27, %rd1, %rd26',
+          'add.s32 %r28, %r28, 1',
+          'add.s64 %rd42, %rd42, 4',
+          'add.s64 %rd41, %rd41, 4',
+          'add.s32 %r27, %r27, -1',
+          'setp.ne.s32 %p4, %r27, 0',
+        ],
+        control: ['@%p4 bra $L__BB0_4'],
+      },
+      // The column, then the element of x at it.
+      2,
+    ],
+    [
+      'collatz',
+      18,
+      {
+        integer: [
+          'and.b32 %r14, %r18, 1',
+          'setp.eq.b32 %p3, %r14, 1',
+          'mad.lo.s32 %r15, %r18, 3, 1',
+          'shr.u32 %r16, %r18, 1',
+          'selp.b32 %r18, %r15, %r16, %p3',
+          'add.s32 %r19, %r19, 1',
+          'setp.ne.s32 %p4, %r18, 1',
+        ],
+        control: ['@%p4 bra $L__BB1_3'],
+      },
+      0,
+    ],
+    [
+      'chase',
+      34,
+      {
+        memory: ['ld.global.v2.u32 {%r16, %r17}, [%rd11]', 'ld.global.f64 %fd2, [%rd11+8]'],
+        fp64: ['setp.lt.f64 %p2, %fd1, %fd2'],
+        integer: [
+          'mov.u32 %r5, %r23',
+          'mul.wide.s32 %rd10, %r24, 16',
+          'add.s64 %rd11, %rd3, %rd10',
+          'selp.b32 %r24, %r16, %r17, %p2',
+          'add.s32 %r23, %r5, 1',
+          'setp.gt.s32 %p3, %r24, -1',
+        ],
+        control: ['@%p3 bra $L__BB2_3'],
+      },
+      // Both loads are of the node that the pass before found.
+      1,
+    ],
+  ])('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly string[]>>, dependentLoads) => {
+    const all = Object.values(byHand).flat();
+    const body = PTX.slice(PTX.indexOf(`.entry ${entry}(`));
+    const spaced = body.slice(0, body.indexOf('\n}')).replaceAll(/\s+/g, ' ');
+    for (const one of all) expect(spaced).toContain(`${one};`);
+    const loop = chosenOf(read({ ptx: PTX }, { entry }));
+    expect(loop).toMatchObject({
+      line,
+      instructionsPerIteration: all.length,
+      dependentLoads,
+      divergent: true,
+      unrolled: 1,
+    });
+    const none = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
+    const counted = Object.fromEntries(Object.entries(byHand).map(([name, list]) => [name, list.length]));
+    expect(loop.byClass).toEqual({ ...none, ...counted });
+  });
+
+  it('divides an unrolled loop by what its remainder holds, and by its marks', () => {
+    const [rest, main] = read({ ptx: PTX }, { entry: 'csr' }).loops;
+    expect([rest.unrolled, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([1, 4, 1, 0.5]);
+    const marked = read({ ptx: PTX }, { entry: 'marked' });
+    expect(marked.chosen!.why).toContain('marked');
+    expect(chosenOf(marked)).toMatchObject({
+      marked: true,
+      divergent: false,
+      unrolled: 1,
+      instructionsPerIteration: 11,
+    });
+    expect(
+      marked.loops
+        .filter((loop) => loop.marked)
+        .map((loop) => loop.unrolled)
+        .sort(),
+    ).toEqual([1, 4]);
+    // Without the marks, the loop whose end differs between threads counts.
+    const plain = read({ ptx: PTX.replaceAll('// lockstep:loop', '') }, { entry: 'marked' });
+    expect(chosenOf(plain)).toMatchObject({ divergent: true, line: 55 });
+    expect(read({ ptx: PTX }, { entry: 'marked', loop: 4 }).chosen).toEqual({ loop: 3, why: 'as asked' });
+  });
+
+  it('counts both sides of a branch, and the shorter one', () => {
+    const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
+    // 7 before the branch with it, 1 more to the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch that machine code lays out.
+    expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
+    expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
+    expect(loop.dependentLoads).toBe(1);
+  });
+
+  it('waits for a branch as for an address', () => {
+    const loads = (body: string): number =>
+      chosenOf(
+        read({
+          ptx: `.version 9.0\n.target sm_90\n.entry k()\n{\n$L_1:\n${body}\nsetp.gt.s32 %p1, %r9, %tid.x;\n@%p1 bra $L_1;\nret;\n}`,
+        }),
+      ).dependentLoads;
+    expect(loads('ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd2];')).toBe(1);
+    expect(loads('ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%r1];\nld.shared.u32 %r3, [%r2];')).toBe(2);
+    expect(
+      loads('ld.global.u32 %r1, [%rd1];\nsetp.eq.s32 %p2, %r1, 0;\n@%p2 bra $L_2;\nld.global.u32 %r2, [%rd2];\n$L_2:'),
+    ).toBe(2);
+    expect(loads('ld.global.u32 %r1, [%rd1];\nmov.u32 %r1, 0;\nld.global.u32 %r2, [%r1];')).toBe(1);
+    expect(loads('ld.global.u32 %r1, [%rd1];\n@%p3 mov.u32 %r1, 0;\nld.global.u32 %r2, [%r1];')).toBe(2);
+  });
+
+  it('names kernels as the source does, and lists them where it must be told which', () => {
+    expect(sourceName('_ZN5walks4walkIiEEvPKT_PS1_i')).toBe('walk');
+    expect(sourceName('_Z3csrPKi')).toBe('csr');
+    expect(sourceName('void spmv::csr<float>(const float *)')).toBe('csr');
+    expect(read({ ptx: PTX }, { entry: 'walk' }).entry).toBe('_ZN5walks4walkIiEEvPKT_PS1_i');
+    const several = inspectKernel('kernels.ptx', { ptx: PTX }, {});
+    expect(several).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    expect(JSON.stringify(several)).toContain('collatz');
+    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'cs' })).toMatchObject({ error: { code: 'not-found' } });
+    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'csr', arch: 'sm_80' })).toMatchObject({
+      error: { code: 'not-found' },
+    });
+    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'csr', loop: 3 })).toMatchObject({
+      error: { code: 'not-found' },
+    });
+  });
+});
+
+/** A loop over a row as a disassembler lists it, written for this test: two loads of the chain, an FMA, three of integers, the branch. */
+const LISTED = `
+	.target	sm_90
+	.section	.text.csr,"ax",@progbits
+.text.csr:
+	//## File "k.cu", line 7
+        /*0000*/                   S2R R0, SR_TID.X ;
+        /*0010*/                   IMAD.WIDE R2, R0, R5, c[0x0][0x210] ;
+        /*0020*/                   LDG.E R6, desc[UR4][R2.64] ;
+        /*0030*/                   ISETP.GE.AND P0, PT, R6, 0x1, PT ;
+        /*0040*/              @!P0 EXIT ;
+        /*0050*/                   IMAD.MOV.U32 R20, RZ, RZ, R2 ;
+.L_x_1:
+	//## File "helper.cuh", line 3 inlined at "k.cu", line 10
+	//## File "k.cu", line 10
+        /*0060*/                   LDG.E R8, desc[UR4][R2.64] ;
+        /*0070*/                   IMAD.WIDE R10, R8, R5, c[0x0][0x220] ;
+        /*0080*/                   LDG.E R12, desc[UR4][R10.64] ;
+        /*0090*/                   MUFU.RCP R13, R12 ;
+        /*00a0*/                   FFMA R14, R13, R12, R14 ;
+        /*00b0*/                   LDL R21, [R1+0x8] ;
+	//## File "k.cu", line 9
+        /*00c0*/                   IADD3 R6, P1, P2, R6, -0x1, RZ ;
+        /*00d0*/                   ISETP.NE.AND P0, PT, R6, RZ, PT ;
+        /*00e0*/               @P0 BRA \`(.L_x_1) ;
+        /*00f0*/                   STG.E desc[UR4][R20.64], R14 ;
+        /*0100*/                   EXIT ;
+.L_x_2:
+        /*0110*/                   BRA \`(.L_x_2) ;
+        /*0120*/                   NOP ;
+`;
+
+describe('loops of machine code', () => {
+  const expected = {
+    instructionsPerIteration: 9,
+    byClass: { fp32: 1, integer: 3, fp64: 0, special: 1, memory: 3, control: 1 },
+    dependentLoads: 2,
+    divergent: true,
+    unrolled: 1,
+  };
+  it('reads what nvdisasm lists, with lines', () => {
+    const found = read({ sass: LISTED });
+    expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
+  });
+  it('reads what cuobjdump lists, with addresses for labels', () => {
+    const lines = LISTED.replace(/^[\s\S]*?\.text\.csr:\n/, '\tcode for sm_80\n\t\tFunction : csr\n')
+      .replaceAll(/^(\s+\/\/##.*|\.L_x_\d:)\n/gm, '')
+      .replace('`(.L_x_1)', '0x60')
+      .replace('`(.L_x_2)', '0x110')
+      .replaceAll(/;$/gm, ';                      /* 0x000000ff00007202 */');
+    expect(read({ sass: lines })).toMatchObject({ arch: 'sm_80', loops: [{ ...expected, line: null }] });
+  });
+  it('takes marks from the PTX beside it, by line', () => {
+    const ptx = `.version 9.0\n.target sm_90\n.entry csr()\n{\n$L_1:\n.loc 1 9 1\n// lockstep:loop\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L_1;\nret;\n}`;
+    expect(chosenOf(read({ ptx, sass: LISTED }))).toMatchObject({ marked: true, instructionsPerIteration: 9 });
+  });
+});
+
+describe('a profile', () => {
+  const LONG = `==PROF== Connected to process 1234
+hello, world
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Registers Per Thread","register/thread","32"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Static Shared Memory Per Block","Kbyte/block","1.02"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Dynamic Shared Memory Per Block","byte/block","0"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","gpu__time_duration.sum","usecond","1,500.5"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","smsp__thread_inst_executed_per_inst_executed.ratio","","16"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","dram__bytes_read.sum","Mbyte","2.5"
+==PROF== Disconnected
+`;
+  const WIDE = `"ID","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"
+"","","","","","ms","register/thread",""
+"0","csr(int)","(256, 1, 1)","(10, 2, 1)","8.0","1","40","8"
+"1","csr(int)","(256, 1, 1)","(10, 2, 1)","8.0","3","40","24"
+`;
+  it('is read a line per metric', () => {
+    expect(read({ profile: LONG })).toMatchObject({
+      entry: 'csr(const int *, int)',
+      arch: 'sm_90',
+      from: 'ncu',
+      registersPerThread: 32,
+      sharedMemoryBytesPerBlock: 1020,
+      launch: {
+        launches: 1,
+        blockThreads: 256,
+        gridBlocks: 1024,
+        durationMs: 1.5005,
+        dramBytes: 2.5e6,
+        meanActiveLanes: 16,
+      },
+      loops: [],
+      chosen: null,
+    });
+  });
+  it('is read a column per metric, launches weighted by their durations', () => {
+    expect(read({ profile: WIDE }, { entry: 'csr' })).toMatchObject({
+      registersPerThread: 40,
+      sharedMemoryBytesPerBlock: null,
+      launch: { launches: 2, gridBlocks: 20, durationMs: 4, meanActiveLanes: 20 },
+      lengths: { aggregateLoss: 1.6 },
+    });
+  });
+  it.each([
+    [31, null],
+    [16, null],
+    [9, null],
+    [31, 40],
+    [6, 40],
+  ])('with %d active lanes and mean %s gives a law with that loss', async (lanes, mean) => {
+    const fitted = unwrap(fitLengths(lanes, mean));
+    const law = unwrap(await resolveWorkload(fitted.lengths, { openFile: () => Promise.reject(new Error('no file')) }));
+    expect(lossMoments(law, [32])[0].aggregateLoss).toBeCloseTo(32 / lanes, 3);
+    if (mean !== null) expect(fitted.mean / mean).toBeCloseTo(1, 1);
+    expect(fitted.note).toContain('fitted');
+  });
+  it('says which family has no such loss', () => {
+    expect(fitLengths(7, null)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    expect(fitLengths(1.5, 40)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+    // The rest of the profile is worth reading.
+    expect(read({ profile: LONG.replace('"16"', '"7"') }).lengths).toBeNull();
+  });
+});
+
+it('detects files by what they hold', () => {
+  const kind = (name: string, text: string) => kernelFileKind(name, new TextEncoder().encode(text));
+  expect(kind('k.txt', PTX)).toBe('ptx');
+  expect(kind('k.txt', LISTED)).toBe('sass');
+  expect(kind('K.CU', '')).toBe('source');
+  expect(kind('log', "ptxas info    : Compiling entry function 'k' for 'sm_90'")).toBe('ptxas');
+  expect(kind('p.csv', '==PROF== x\n"ID","Kernel Name","CC"\n')).toBe('ncu');
+  expect(kind('k', '\x7fELF\x02')).toBe('cubin');
+  for (const [name, text] of [
+    ['lengths.csv', 'id,steps\n1,5\n'],
+    ['m.mtx', '%%MatrixMarket matrix'],
+    ['s.json', '{"lockstep": 1}'],
+  ])
+    expect(kind(name, text)).toBeNull();
+});
+
+it('changes the fields of a kernel that it knows, and marks them as imported', () => {
+  const inspection = read({ ptx: PTX }, { entry: 'chase' });
+  const kernel = {
+    name: 'walk',
+    registersPerThread: 40,
+    origins: { registersPerThread: 'given', cooperationCost: 'assumed' },
+  };
+  expect(withInspected(kernel, inspectedFields(inspection))).toEqual({
+    name: 'walk',
+    registersPerThread: 40,
+    instructionsPerIteration: 10,
+    integerShare: 0.6,
+    fp64Share: 0.1,
+    specialShare: 0,
+    dependentLoadsPerIteration: 1,
+    origins: {
+      registersPerThread: 'given',
+      cooperationCost: 'assumed',
+      instructionsPerIteration: 'imported',
+      integerShare: 'imported',
+      fp64Share: 'imported',
+      specialShare: 'imported',
+      dependentLoadsPerIteration: 'imported',
+    },
+  });
+});
