@@ -57,6 +57,8 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
 const START_LIMIT_MS = 300_000;
 /** A case's own limit is kept by the program that measures; this much later it is taken for hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
+/** The longest time that a timer can wait. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Programs that hang one after another with nothing measured in between. */
 const MAX_HANGS = 3;
 
@@ -419,7 +421,10 @@ async function measureIn(
   let refused: Failure | null = null;
   const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
   // Our program keeps the limits of a person's own one, and of its build.
-  const totalMs = START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0));
+  const totalMs = Math.min(
+    MAX_TIMER_MS,
+    START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0)),
+  );
   const quietMs = (): number => (plan.program ? totalMs : session.state().begun ? caseMs : START_LIMIT_MS);
   const limits = { totalMs, quietMs };
   const end = await runProgram(program.value, limits, signal, async (record) => {
