@@ -158,12 +158,19 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
   return leftOut ? `lockstep: ${leftOutText(leftOut)}\n` : '';
 }
 
-/** A run that a page measures cannot be resumed without a page. */
-export async function checkResumable(engine: Engine, id: number): Promise<Result<null>> {
+/**
+ * A run that a page measures cannot be resumed without a page. Prints the commands that a resumed run will start: they come from the
+ * database, and not from who types.
+ */
+export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);
   const detail = await engine.call('bench.detail', { id });
-  return detail.ok && detail.value.request.target === PAGE_TARGET
+  if (!detail.ok) return ok(null);
+  const { target, program } = detail.value.request;
+  if (program)
+    terminal.err(`lockstep: runs ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`);
+  return target === PAGE_TARGET
     ? fail('unsupported', `Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
     : ok(null);
 }

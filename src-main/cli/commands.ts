@@ -190,7 +190,7 @@ export async function resumeCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const resumable = await checkResumable(engine, id.value);
+  const resumable = await checkResumable(engine, terminal, id.value);
   if (!resumable.ok) return reportFailure(terminal, resumable.error);
   const start = performance.now();
   const done = await followRun(engine, terminal, 'Going on', () => engine.call('runs.resume', { id: id.value }));

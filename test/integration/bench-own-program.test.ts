@@ -296,13 +296,14 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
 
   writeFileSync(log, '');
   const resumed = lockstep('runs', 'resume', String(id), '--json');
-  let out = '';
+  let [out, err] = ['', ''];
+  resumed.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   resumed.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   const [status] = (await once(resumed, 'close')) as [number];
-  expect(status).toBe(0);
+  expect([status, err]).toEqual([0, expect.stringContaining(`lockstep: runs ${command}\n`)]);
   const { cases, failed } = JSON.parse(out) as { cases: { digest: string; timesMs: number[] }[]; failed: number };
   expect([cases.length, failed]).toEqual([12, 0]);
-  for (const one of cases) expect(one).toMatchObject({ digest: 'cafe', timesMs: { length: 4 } });
+  for (const one of cases) expect(one).toMatchObject({ digest: 'cafe', timesMs: { length: 6 } });
   expect(new Set(logged(log).map(({ design }) => design)).size).toBe(12 - kept);
 });
 

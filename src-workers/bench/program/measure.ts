@@ -15,7 +15,7 @@ import { lastWords, readOutput, type ProgramOutput } from './output.ts';
  */
 
 /** Designs whose launches alternate. More would be fairer, and leave fewer complete where a run is interrupted. */
-export const ALTERNATING = 8;
+const ALTERNATING = 8;
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
