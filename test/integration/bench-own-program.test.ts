@@ -272,7 +272,7 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
     '--units',
     'all',
     '--repeats',
-    '4',
+    '6',
     '--warm-ups',
     '0',
   );
