@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type {
+  MeasuredCase,
+  MeasuringComparison,
+  MeasuringDetail,
+  SavedProfile,
+} from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -307,6 +312,46 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
   expect(new Set(logged(log).map(({ design }) => design)).size).toBe(12 - kept);
 });
 
+it('calibrates with what a program measured', async () => {
+  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+  const times = join(folder, 'times.json');
+  const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs! + 0.5]);
+  writeFileSync(times, JSON.stringify(Object.fromEntries(entries)));
+  const { run } = await measured({ exec: own(`--times '${times}' --device '${NAME}'`) }, { repeats: 1, warmUps: 0 });
+  const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'own' });
+  expect(saved.profile).toMatchObject({
+    deviceId: DEVICE,
+    deviceName: NAME,
+    backend: 'program',
+    sourceRunIds: [run.id],
+  });
+  const error = async (more: object): Promise<number> =>
+    (await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, ...more })).unscaledMedianError;
+  expect(await error({ profileId: saved.id })).toBeLessThan(0.1);
+  expect(await error({})).toBeGreaterThan(0.5);
+});
+
+it('measures designs of a CPU, which is this machine where the program says nothing else', async () => {
+  const other = await open('cli', join(folder, 'cpu.db'));
+  try {
+    const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+    const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
+    const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
+    const { id } = await call<StudyRecord>(other, 'studies.save', { study: ofCpu });
+    const sweep = await ended(other, 'runs.start', { studyId: id });
+    const log = join(folder, 'cpu.log');
+    const exec = own(`--log '${log}' {units} {gridBlocks} {balancing}`);
+    const run = await ended(other, 'bench.start', asked({ exec }, { runId: sweep.id, repeats: 1, warmUps: 0 }));
+    expect(run).toMatchObject({ state: 'complete', invalid: 0 });
+    const { device } = await call<MeasuringDetail>(other, 'bench.detail', { id: run.id });
+    expect(device).toMatchObject({ name: cpus()[0].model.trim(), properties: { deviceFrom: 'cpu' } });
+    const said = logged(log).map(({ positionals }) => positionals.join(' '));
+    expect(said).toContain(`${example.workload.units} 2 row-split`);
+  } finally {
+    await other.close();
+  }
+});
+
 it('is never started by a page', async () => {
   const id = await cancelled();
   await call(engine, 'runs.wait', { id });
@@ -319,7 +364,7 @@ it('is never started by a page', async () => {
       ['runs.resume', { id }],
     ] as const) {
       const refused = await serve.dispatch(name, input);
-      expect([name, refused.ok ? '' : refused.error.message]).toEqual([name, expect.stringMatching(/^Only the command line/)]); // prettier-ignore
+      expect([name, refused.ok ? '' : refused.error.message]).toEqual([name, expect.stringMatching(/^Only the command line starts your own program, .* Use lockstep (bench RUN --exec COMMAND|runs resume \d+)\.$/)]); // prettier-ignore
     }
   } finally {
     await serve.close();

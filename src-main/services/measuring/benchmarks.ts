@@ -165,7 +165,7 @@ function checkProgram(
       field: 'program',
     });
   if (!program) return ok(null);
-  const may = checkMayRunPrograms(context);
+  const may = checkMayRunPrograms(context, 'lockstep bench RUN --exec COMMAND');
   return may.ok ? checkCommands(program) : may;
 }
 
@@ -339,7 +339,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
         if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
-        const may = line.value.plan.program ? checkMayRunPrograms(context) : ok(null);
+        const may = line.value.plan.program ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
         if (!may.ok) return may;
         const study = line.value.plan.workload ? runStudy(run) : ok(null);
         if (!study.ok) return study;

@@ -56,13 +56,13 @@ export async function prepareProgram(
   return scriptWithPlan(context.programs, plan, folder);
 }
 
-/** Fails with `unsupported` in a host other than the command line. */
-export function checkMayRunPrograms({ host }: Context): Result<null> {
+/** Fails with `unsupported` in a host other than the command line. @param instead the command to use there */
+export function checkMayRunPrograms({ host }: Context, instead: string): Result<null> {
   return host === 'cli'
     ? ok(null)
     : fail(
         'unsupported',
-        "Only the command line runs a program of one's own, since anyone who reaches this app could start any program. Use lockstep bench RUN --exec.",
+        `Only the command line starts your own program, since anyone who reaches this app could start any program. Use ${instead}.`,
       );
 }
 

@@ -1,13 +1,13 @@
 // A person's own program for tests: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one time and a digest,
-// and does something else for the design that an option names.
+// and does something else for the design that an option names. --times FILE: the times of the designs, ms, as JSON by number.
 import { spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: Object.fromEntries(
-    ['design', 'log', 'ms', 'device', 'wrong', 'hang', 'crash', 'silent', 'garbage', 'unsteady'].map((name) => [
+    ['design', 'log', 'ms', 'times', 'device', 'wrong', 'hang', 'crash', 'silent', 'garbage', 'unsteady'].map((name) => [
       name,
       { type: 'string' } as const,
     ]),
@@ -30,7 +30,8 @@ if (is('hang')) {
   console.log('warming up …');
   console.log('{ this is no JSON');
   if (given.device) console.log(JSON.stringify({ device: given.device }));
-  const timeMs = Number(given.ms ?? 1) * (1 + Number(given.design) / 100);
+  const times = given.times && (JSON.parse(readFileSync(given.times, 'utf8')) as Readonly<Record<string, number>>);
+  const timeMs = times ? times[given.design!] : Number(given.ms ?? 1) * (1 + Number(given.design) / 100);
   if (is('garbage')) console.log('{"timeNs": "fast"}');
   else if (!is('silent')) console.log(JSON.stringify({ timeNs: timeMs * 1e6 * (1 + (process.pid % 7) / 700) }));
   const digest = is('wrong') ? 'beef' : is('unsteady') ? `pid ${process.pid}` : 'cafe';
