@@ -315,7 +315,7 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
 it('calibrates with what a program measured', async () => {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
   const times = join(folder, 'times.json');
-  const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs! + 0.5]);
+  const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs + 0.5]);
   writeFileSync(times, JSON.stringify(Object.fromEntries(entries)));
   const { run } = await measured({ exec: own(`--times '${times}' --device '${NAME}'`) }, { repeats: 1, warmUps: 0 });
   const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'own' });
