@@ -1,10 +1,26 @@
 // A loop for each unit, as long as the unit: a thread per unit, in a grid of its own size.
 // lockstep bench RUN --build 'nvcc -O3 -arch=native -DBLOCK={blockThreads} divergent.cu -o {binary}' \
 //                    --exec '{binary} {units} {lengthsFile} {gridBlocks}'
+// With HIP: --build 'hipcc -O3 -x hip -DBLOCK={blockThreads} divergent.cu -o {binary}'
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#define cudaDeviceProp hipDeviceProp_t
+#define cudaEventCreate hipEventCreate
+#define cudaEventElapsedTime hipEventElapsedTime
+#define cudaEventRecord hipEventRecord
+#define cudaEvent_t hipEvent_t
+#define cudaGetDeviceProperties hipGetDeviceProperties
+#define cudaGetLastError hipGetLastError
+#define cudaMalloc hipMalloc
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpyDeviceToHost hipMemcpyDeviceToHost
+#define cudaMemcpyHostToDevice hipMemcpyHostToDevice
+#define cudaSuccess hipSuccess
+#endif
 
 __global__ void __launch_bounds__(BLOCK) divergent(const uint32_t *lengths, uint32_t *results, int units) {
   for (int unit = blockIdx.x * BLOCK + threadIdx.x; unit < units; unit += gridDim.x * BLOCK) {
