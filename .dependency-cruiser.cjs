@@ -27,6 +27,7 @@ module.exports = {
     only('inspection imports domain, models and what reads the assembler', '^src-workers/inspect', [
       '^src-workers/(domain|models|bench/cuda/ptxas\\.ts)',
     ]),
+    only('tune imports domain, numeric and models', '^src-workers/tune', ['^src-workers/(domain|numeric|models)']),
     only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),

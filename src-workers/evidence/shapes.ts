@@ -45,7 +45,7 @@ type Reader = (
   devices: ReadonlyMap<string, GpuDevice>,
 ) => Promise<Readonly<Record<string, readonly ShapeFamily[]>>>;
 
-const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'instructionsPerIteration'> = {
+export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'instructionsPerIteration'> = {
   sharedMemoryBytesPerBlock: 0,
   dependentLoadsPerIteration: 0,
   bytesPerIteration: 0,
@@ -59,7 +59,7 @@ const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'instructio
 };
 
 /** Predicted times of designs, in their order, ms. */
-function predictedMs(
+export function predictedMs(
   id: string,
   device: GpuDevice,
   designs: readonly Pick<Design, 'threadsPerUnit' | 'loop' | 'balancing' | 'unitsPerThread' | 'blockThreads'>[],

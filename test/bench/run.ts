@@ -14,6 +14,7 @@ const BENCHES = [
   'estimates',
   'advice',
   'evidence',
+  'tune',
 ];
 /** Benchmarks that run more than once. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -8,8 +8,10 @@ import {
 } from '../../../src-workers/domain/evidence.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
+import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
+import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
 import { percent } from '../export/text.ts';
 
 /**
@@ -155,3 +157,10 @@ export const TAKEN_P90_ERROR = sortedQuantile(
   ).sort(),
   TAKEN_QUANTILE,
 );
+
+/** Standard deviations of ln(measured / predicted) behind the bands of a device: of two designs, each has half the variance of a pair. */
+export function errorWidths(device: Device): ErrorWidths {
+  const widthOf = (fraction: number): number =>
+    Math.log1p(fraction) / normalQuantile((1 + kept.quantile) / 2) / Math.SQRT2;
+  return { shapes: widthOf(tieBand(device).fraction), kinds: widthOf(TAKEN.kinds.fraction) };
+}

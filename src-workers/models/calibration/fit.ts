@@ -2,6 +2,7 @@ import type { CalibrationFigures, HeldOutFigures } from '../../domain/calibratio
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
+import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 /** A parameter of a model that times are fitted with. */
 export interface FitParameter {
@@ -365,28 +366,4 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
 
 function lastUnknown(parameters: readonly FitParameter[], free: readonly boolean[], errors: readonly number[]): number {
   return parameters.findLastIndex((parameter, j) => free[j] && !(errors[j] <= parameter.knownWithin));
-}
-
-/** Solution of A·x = b for a positive definite A, by Cholesky's factors. */
-function solveSymmetric(a: readonly (readonly number[])[], b: readonly number[]): number[] {
-  const n = b.length;
-  const lower = a.map(() => new Float64Array(n));
-  for (let i = 0; i < n; i += 1) {
-    for (let j = 0; j <= i; j += 1) {
-      let sum = a[i][j];
-      for (let k = 0; k < j; k += 1) sum -= lower[i][k] * lower[j][k];
-      // Rounding can leave a pivot of a nearly singular system at 0 or below.
-      lower[i][j] = i === j ? Math.sqrt(Math.max(sum, 1e-14 * a[i][i])) : sum / lower[j][j];
-    }
-  }
-  const x = b.slice();
-  for (let i = 0; i < n; i += 1) {
-    for (let k = 0; k < i; k += 1) x[i] -= lower[i][k] * x[k];
-    x[i] /= lower[i][i];
-  }
-  for (let i = n - 1; i >= 0; i -= 1) {
-    for (let k = i + 1; k < n; k += 1) x[i] -= lower[k][i] * x[k];
-    x[i] /= lower[i][i];
-  }
-  return x;
 }

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+import { createTuner, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
+
+/** Times that rise with the distance from one design in a grid of sizes; `wrong` is the error by the first coordinate, of ln(time). */
+function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
+  const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
+  const y = Float64Array.from({ length: side * side }, (_, at) => at % side);
+  const predictedMs = x.map((value, at) => 1 + 0.05 * Math.abs(value - 2) + 0.08 * Math.abs(y[at] - 3));
+  return {
+    space: {
+      predictedMs,
+      coordinates: [x, y].map((values) => ({ values, range: 2, deviation: 0.1 })),
+      deviation: 0.1,
+    },
+    trueMs: predictedMs.map((time, at) => 7 * time * Math.exp((wrong * Math.abs(x[at] - (side - 2))) / side)),
+  };
+}
+
+/** Designs in the order in which they are measured, and the last estimate. */
+function tuned({ space, trueMs }: ReturnType<typeof grid>, budget: number, { seed = 1, step = 3, scale = 1 } = {}) {
+  const tuner = createTuner(space, seed);
+  const measured: number[] = [];
+  while (measured.length < budget) {
+    const designs = tuner.propose(Math.min(step, budget - measured.length));
+    if (designs.length === 0) break;
+    for (const design of designs) {
+      tuner.observe(design, scale * trueMs[design], 0.01);
+      measured.push(design);
+    }
+  }
+  return { measured, estimate: tuner.estimate() };
+}
+
+const bestOf = (times: Float64Array): number => times.indexOf(Math.min(...times));
+
+describe('createTuner', () => {
+  it('measures the best design first where the prediction is right, and knows that little is left', () => {
+    const right = grid(8, 0);
+    const { measured, estimate } = tuned(right, 12);
+    expect(measured[0]).toBe(bestOf(right.trueMs));
+    expect(estimate!.design).toBe(bestOf(right.trueMs));
+    expect(estimate!.expectedRegret).toBeLessThan(0.03);
+  });
+
+  it('finds the best design of a space whose prediction is wrong along a coordinate', () => {
+    const wrong = grid(8, 0.8);
+    const best = bestOf(wrong.trueMs);
+    const rank = wrong.space.predictedMs.toSorted().indexOf(wrong.space.predictedMs[best]);
+    const { measured, estimate } = tuned(wrong, 14);
+    expect(rank).toBeGreaterThan(15);
+    expect(measured).toContain(best);
+    expect(wrong.trueMs[estimate!.design]).toBeLessThan(1.03 * wrong.trueMs[best]);
+  });
+
+  it('expects more regret after a few measurements that contradict the prediction than after as many that agree', () => {
+    expect(tuned(grid(8, 0.8), 4).estimate!.expectedRegret).toBeGreaterThan(
+      tuned(grid(8, 0), 4).estimate!.expectedRegret,
+    );
+  });
+
+  it('estimates the time of the design that it names', () => {
+    const { estimate } = tuned(grid(6, 0.3), 15);
+    const { trueMs } = grid(6, 0.3);
+    expect(Math.abs(estimate!.timeMs / trueMs[estimate!.design] - 1)).toBeLessThan(0.03);
+  });
+
+  it('never proposes a design twice, nor a rejected one, and ends when none is left', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 7 }), fc.nat(1000), (side, step, seed) => {
+        const { space, trueMs } = grid(side, 0.5);
+        const tuner = createTuner(space, seed);
+        const uniform = mersenneTwister(seed);
+        const seen: number[] = [];
+        for (let designs = tuner.propose(step); designs.length > 0; designs = tuner.propose(step)) {
+          expect(designs.length).toBeLessThanOrEqual(step);
+          for (const design of designs) {
+            if (uniform() < 0.3) tuner.reject(design);
+            else tuner.observe(design, trueMs[design], 0.02);
+            seen.push(design);
+          }
+        }
+        expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from(trueMs.keys()));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('does the same at any common scale of the measured times', () => {
+    const one = tuned(grid(7, 0.6), 16);
+    const other = tuned(grid(7, 0.6), 16, { scale: 1024 });
+    expect(other.measured).toEqual(one.measured);
+    expect(other.estimate!.expectedRegret).toBeCloseTo(one.estimate!.expectedRegret, 8);
+  });
+
+  it('repeats itself with a seed, and decides between equal designs by it', () => {
+    const equal = grid(6, 0);
+    equal.space.predictedMs.fill(1);
+    const first = (seed: number): readonly number[] => createTuner(equal.space, seed).propose(4);
+    expect(first(3)).toEqual(first(3));
+    expect(new Set([1, 2, 3, 4, 5].map((seed) => first(seed)[0])).size).toBeGreaterThan(1);
+  });
+
+  it('is not changed by a proposal that is not measured', () => {
+    const { space, trueMs } = grid(6, 0.4);
+    const [plain, asked] = [createTuner(space, 2), createTuner(space, 2)];
+    for (const design of [3, 17, 30]) {
+      asked.propose(5);
+      for (const tuner of [plain, asked]) tuner.observe(design, trueMs[design], 0.01);
+    }
+    expect(asked.propose(5)).toEqual(plain.propose(5));
+    expect(asked.estimate()).toEqual(plain.estimate());
+  });
+
+  it('refuses a design that was measured before', () => {
+    const { space } = grid(3, 0);
+    const tuner = createTuner(space, 1);
+    tuner.observe(4, 1, 0.01);
+    expect(() => tuner.observe(4, 1, 0.01)).toThrow('Design 4');
+  });
+});
