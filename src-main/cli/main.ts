@@ -23,6 +23,7 @@ import { evidenceCommand } from './evidence.ts';
 import { importCommand, saveDevice } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
 import { simulateCommand } from './simulate.ts';
+import { traceCommand, type TraceOptions } from './trace.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
@@ -170,6 +171,32 @@ function lossCommand(program: Command, cli: CommandLine): void {
         );
       });
     });
+}
+
+/** Lengths of units from the kernel itself, without an engine. */
+function traceCommands(program: Command, cli: CommandLine): void {
+  command(program, 'trace [program...]', 'lengths of the units of your own kernel, and its loss, from a run of it')
+    .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
+    .option('--wgsl', 'print its twin for WGSL')
+    .option('--units <count>', 'how many units the program must run', positive)
+    .option('-o, --output <file>', 'where the lengths are written (CSV), in the order of the units', 'lengths.csv')
+    .option('--time-limit <seconds>', 'when the program is stopped', positive, 600)
+    .action(async (words: string[], options: TraceOptions) => {
+      cli.status = await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
+    })
+    .addHelpText(
+      'after',
+      `
+  lockstep trace --header > lockstep.cuh
+  nvcc -DLOCKSTEP_TRACE app.cu -o app
+  lockstep trace -o lengths.csv -- ./app --its-own-options
+
+In the kernel: LOCKSTEP_UNIT(i); where unit i begins, LOCKSTEP_STEP(); in its loop, LOCKSTEP_END(); where it ends. On the host,
+before the first launch: LOCKSTEP_TRACE_UNITS(units);. Without -DLOCKSTEP_TRACE these are empty. What stands behind -- is run
+without a shell, in a process group of its own; what it prints goes to standard error. A study names the lengths, as file:lengths.csv.
+With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
+  measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
+    );
 }
 
 /** Occupancy of one launch, or of a table of them. */
@@ -681,6 +708,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     });
   for (const add of [
     lossCommand,
+    traceCommands,
     occupancyCommand,
     sweepCommands,
     measuringCommands,

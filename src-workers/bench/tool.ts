@@ -14,6 +14,8 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
+  /** Added to this process's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -81,7 +83,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     const ownGroup = process.platform !== 'win32';
     const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: { ...process.env, ...ownNode() },
+      env: { ...process.env, ...options.env, ...ownNode() },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: ownGroup,
       windowsHide: true,

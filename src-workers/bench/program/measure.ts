@@ -1,4 +1,4 @@
-import { constants, cpus, hostname, release, type } from 'node:os';
+import { cpus, hostname, release, type } from 'node:os';
 import type { BenchPlan, BenchRecord, CaseOf, MeasuringDevice, ProgramTask } from '../../domain/benchmark.ts';
 import { isCpuDesign } from '../../domain/design.ts';
 import { fail, unwrap, type Result } from '../../domain/result.ts';
@@ -6,7 +6,7 @@ import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
 import { splitCommand, substituted, valuesOf } from './command-line.ts';
-import { lastWords, readOutput, type ProgramOutput } from './output.ts';
+import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
  * Measures designs by a program of the person's own. Every design is launched once, in random order; their digests say which result is
@@ -186,10 +186,7 @@ function majority(digests: readonly string[]): Reference {
 }
 
 function outputOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }): Result<ProgramOutput> {
-  if (code !== 0) {
-    const name = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
-    return fail('unsupported', `The program ended with exit code ${code}${name ? ` (${name})` : ''}. ${lastWords(stderr, stdout)}`); // prettier-ignore
-  }
+  if (code !== 0) return fail('unsupported', exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
     return fail('unsupported', `The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
   return readOutput(stdout, stderr);

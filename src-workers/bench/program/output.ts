@@ -1,4 +1,6 @@
+import { constants } from 'node:os';
 import { fail, ok, type Result } from '../../domain/result.ts';
+import type { ToolRun } from '../tool.ts';
 
 /** What a program said in one run. */
 export interface ProgramOutput {
@@ -85,8 +87,14 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | null {
 
 const shown = (text: string): string => (text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text);
 
+/** How a program failed: its exit code, the signal that this stands for, and its last words. */
+export function exitText({ code, stdout, stderr }: ToolRun): string {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+  return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;
+}
+
 /** The last line that a program said, of the first of these texts that has one. */
-export function lastWords(...texts: readonly string[]): string {
+function lastWords(...texts: readonly string[]): string {
   const last = texts.flatMap((text) => text.trim().split('\n').at(-1)?.trim() || []).at(0);
   return last === undefined ? 'It printed nothing.' : `Its last line: ${shown(last)}`;
 }

@@ -39,6 +39,7 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+constexpr int warpSize = 32;
 
 // -------------------------------------------------------------------------------------------------------------------- errors
 
@@ -93,7 +94,7 @@ constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr long long CLOCK_STEP = 1024;
 constexpr size_t STACK_BYTES = 64 << 10;
 
-enum class Meeting { none, warp, shuffle, block };
+enum class Meeting { none, warp, shuffle, active, block };
 
 struct Lane {
   ucontext_t context;
@@ -193,6 +194,30 @@ inline void enter() {
   setcontext(&machine.scheduler);
 }
 
+/// Which lanes are active: those of a group that stand at the same look while all others wait, have looked elsewhere or are gone. Of
+/// several places the one furthest in the source goes first: lanes that began another round of a loop wait for those that are still
+/// inside, as they do where a GPU reconverges behind a loop. False where no lane asks.
+inline bool releaseActive() {
+  bool released = false;
+  for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
+    Lane* first = &machine.lanes[from];
+    Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - from);
+    unsigned furthest = 0;
+    for (Lane* lane = first; lane != last; ++lane)
+      if (lane->waiting == Meeting::active) furthest = std::max(furthest, lane->source);
+    if (furthest == 0) continue;
+    const auto here = [&](const Lane& lane) { return lane.waiting == Meeting::active && lane.source == furthest; };
+    uint32_t mask = 0;
+    for (Lane* lane = first; lane != last; ++lane)
+      if (here(*lane)) mask |= 1u << lane->lane();
+    for (Lane* lane = first; lane != last; ++lane)
+      if (here(*lane)) lane->result = mask;
+    release(first, last, here);
+    released = true;
+  }
+  return released;
+}
+
 /// One block, from `startClock` on; when it ends. Sets `machine.fault` where it cannot.
 inline long long runBlock(unsigned threads, long long startClock) {
   machine.lanes.assign(threads, Lane());
@@ -228,7 +253,7 @@ inline long long runBlock(unsigned threads, long long startClock) {
     if (blocked)
       release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
               [](const Lane& lane) { return !lane.finished; });
-    else if (!progress) {
+    else if (!progress && !releaseActive()) {
       machine.fault = "lanes wait for others that never come, or that call something else or with another mask";
       return startClock;
     }
@@ -289,6 +314,22 @@ T __shfl_sync(uint32_t mask, T value, int source) {
 template <class T>
 T __shfl_xor_sync(uint32_t mask, T value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(cuda_shim::machine.current->lane()) ^ distance);
+}
+/// @param line where it stands in the source; kernels do not give it
+inline uint32_t __activemask(unsigned line = __builtin_LINE()) {
+  cuda_shim::Lane& me = *cuda_shim::machine.current;
+  me.waiting = cuda_shim::Meeting::active;
+  me.source = line;
+  cuda_shim::yield();
+  return static_cast<uint32_t>(me.result);
+}
+inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
+inline int __ffsll(long long value) { return __builtin_ffsll(value); }
+template <class T>
+T atomicMax(T* address, T value) {
+  const T before = *address;
+  *address = std::max(before, value);
+  return before;
 }
 template <class T>
 T atomicAdd(T* address, T value) {
@@ -399,6 +440,10 @@ inline cudaError_t cudaFree(void* address) {
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   if (cuda_shim::machine.sticky == cudaSuccess) std::memcpy(to, from, bytes);
   return cuda_shim::answer(cudaSuccess);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes) {
+  return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
 }
 inline cudaError_t cudaMemset(void* address, int byte, size_t bytes) {
   if (cuda_shim::machine.sticky == cudaSuccess) std::memset(address, byte, bytes);

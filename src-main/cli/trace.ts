@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { traceProgram } from '../services/measuring/trace.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+export interface TraceOptions {
+  readonly json?: boolean;
+  readonly header?: boolean;
+  readonly wgsl?: boolean;
+  readonly units?: number;
+  readonly output: string;
+  readonly timeLimit: number;
+}
+
+/** Prints the header for a kernel, or runs a program compiled with it and writes the lengths of its units. */
+export async function traceCommand(
+  terminal: Terminal,
+  kernelFolder: string,
+  words: readonly string[],
+  options: TraceOptions,
+): Promise<number> {
+  const usage = (message: string): number => reportFailure(terminal, { code: 'bad-input', message }, true);
+  const [program, ...args] = words;
+  if (options.header || options.wgsl) {
+    if (program !== undefined) return usage('Specify --header, --wgsl or a program, not several of them.');
+    if (options.header && options.wgsl) return usage('Specify --header (CUDA and HIP) or --wgsl, not both.');
+    terminal.out(await readFile(join(kernelFolder, options.wgsl ? 'lockstep.wgsl' : 'lockstep.cuh'), 'utf8'));
+    return EXIT_OK;
+  }
+  if (program === undefined)
+    return usage('Specify the program to trace behind --, as in lockstep trace -- ./app, or --header or --wgsl.');
+
+  const { units = null, output, timeLimit } = options;
+  const traced = await traceProgram(
+    { words: [program, ...args], units, output, timeLimitMs: 1000 * timeLimit },
+    (text) => terminal.err(text),
+  );
+  if (!traced.ok) return reportFailure(terminal, traced.error);
+  const { value } = traced;
+  if (options.json) {
+    printJson(terminal, value);
+    return EXIT_OK;
+  }
+  const { computed, measured } = value;
+  say(
+    terminal,
+    `${value.units.toLocaleString('en')} units: mean length ${value.meanLength.toPrecision(6)}, longest ${value.maxLength.toLocaleString('en')}. Written to ${output}; a study names it file:${output}.`,
+  );
+  printTable(
+    terminal,
+    ['loss', 'units per group', 'aggregate', 'mean'],
+    [
+      [
+        'computed in this order',
+        computed.unitsPerGroup,
+        computed.aggregateLoss.toFixed(4),
+        computed.meanLoss.toFixed(4),
+      ],
+      ...(measured
+        ? [
+            [
+              'measured by active lanes',
+              measured.threadGroupWidth,
+              measured.aggregateLoss.toFixed(4),
+              measured.meanLoss.toFixed(4),
+            ],
+          ]
+        : []),
+    ],
+  );
+  say(
+    terminal,
+    measured
+      ? `Of ${measured.threadGroupWidth} lanes, ${measured.meanActiveLanes.toFixed(1)} are active in a step on average. The losses differ where a thread group takes other units than consecutive ones, or its lanes do not meet again behind the loop.`
+      : 'The loss is not measured: WGSL does not say which lanes are active.',
+  );
+  return EXIT_OK;
+}

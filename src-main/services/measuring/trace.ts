@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exitText } from '../../../src-workers/bench/program/output.ts';
+import { runTool } from '../../../src-workers/bench/tool.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
+import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
+import { lossInOrder, type GivenLoss } from '../../../src-workers/predict/dealing/given.ts';
+import { readBytes, writeFor } from '../app/files.ts';
+
+/** Environment variable that names the file that a traced program writes. */
+const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';
+/** Units that go together where the trace does not say how many lanes a thread group has. */
+const USUAL_WIDTH = 32;
+
+export interface TraceRequest {
+  /** The program and its arguments; no shell. */
+  readonly words: readonly [string, ...string[]];
+  /** How many units it must run; `null`: as many as it says. */
+  readonly units: number | null;
+  /** Where the lengths are written, one a line, in the order of the units. */
+  readonly output: string;
+  readonly timeLimitMs: number;
+}
+
+export interface TraceReport {
+  readonly file: string;
+  readonly units: number;
+  readonly meanLength: number;
+  readonly maxLength: number;
+  /** Of groups of consecutive units, in the order of the units. */
+  readonly computed: GivenLoss & { readonly unitsPerGroup: number };
+  /** As the kernel's active lanes give it; `null` where only lengths are known. */
+  readonly measured: MeasuredLoss | null;
+}
+
+/**
+ * Runs a program whose kernel was compiled with `lockstep.cuh` (or has `lockstep.wgsl` before it), and writes the lengths of its units.
+ * Fails where the program does, where it writes no trace, and where the trace is not whole.
+ * @param show what the program printed
+ */
+export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
+  const folder = await mkdtemp(join(tmpdir(), 'lockstep-trace-'));
+  try {
+    const file = join(folder, 'trace.bin');
+    const { words, timeLimitMs } = request;
+    const ran = await runTool(words[0], words.slice(1), { timeLimitMs, env: { [TRACE_FILE_VARIABLE]: file } });
+    if (!ran.ok) return ran;
+    show(ran.value.stdout + ran.value.stderr);
+    if (ran.value.code !== 0) return fail('unsupported', exitText(ran.value));
+    if (!existsSync(file))
+      return fail(
+        'not-found',
+        `${words[0]} wrote no trace. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep.cuh, and does it call LOCKSTEP_TRACE_UNITS before the launch? lockstep trace --help shows how.`,
+      );
+    return await report(file, request);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function report(file: string, { units, output }: TraceRequest): Promise<Result<TraceReport>> {
+  const bytes = await readBytes(file, traceBytes(MAX_ORDERED_LENGTHS));
+  if (!bytes.ok) return bytes;
+  const trace = parseTrace(bytes.value);
+  if (!trace.ok) return trace;
+  const { lengths, measured } = trace.value;
+  if (units !== null && lengths.length !== units)
+    return fail(
+      'bad-input',
+      `The program traced ${lengths.length} units, and --units says ${units}. Give both the same number.`,
+    );
+  const written = await writeFor(output, `length\n${lengths.join('\n')}\n`);
+  if (!written.ok) return written;
+  const unitsPerGroup = measured?.threadGroupWidth ?? USUAL_WIDTH;
+  let [total, maxLength] = [0, 0];
+  for (const length of lengths) {
+    total += length;
+    maxLength = Math.max(maxLength, length);
+  }
+  return ok({
+    file: output,
+    units: lengths.length,
+    meanLength: total / lengths.length,
+    maxLength,
+    computed: { unitsPerGroup, ...lossInOrder(lengths, lengths.length, unitsPerGroup) },
+    measured,
+  });
+}

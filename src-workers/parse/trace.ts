@@ -1,0 +1,112 @@
+import { fail, ok, type Result } from '../domain/result.ts';
+
+/** What a kernel traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl` did. */
+export interface Trace {
+  /** Steps of each unit, in the order of the units. */
+  readonly lengths: Float64Array;
+  /** What the thread groups did; `null` where only lengths are known (WGSL). */
+  readonly measured: MeasuredLoss | null;
+}
+
+/** Losses as the active lanes of every step give them. Lanes that had no unit of a group's first round do not count. */
+export interface MeasuredLoss {
+  /** Lanes of a thread group of the device. */
+  readonly threadGroupWidth: number;
+  /** Thread groups that ran units. */
+  readonly threadGroups: number;
+  /** Mean over all steps of all thread groups. */
+  readonly meanActiveLanes: number;
+  /** Lanes that were held, over lanes that were active, of all steps, ≥ 1. */
+  readonly aggregateLoss: number;
+  /** Mean over the thread groups of their loss, ≥ 1; a group without steps has none. */
+  readonly meanLoss: number;
+}
+
+const MAGIC = 0x5254534c; // "LSTR"
+const VERSION = 1;
+const HEAD_WORDS = 8;
+const RECORD_WORDS = 4;
+const MAX_COUNT = 2 ** 32 - 1;
+
+/** Bytes of a trace of so many units. */
+export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
+
+/**
+ * Reads a trace: 32-bit words, lowest byte first, laid out as `struct Trace` and `struct Record` of `lockstep.cuh` say.
+ * Fails with `bad-input` where it is none, where a unit is missing or beyond those announced, and where a counter overflowed.
+ */
+export function parseTrace(bytes: Uint8Array): Result<Trace> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const word = (at: number): number => view.getUint32(4 * at, true);
+  if (bytes.byteLength < traceBytes(0) || word(0) !== MAGIC)
+    return fail('bad-input', 'The file that the program wrote is not a trace. Write the bytes of the trace buffer.');
+  if (word(1) !== VERSION)
+    return fail(
+      'bad-input',
+      `The trace has version ${word(1)}, and this Lockstep reads version ${VERSION}. Compile with the header that lockstep trace --header prints.`,
+    );
+  const [units, beyond, width] = [word(2), word(3), word(4)];
+  if (bytes.byteLength !== traceBytes(units))
+    return fail(
+      'bad-input',
+      `The trace has ${bytes.byteLength} bytes, and ${traceBytes(units)} are needed for its ${units} units.`,
+    );
+  if (beyond > 0)
+    return fail(
+      'bad-input',
+      `The kernel ran unit ${beyond - 1}, and the trace has room for ${units} units, 0 to ${units - 1}. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.`,
+    );
+
+  const lengths = new Float64Array(units);
+  /** By thread group: lanes, steps that it issued, and the sum of its active lanes. */
+  const groups = new Map<number, { lanes: number; steps: number; active: number }>();
+  let missing = 0;
+  let firstMissing = 0;
+  for (let unit = 0; unit < units; unit++) {
+    const at = HEAD_WORDS + RECORD_WORDS * unit;
+    const [length, led, lanes, id] = [word(at), word(at + 1), word(at + 2), word(at + 3)];
+    if (lanes === 0) {
+      if (missing++ === 0) firstMissing = unit;
+      continue;
+    }
+    if (length === MAX_COUNT)
+      return fail(
+        'bad-input',
+        `Unit ${unit} took ${MAX_COUNT} steps or more, which a counter cannot hold. Place LOCKSTEP_STEP in an outer loop.`,
+      );
+    lengths[unit] = length;
+    const group = groups.get(id) ?? { lanes: 0, steps: 0, active: 0 };
+    group.lanes = Math.max(group.lanes, lanes);
+    group.steps += led;
+    group.active += length;
+    groups.set(id, group);
+  }
+  if (missing > 0)
+    return fail(
+      'bad-input',
+      missing === units
+        ? 'The kernel ran no unit between LOCKSTEP_UNIT and LOCKSTEP_END. Place LOCKSTEP_TRACE_UNITS before the first launch, in the source file of the kernel.'
+        : `The kernel did not run ${missing} of ${units} units; the first is unit ${firstMissing}. Place LOCKSTEP_UNIT and LOCKSTEP_END where every unit passes, or trace as many units as the kernel runs.`,
+    );
+  return ok({ lengths, measured: width === 0 ? null : measuredLoss([...groups.values()], width) });
+}
+
+function measuredLoss(
+  groups: readonly { readonly lanes: number; readonly steps: number; readonly active: number }[],
+  threadGroupWidth: number,
+): MeasuredLoss {
+  let [held, active, steps, losses] = [0, 0, 0, 0];
+  for (const group of groups) {
+    held += group.lanes * group.steps;
+    active += group.active;
+    steps += group.steps;
+    losses += group.active > 0 ? (group.lanes * group.steps) / group.active : 1;
+  }
+  return {
+    threadGroupWidth,
+    threadGroups: groups.length,
+    meanActiveLanes: steps > 0 ? active / steps : 0,
+    aggregateLoss: active > 0 ? held / active : 1,
+    meanLoss: losses / groups.length,
+  };
+}

@@ -1,0 +1,295 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import type { TraceReport } from '../../src-main/services/measuring/trace.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
+import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
+
+/** Lengths of a person's own kernel, by the header that comes with Lockstep. */
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-trace-test-'));
+const lengthsFile = join(folder, 'lengths.csv');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function lockstep(...args: readonly string[]): Promise<Ended> {
+  let [stdout, stderr] = ['', ''];
+  const code = await main(args, {
+    out: (text) => void (stdout += text),
+    err: (text) => void (stderr += text),
+    interactive: false,
+    columns: 100,
+  });
+  return { code, stdout, stderr };
+}
+const trace = (...args: readonly string[]): Promise<Ended> => lockstep('trace', '-o', lengthsFile, ...args);
+async function traced(...args: readonly string[]): Promise<TraceReport> {
+  const { code, stdout, stderr } = await trace('--json', ...args);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as TraceReport;
+}
+async function refused(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await trace(...args);
+  expect([code, stdout]).toEqual([1, '']);
+  return stderr.split('\n').at(-2)!.replace('lockstep: ', '');
+}
+const writtenLengths = (): number[] => readFileSync(lengthsFile, 'utf8').trim().split('\n').slice(1).map(Number);
+
+/** Steps from n to 1; of 1 none. */
+function collatz(n: number): number {
+  let steps = 0;
+  for (; n !== 1; steps++) n = n % 2 === 1 ? 3 * n + 1 : n / 2;
+  return steps;
+}
+const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
+
+/**
+ * Lanes held over lanes active, of thread groups that take these units together, one group after another: each row has the
+ * units of one group's lanes at once, and lanes without a unit do not count.
+ */
+function lossOf(rounds: readonly (readonly number[])[]): number {
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  return (
+    sum(rounds.map((lengths) => lengths.length * Math.max(...lengths))) / sum(rounds.map((lengths) => sum(lengths)))
+  );
+}
+
+/** Thread t takes `each` consecutive units, or, at 0, every unit that a grid stride leads to. */
+const APP = `#include <cuda_runtime.h>
+#include <cstdint>
+#include <cstdlib>
+#include "lockstep.cuh"
+
+__device__ uint32_t collatz(uint32_t unit) {
+  LOCKSTEP_UNIT(unit);
+  uint32_t n = unit + 1, steps = 0;
+  while (n != 1) {
+    LOCKSTEP_STEP();
+    n = n % 2 == 1 ? 3 * n + 1 : n / 2;
+    ++steps;
+  }
+  LOCKSTEP_END();
+  return steps;
+}
+
+__global__ void kernel(uint32_t units, uint32_t each, uint32_t* steps) {
+  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+  if (each == 0)
+    for (uint32_t i = thread; i < units; i += gridDim.x * blockDim.x) steps[i] = collatz(i);
+  else
+    for (uint32_t i = thread * each; i < thread * each + each && i < units; ++i) steps[i] = collatz(i);
+}
+
+int main(int, char** words) {
+  uint32_t units = std::atoi(words[1]), each = std::atoi(words[5]);
+  [[maybe_unused]] const uint32_t room = std::atoi(words[4]);
+  uint32_t* steps = nullptr;
+  if (cudaMalloc(reinterpret_cast<void**>(&steps), units * sizeof *steps) != cudaSuccess) return 2;
+  LOCKSTEP_TRACE_UNITS(room);
+  void* arguments[] = {&units, &each, &steps};
+  // Twice, as programs that time themselves do.
+  for (int launch = 0; launch < 2; ++launch)
+    if (cudaLaunchKernel(kernel, dim3(std::atoi(words[2])), dim3(std::atoi(words[3])), arguments, 0, nullptr) != cudaSuccess) return 3;
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 4;
+}
+`;
+
+const source = join(folder, 'app.cu');
+beforeAll(async () => {
+  writeFileSync(source, APP);
+  const header = await lockstep('trace', '--header');
+  expect(header.stderr).toBe('');
+  writeFileSync(join(folder, 'lockstep.cuh'), header.stdout);
+});
+
+describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
+  const [program, untraced] = [join(folder, 'app'), join(folder, 'untraced')];
+  beforeAll(async () => {
+    for (const [out, flags] of [
+      [program, ['-DLOCKSTEP_TRACE']],
+      [untraced, []],
+    ] as const)
+      expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', ...flags, source, '-o', out], folder)).stderr).toBe('');
+  });
+  const run = (units: number, blocks: number, threads: number, each: number, room = units): string[] =>
+    [program, units, blocks, threads, room, each].map(String);
+
+  it.each([
+    ['one unit a thread, the last thread group not full', 150, 3, 64],
+    ['a single unit without a step', 1, 1, 32],
+    ['blocks that end within a thread group', 48, 1, 48],
+  ])('writes its lengths, and measures the computed loss: %s', async (_what, units, blocks, threads) => {
+    const lengths = lengthsOf(units);
+    const { computed, measured, ...report } = await traced('--', ...run(units, blocks, threads, 0));
+    expect(writtenLengths()).toEqual(lengths);
+    expect(report).toEqual({
+      file: lengthsFile,
+      units,
+      meanLength: lengths.reduce((sum, length) => sum + length) / units,
+      maxLength: Math.max(...lengths),
+    });
+    expect(computed.unitsPerGroup).toBe(32);
+    expect(measured).toMatchObject({ threadGroupWidth: 32, threadGroups: Math.ceil(units / 32) });
+    // Sums of whole numbers are exact, so that only the divisions round.
+    for (const name of ['aggregateLoss', 'meanLoss'] as const)
+      expect(Math.abs(measured![name] - computed[name])).toBeLessThanOrEqual(8 * Number.EPSILON * computed[name]);
+  });
+
+  it('agrees with the loss in order of a study that names the file', async () => {
+    const { computed } = await traced('--', ...run(150, 3, 64, 0));
+    const { stdout } = await lockstep('loss', '--workload', `file:${lengthsFile}`, '--n', '32', '--json');
+    const { rows } = JSON.parse(stdout) as { rows: { givenOrder: object }[] };
+    expect({ unitsPerGroup: 32, ...rows[0].givenOrder }).toEqual(computed);
+  });
+
+  it('measures several rounds of a thread group, and an order that the computed loss does not know', async () => {
+    const lengths = lengthsOf(192);
+    const stride = await traced('--', ...run(192, 1, 96, 0));
+    expect(stride.measured!.threadGroups).toBe(3);
+    expect(stride.measured!.aggregateLoss).toBeCloseTo(stride.computed.aggregateLoss, 12);
+
+    const blocked = await traced('--units', '192', '--', ...run(192, 1, 64, 3));
+    expect(writtenLengths()).toEqual(lengths);
+    const rounds = [0, 1].flatMap((group) =>
+      [0, 1, 2].map((at) => Array.from({ length: 32 }, (_, lane) => lengths[(32 * group + lane) * 3 + at])),
+    );
+    expect(blocked.measured!.aggregateLoss).toBeCloseTo(lossOf(rounds), 12);
+    expect(blocked.measured!.aggregateLoss).not.toBeCloseTo(blocked.computed.aggregateLoss, 3);
+  });
+
+  it('says in a table what it found', async () => {
+    const { code, stdout } = await trace('--', ...run(150, 3, 64, 0));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study names it file:/);
+    const [, computed, measured] = stdout.match(
+      /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m,
+    )!;
+    expect(measured).toBe(computed);
+  });
+
+  it('refuses a trace that is not whole', async () => {
+    expect(await refused('--', ...run(150, 3, 64, 0, 149))).toBe(
+      'The kernel ran unit 149, and the trace has room for 149 units, 0 to 148. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.',
+    );
+    expect(await refused('--', ...run(150, 1, 32, 2))).toMatch(
+      /^The kernel did not run 86 of 150 units; the first is unit 64\./,
+    );
+    expect(await refused('--units', '151', '--', ...run(150, 3, 64, 0))).toBe(
+      'The program traced 150 units, and --units says 151. Give both the same number.',
+    );
+  });
+
+  it('refuses a program without a trace, one that fails, and one that never ends', async () => {
+    const [, ...args] = run(150, 3, 64, 0);
+    expect(await refused('--', untraced, ...args)).toMatch(
+      /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/,
+    );
+    // More threads in a block than the device has.
+    expect(await refused('--', ...run(150, 3, 4096, 0))).toMatch(
+      /^The program ended with exit code 3\. It printed nothing\.$/,
+    );
+    expect(await refused('--', ...run(150, 3, 64, 0, 0))).toMatch(
+      /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/,
+    );
+    expect(await refused('--', join(folder, 'absent'))).toMatch(/absent cannot be started \(ENOENT\)/);
+    expect(await refused('--time-limit', '1', '--', 'sleep', '60')).toMatch(/^sleep took longer than 1000 ms/);
+  });
+
+  it('records nothing where it is not run by lockstep trace', async () => {
+    const [file, ...args] = run(150, 3, 64, 0);
+    expect(await runToEnd(file, args, folder)).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+});
+
+describe('a file that a program writes itself', () => {
+  /** Traces a program that writes these 32-bit words. */
+  const ofWords = (...words: readonly number[]): Promise<string> =>
+    refused(
+      '--',
+      process.execPath,
+      '-e',
+      `require('fs').writeFileSync(process.env.LOCKSTEP_TRACE_FILE, Uint32Array.of(${words.join()}))`,
+    );
+  const HEAD = [0x5254534c, 1, 2, 0, 32, 0, 0, 0];
+
+  it('is refused where it is no whole trace', async () => {
+    expect(await ofWords(1, 2, 3)).toMatch(/is not a trace/);
+    expect(await ofWords(0x5254534c, 7, 0, 0, 0, 0, 0, 0)).toMatch(/version 7, and this Lockstep reads version 1/);
+    expect(await ofWords(...HEAD, 5, 5, 1, 0)).toBe('The trace has 48 bytes, and 64 are needed for its 2 units.');
+    expect(await ofWords(...HEAD, 0, 0, 0, 0, 0, 0, 0, 0)).toMatch(
+      /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/,
+    );
+  });
+
+  it('is refused where a counter is full', async () => {
+    expect(await ofWords(...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0)).toMatch(/^Unit 1 took 4294967295 steps or more/);
+  });
+
+  it('needs a program, or what to print', async () => {
+    for (const args of [[], ['--header', '--wgsl'], ['--header', '--', 'true']])
+      expect((await trace(...args)).code, args.join(' ')).toBe(2);
+  });
+});
+
+describe.skipIf(lacks('nvcc', 'g++'))('a CUDA kernel under nvcc', () => {
+  it.each(['sm_75', 'sm_90', 'sm_120'])(
+    'compiles for %s, and untraced to the same code as without macros',
+    async (name) => {
+      const plain = join(folder, 'plain.cu');
+      writeFileSync(plain, APP.replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
+      const compile = (...args: readonly string[]): Promise<Ended> =>
+        runToEnd(
+          findTool('nvcc')!,
+          ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror', ...args],
+          folder,
+        );
+      const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
+        expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
+        return readFileSync(join(folder, 'app.ptx'), 'utf8');
+      };
+      const without = await code(plain);
+      expect(without).toContain('.entry');
+      expect(await code(source)).toBe(without);
+      expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
+      const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
+      expect([status, stderr]).toEqual([0, '']);
+    },
+  );
+});
+
+describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () => {
+  const CHILD = join(import.meta.dirname, 'trace-webgpu-child.ts');
+  const run = (...args: readonly string[]): Promise<Ended> =>
+    runToEnd(process.execPath, args, folder, swiftShaderEnvironment() as Record<string, string>);
+  const traceChild = (units: number, room: number): Promise<Ended> =>
+    run(
+      ...[join(ROOT, 'src-main/cli/lockstep.mjs'), 'trace', '--json', '-o', lengthsFile],
+      ...['--', process.execPath, CHILD, 'traced', String(units), String(room)],
+    );
+
+  it('writes its lengths', async () => {
+    const { code, stdout, stderr } = await traceChild(150, 150);
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ units: 150, maxLength: 121, measured: null });
+    expect(writtenLengths()).toEqual(lengthsOf(150));
+  });
+
+  it('is refused where it runs more units', async () => {
+    const { code, stderr } = await traceChild(150, 100);
+    expect(code).toBe(1);
+    expect(stderr).toContain('The kernel ran unit 149, and the trace has room for 100 units, 0 to 99.');
+  });
+
+  it('computes the same without a trace', async () => {
+    const { code, stdout, stderr } = await run(CHILD, 'untraced', '150', '1');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual(lengthsOf(150));
+    expect(await lockstep('trace', '--wgsl')).toMatchObject({
+      code: 0,
+      stdout: readFileSync(join(ROOT, 'db/kernels/lockstep.wgsl'), 'utf8'),
+    });
+  });
+});
