@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted } from './fixtures/page.ts';
+import { predicted, rankRows } from './fixtures/page.ts';
 
 // Motion that is not wanted, and text twice as large.
 
@@ -140,4 +140,14 @@ test('a view that is opened by its key can be used by keys at once', async ({ pa
     await page.keyboard.press('Tab');
     await expect(page.getByRole('main').locator(':focus')).toBeVisible();
   }
+});
+
+test('rows get their bars, however slowly the engine answers', async ({ page, host }) => {
+  // Later than the list asks for details: the rows around it are still on their way then.
+  await page.routeWebSocket(/./, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => void setTimeout(() => socket.send(message), 250));
+  });
+  await open(page, host, '#/ranking');
+  await expect(rankRows(page).nth(5).getByRole('img').first()).toBeVisible();
 });

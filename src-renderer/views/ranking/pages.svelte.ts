@@ -71,6 +71,7 @@ export class RankPages {
   #find: () => number | null;
   #onlist: (foundAt: number | null) => void;
   #settle: ReturnType<typeof setTimeout> | undefined;
+  #settled = true;
   #version = $state(0);
   #summary = $state.raw<Summary | null>(null);
   #failure = $state.raw<Failure | null>(null);
@@ -139,9 +140,10 @@ export class RankPages {
   look(first: number, last: number): void {
     const down = first >= this.#viewport.first;
     this.#viewport = { first, last, down };
+    this.#settled = false;
     this.#pump();
     clearTimeout(this.#settle);
-    this.#settle = setTimeout(() => this.#pump(true), SETTLED_AFTER_MS);
+    this.#settle = setTimeout(() => this.#pumpSettled(), SETTLED_AFTER_MS);
   }
 
   /** Makes the list anew: after a failure, or to sort by what has come. */
@@ -187,7 +189,7 @@ export class RankPages {
     for (const [page, rows] of fresh) cache.set(page, rows);
     this.#summary = summary;
     this.#version += 1;
-    this.#pump(true);
+    this.#pumpSettled();
   }
 
   async #open(list: ListInput, find: number | null, onlist: (foundAt: number | null) => void): Promise<void> {
@@ -222,10 +224,15 @@ export class RankPages {
     this.#version += 1;
     this.#shown += 1;
     onlist(foundAt);
-    this.#pump(true);
+    this.#pumpSettled();
   }
 
-  #pump(settled = false): void {
+  #pumpSettled(): void {
+    this.#settled = true;
+    this.#pump();
+  }
+
+  #pump(): void {
     const summary = this.#summary;
     if (!summary || !this.#list) return;
     const { first, last, down } = this.#viewport;
@@ -233,7 +240,7 @@ export class RankPages {
       if (this.#inFlight >= MAX_IN_FLIGHT) return;
       if (!this.#pages.has(page)) this.#fetch('page', page);
     }
-    if (!settled || !this.#withDetail()) return;
+    if (!this.#settled || !this.#withDetail()) return;
     for (const page of wantedPages(first, last, summary.listed, DETAIL_ROWS, 1, down)) {
       if (this.#inFlight >= 1) return;
       if (!this.#details.has(page)) this.#fetch('detail', page);
@@ -269,7 +276,7 @@ export class RankPages {
         cache.set(page, listedRows(result.value));
         if (cache.size > (kind === 'page' ? MAX_PAGES : MAX_DETAILS)) cache.delete(cache.keys().next().value!);
         this.#version += 1;
-        this.#pump(kind === 'detail');
+        this.#pump();
       });
   }
 }
