@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -83,7 +83,7 @@ __global__ void kernel(uint32_t units, uint32_t each, uint32_t* steps) {
     for (uint32_t i = thread * each; i < thread * each + each && i < units; ++i) steps[i] = collatz(i);
 }
 
-int main(int, char** words) {
+int main(int count, char** words) {
   uint32_t units = std::atoi(words[1]), each = std::atoi(words[5]);
   [[maybe_unused]] const uint32_t room = std::atoi(words[4]);
   uint32_t* steps = nullptr;
@@ -93,8 +93,36 @@ int main(int, char** words) {
   // Twice, as programs that time themselves do.
   for (int launch = 0; launch < 2; ++launch)
     if (cudaLaunchKernel(kernel, dim3(std::atoi(words[2])), dim3(std::atoi(words[3])), arguments, 0, nullptr) != cudaSuccess) return 3;
+  if (count > 6) {
+    LOCKSTEP_TRACE_WRITE();
+    std::_Exit(0);
+  }
   return cudaDeviceSynchronize() == cudaSuccess ? 0 : 4;
 }
+`;
+
+/** The names of HIP's runtime that lockstep.cuh uses, for the emulation of CUDA's. */
+const HIP = `#include <cuda_runtime.h>
+using hipError_t = cudaError_t;
+using hipDeviceProp_t = cudaDeviceProp;
+constexpr auto hipSuccess = cudaSuccess;
+constexpr auto hipMemcpyHostToDevice = cudaMemcpyHostToDevice;
+constexpr auto hipMemcpyDeviceToHost = cudaMemcpyDeviceToHost;
+#define __ballot(predicate) __activemask()
+${[
+  'GetErrorString',
+  'GetDevice',
+  'SetDevice',
+  'GetDeviceProperties',
+  'DeviceSynchronize',
+  'Malloc',
+  'Free',
+  'Memset',
+  'Memcpy',
+  'MemcpyToSymbol',
+]
+  .map((name) => `#define hip${name} cuda${name}`)
+  .join('\n')}
 `;
 
 const source = join(folder, 'app.cu');
@@ -168,6 +196,23 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
       /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m,
     )!;
     expect(measured).toBe(computed);
+  });
+
+  it('writes when told to, for a program that leaves without its exit handlers', async () => {
+    await traced('--', ...run(150, 3, 64, 0), 'leave');
+    expect(writtenLengths()).toEqual(lengthsOf(150));
+  });
+
+  it('traces the same through the names of HIP', async () => {
+    const hip = join(folder, 'hip');
+    mkdirSync(hip);
+    writeFileSync(join(hip, 'hip_runtime.h'), HIP);
+    const out = join(folder, 'hip-app');
+    const flags = ['-std=c++17', '-DLOCKSTEP_TRACE', '-D__HIP__', source, '-o', out];
+    expect((await runToEnd(EMULATING_NVCC, flags, folder, { CPATH: folder })).stderr).toBe('');
+    const { measured } = await traced('--', out, ...run(150, 3, 64, 0).slice(1));
+    expect(measured).toEqual((await traced('--', ...run(150, 3, 64, 0))).measured);
+    expect(writtenLengths()).toEqual(lengthsOf(150));
   });
 
   it('refuses a trace that is not whole', async () => {
