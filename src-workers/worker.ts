@@ -38,6 +38,7 @@ import type { Caches, Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
 import { firstEquals, type ComparedDesigns } from './sweep/equal.ts';
 import type { TieTable } from './sweep/ties.ts';
+import { createTuner, type KnownDesign, type TuningEstimate, type TuningSpace } from './tune/tuner.ts';
 import {
   simulateDesign,
   simulateTimeline,
@@ -410,6 +411,25 @@ export function inspect({
   return inspectKernel(label, texts, asked);
 }
 
+/** So many designs to measure next, by all that is known, and what is expected of the best. */
+export function tune({
+  space,
+  known,
+  count,
+  seed,
+}: {
+  readonly space: TuningSpace;
+  readonly known: readonly KnownDesign[];
+  readonly count: number;
+  readonly seed: number;
+}): { readonly next: readonly number[]; readonly estimate: TuningEstimate | null } {
+  const tuner = createTuner(space, seed);
+  for (const { design, timeMs, noise } of known)
+    if (timeMs === null) tuner.reject(design);
+    else tuner.observe(design, timeMs, noise);
+  return { next: tuner.propose(count), estimate: tuner.estimate() };
+}
+
 export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
@@ -430,4 +450,5 @@ export interface WorkerTasks {
   readonly evidence: typeof evidence;
   readonly evidenceOfGpu: typeof evidenceOfGpu;
   readonly inspect: typeof inspect;
+  readonly tune: typeof tune;
 }

@@ -82,7 +82,12 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
 }
 
 /** Where a request measures: a target of this machine, or a program of the person's own in the present folder. */
-function measuringTarget({ target, exec, build, bundle }: BenchOptions): Result<object> {
+export function measuringTarget({
+  target,
+  exec,
+  build,
+  bundle,
+}: Pick<BenchOptions, 'target' | 'exec' | 'build' | 'bundle'>): Result<object> {
   if (exec === undefined) {
     if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
     if (bundle !== undefined) return ok({});

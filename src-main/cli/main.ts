@@ -24,6 +24,7 @@ import { importCommand, saveDevice } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
 import { simulateCommand } from './simulate.ts';
 import { traceCommand, type TraceOptions } from './trace.ts';
+import { parseBudget, parseShare, tuneCommand, type TuneOptions } from './tune.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
@@ -65,6 +66,14 @@ const positiveNumber = (text: string): number => {
   if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('It must be a number > 0.');
   return value;
 };
+/** What a parser makes of an option; its failure names the option. */
+const parsedBy =
+  <T>(parse: (text: string) => Result<T>) =>
+  (text: string): T => {
+    const parsed = parse(text);
+    if (!parsed.ok) throw new InvalidArgumentError(parsed.error.message);
+    return parsed.value;
+  };
 const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
 const portNumber = (text: string): number => {
   const value = whole(text);
@@ -441,6 +450,38 @@ The launches of several designs alternate in random order. A run that ends with 
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
+    );
+
+  command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them')
+    .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
+    .option('--exec <command>', 'measure with your own program instead (see bench --help)')
+    .option('--build <command>', 'builds that program first')
+    .option('--device <id>', 'device of the sweep, where it has several')
+    .addOption(
+      new Option('--budget <amount>', 'designs to measure in all (40), or time of this command (60s, 5m)')
+        .argParser(parsedBy(parseBudget))
+        .default({ designs: 40 }, '40'),
+    )
+    .addOption(
+      new Option('--within <percent>', 'expected regret at which it ends')
+        .argParser(parsedBy(parseShare))
+        .default(0.03, '3%'),
+    )
+    .option('--repeats <count>', 'launches of each design that count (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
+    .option('--case-limit <seconds>', 'max time for one design (default: 60)', positive)
+    .addHelpText(
+      'after',
+      `
+Measures a few designs, corrects the predictions of all others by them, and chooses the next few, until the design that it found is expected
+to be within --within of the fastest of the sweep, or the budget is spent. Each step is a measurement of the run. All measurements of the run
+on this target count, with this program: the same command continues after it was stopped.
+With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
+  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget or all-measured;
+  times include what ordering the units takes, as predicted.`,
+    )
+    .action((run: string, options: GlobalOptions & TuneOptions) =>
+      withEngine(options, (engine) => tuneCommand(engine, terminal, run, options)),
     );
 
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")

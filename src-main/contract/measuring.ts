@@ -99,6 +99,30 @@ export const BENCH_SUITES = [
 ] as const;
 export type BenchSuite = (typeof BENCH_SUITES)[number];
 
+/** What the measurements of a sweep say so far, and the designs to measure next. */
+export interface TuningStep {
+  readonly runId: number;
+  readonly deviceId: string;
+  /** Designs among which the next ones are chosen. */
+  readonly considered: number;
+  readonly measured: number;
+  /** Designs that could not be measured, or gave a wrong result. */
+  readonly failed: number;
+  /** The measured design with the least expected time; null where nothing is measured. Times include what ordering the units takes, as predicted. */
+  readonly best: {
+    readonly designIndex: number;
+    readonly design: Design;
+    readonly measuredMs: number;
+    /** By its own measurement and those of others. */
+    readonly expectedMs: number;
+    readonly predictedMs: number;
+  } | null;
+  /** E[time of `best` over that of the fastest design of all] − 1; null where nothing is measured. */
+  readonly expectedRegret: number | null;
+  /** Empty where all designs are measured. */
+  readonly next: readonly number[];
+}
+
 /** Statistics of the repeats of one case, ms. */
 export interface MeasuredTime {
   readonly medianMs: number;

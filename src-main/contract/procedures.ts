@@ -39,6 +39,7 @@ import {
   type MeasuringTarget,
   type ProbeAnswer,
   type SavedProfile,
+  type TuningStep,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
 import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
@@ -444,6 +445,19 @@ export const procedures = {
   'bench.runnable': procedure(
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
   ).returns<RunnableDesigns>(),
+  /**
+   * Which designs of a sweep to measure next, and what stopping now is expected to lose, by all measurements of the sweep on this target (with
+   * this program). Measures nothing.
+   */
+  'bench.next': procedure(
+    v.strictObject({
+      target: shortText,
+      program: ownProgram,
+      runId: id,
+      deviceId: v.optional(shortText),
+      count: v.optional(whole(1, 100), 4),
+    }),
+  ).returns<TuningStep>(),
   /** What is still to be measured of a run whose target is `webgpu-page`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
   /** What the page measured, as it comes. Each batch is saved before this answers. */

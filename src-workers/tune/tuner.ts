@@ -39,6 +39,15 @@ export interface TuningSpace {
   readonly deviation: number;
 }
 
+/** A design that was measured, or could not be. */
+export interface KnownDesign {
+  readonly design: number;
+  /** Null where it could not be measured. */
+  readonly timeMs: number | null;
+  /** Standard deviation of ln(time) of the measurement. */
+  readonly noise: number;
+}
+
 /** What is known so far. */
 export interface TuningEstimate {
   /** The measured design with the least expected time. */

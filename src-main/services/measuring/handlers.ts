@@ -4,9 +4,10 @@ import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import type { Benchmarks } from './benchmarks.ts';
 import type { Targets } from './targets.ts';
+import { nextDesigns } from './tune.ts';
 
 export function measuringHandlers(
-  { running }: Context,
+  context: Context,
   targets: Targets,
   benchmarks: Benchmarks,
 ): Handlers<Exclude<ProceduresOf<'bench'>, 'bench.detail' | 'bench.compare' | 'bench.contention'>> {
@@ -14,8 +15,9 @@ export function measuringHandlers(
     'bench.targets': async ({ again }) => ok(await targets.list(again)),
     'bench.probe': (input) => benchmarks.probe(input),
     'bench.cancelProbe': async ({ client }) => ok(benchmarks.cancelProbe(client)),
-    'bench.start': (input) => running.start(benchmarks.start(input)),
+    'bench.start': (input) => context.running.start(benchmarks.start(input)),
     'bench.runnable': (input) => benchmarks.runnable(input),
+    'bench.next': (input) => nextDesigns(context, targets, input),
     'bench.plan': async ({ id }) => benchmarks.plan(id),
     'bench.record': async ({ id, records }) => {
       const known: BenchRecord[] = [];

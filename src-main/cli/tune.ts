@@ -1,0 +1,162 @@
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import type { TuningStep } from '../contract/measuring.ts';
+import { validate } from '../contract/parse.ts';
+import { procedures } from '../contract/procedures.ts';
+import type { Engine } from '../services/engine.ts';
+import { measuringTarget, type BenchOptions } from './bench.ts';
+import { DESIGN_HEAD, designCells } from './design-columns.ts';
+import { followRun, runId } from './follow.ts';
+import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+/** Measures a few designs at a time, chosen by all that was measured before, until little is left to gain. */
+
+/** When a tuning ends: so many designs measured or failed in all, or so much time of this command, ms. */
+export type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
+
+export interface TuneOptions extends Pick<
+  BenchOptions,
+  'json' | 'target' | 'exec' | 'build' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
+> {
+  readonly budget: TuningBudget;
+  /** Expected regret at which it ends. */
+  readonly within: number;
+}
+
+/** Designs of one step: a program of the target starts once for all of them. */
+const DESIGNS_PER_STEP = 4;
+
+export async function tuneCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: TuneOptions,
+): Promise<number> {
+  const { budget, within, device, repeats, warmUps, caseLimit } = options;
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const where = measuringTarget(options);
+  if (!where.ok) return reportFailure(terminal, where.error, true);
+  const sweep = { ...where.value, runId: id.value, ...(device !== undefined && { deviceId: device }) };
+  const asked = validate(procedures['bench.next'].input, { ...sweep, count: DESIGNS_PER_STEP }, 'tune');
+  if (!asked.ok) return reportFailure(terminal, asked.error, true);
+  const how = {
+    choose: 'named',
+    ...(repeats !== undefined && { repeats }),
+    ...(warmUps !== undefined && { warmUps }),
+    ...(caseLimit !== undefined && { caseTimeLimitMs: caseLimit * 1000 }),
+  } as const;
+  const began = performance.now();
+  const steps: (Pick<TuningStep, 'measured' | 'failed' | 'best' | 'expectedRegret'> & {
+    readonly runId: number;
+    readonly designs: readonly number[];
+  })[] = [];
+
+  const known = (step: TuningStep): number => step.measured + step.failed;
+  const left = (step: TuningStep): number =>
+    'designs' in budget
+      ? Math.max(0, Math.min(step.next.length, budget.designs - known(step)))
+      : performance.now() - began < budget.timeMs
+        ? step.next.length
+        : 0;
+  const nextStep = (): Promise<Result<TuningStep>> => engine.call('bench.next', asked.value);
+  let step = await nextStep();
+  if (step.ok && known(step.value) > 0 && !options.json) say(terminal, `Measured before: ${progressText(step.value)}`);
+  while (
+    step.ok &&
+    left(step.value) > 0 &&
+    !(step.value.expectedRegret !== null && step.value.expectedRegret <= within)
+  ) {
+    const designs = step.value.next.slice(0, left(step.value));
+    const start = validate(procedures['bench.start'].input, { ...sweep, ...how, designs }, 'tune');
+    if (!start.ok) return reportFailure(terminal, start.error, true);
+    const done = await followRun(engine, terminal, `Step ${steps.length + 1}`, () =>
+      engine.call('bench.start', start.value),
+    );
+    if (!done.ok) return reportFailure(terminal, done.error);
+    const before = known(step.value);
+    step = await nextStep();
+    if (!step.ok) break;
+    if (known(step.value) === before)
+      return reportFailure(terminal, {
+        code: 'unsupported',
+        message: `Run ${done.value.id} added no measurement: its device is not the one that measured before. Predict a new run for it.`,
+      });
+    const { measured, failed, best, expectedRegret } = step.value;
+    steps.push({ runId: done.value.id, designs, measured, failed, best, expectedRegret });
+    if (!options.json) say(terminal, `Step ${steps.length}, run ${done.value.id}: ${progressText(step.value)}`);
+  }
+  if (!step.ok) return reportFailure(terminal, step.error);
+  const { next: _next, ...last } = step.value;
+  const stopped =
+    last.expectedRegret !== null && last.expectedRegret <= within
+      ? 'within'
+      : step.value.next.length === 0
+        ? 'all-measured'
+        : 'budget';
+  if (options.json) printJson(terminal, { ...last, within, stopped, elapsedMs: performance.now() - began, steps });
+  else report(terminal, last, stopped, within);
+  return last.best ? EXIT_OK : EXIT_FAILED;
+}
+
+const designs = (count: number): string => `${count} design${count === 1 ? '' : 's'}`;
+
+function progressText({ measured, failed, best, expectedRegret }: TuningStep): string {
+  const counts = `${designs(measured)}${failed > 0 ? ` (${failed} more failed)` : ''}`;
+  return best === null || expectedRegret === null
+    ? `${counts}.`
+    : `${counts}, best ${best.designIndex} with ${best.measuredMs.toPrecision(4)} ms, expected regret ${percent(expectedRegret)}.`;
+}
+
+const STOPPED = {
+  within: (within: number) => `The expected regret is within ${percent(within)}.`,
+  'all-measured': () => 'All designs were measured.',
+  budget: () => 'The budget is spent. The same command with a larger --budget continues.',
+} as const;
+
+function report(
+  terminal: Terminal,
+  { best, measured, considered, expectedRegret }: Omit<TuningStep, 'next'>,
+  stopped: keyof typeof STOPPED,
+  within: number,
+): void {
+  if (best === null || expectedRegret === null) {
+    say(terminal, `No design could be measured. ${STOPPED[stopped](within)}`);
+    return;
+  }
+  printTable(
+    terminal,
+    ['design', ...DESIGN_HEAD, 'predicted, ms', 'measured, ms', 'expected, ms'],
+    [
+      [
+        best.designIndex,
+        ...designCells(best.design),
+        best.predictedMs.toPrecision(4),
+        best.measuredMs.toPrecision(4),
+        best.expectedMs.toPrecision(4),
+      ],
+    ],
+  );
+  say(
+    terminal,
+    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, the fastest of all is expected to be ${percent(expectedRegret)} faster.`,
+  );
+}
+
+/** `60s`, `5m`, or a number of designs. */
+export function parseBudget(text: string): Result<TuningBudget> {
+  const [, number, unit] = /^(\d{1,9})(s|m|h|)$/.exec(text) ?? [];
+  const value = Number(number);
+  if (number === undefined || value < 1)
+    return fail('bad-input', 'It must be a time (60s, 5m, 1h) or a number of designs (40).');
+  const seconds = { s: 1, m: 60, h: 3600 }[unit];
+  return ok(seconds === undefined ? { designs: value } : { timeMs: value * seconds * 1000 });
+}
+
+/** `3%`: a share above 0, below 1. */
+export function parseShare(text: string): Result<number> {
+  const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
+  const share = Number(number) / 100;
+  return share > 0 && share < 1
+    ? ok(share)
+    : fail('bad-input', 'It must be a percentage between 0% and 100%, such as 3%.');
+}

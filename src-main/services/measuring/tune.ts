@@ -1,0 +1,144 @@
+import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
+import { tuningSpace } from '../../../src-workers/tune/space.ts';
+import type { KnownDesign } from '../../../src-workers/tune/tuner.ts';
+import type { TuningStep } from '../../contract/measuring.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Context } from '../context.ts';
+import { errorWidths } from '../evidence/tie-band.ts';
+import { measuredRunStudy } from '../measured/records.ts';
+import { measuredTime } from '../measured/times.ts';
+import { orderingMs } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { measuredDeviceId } from './plans.ts';
+import { runnableDesigns } from './runnable.ts';
+import { targetAbility, targetBackend, type Targets } from './targets.ts';
+
+/**
+ * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of the sweep that was made in
+ * the same way, so that a tuning that was stopped goes on by being asked again.
+ */
+
+/** Designs that are considered, the best by prediction; the time of a step is in proportion to them. */
+const MAX_CONSIDERED = 4096;
+/** Standard deviation of ln(time): the least that repeats within a minute can show, and that of a single launch. */
+const MIN_NOISE = 0.01;
+const UNKNOWN_NOISE = 0.03;
+/** Half the width of a 95 % interval in standard deviations. */
+const INTERVAL = 1.96;
+
+/** See the contract's `bench.next`. */
+export async function nextDesigns(
+  context: Context,
+  targets: Targets,
+  input: ProcedureArguments<'bench.next'>,
+): Promise<Result<TuningStep>> {
+  const { runId, target, program } = input;
+  const backend = targetBackend(target);
+  if (!backend.ok) return backend;
+  const opened = await context.views.open(runId);
+  if (!opened.ok) return opened;
+  const view = opened.value;
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  if (!deviceId.ok) return deviceId;
+  const ability = await targetAbility(targets, target, backend.value, undefined);
+  const among = runnableDesigns(view, deviceId.value, ability);
+  if (!among.ok) return among;
+  const known = await knownDesigns(context, view, deviceId.value, { target, program });
+  if (!known.ok) return known;
+  const { list, found } = among.value;
+  if (list.length === 0)
+    return fail(
+      'unsupported',
+      `The target ${target} can run none of the ${found.designs} designs of run ${runId} on ${deviceId.value}. Specify another target or device.`,
+    );
+  const considered = [...new Set([...list.subarray(0, MAX_CONSIDERED), ...known.value.map(({ design }) => design)])];
+  const place = new Map(considered.map((design, at) => [design, at]));
+  const { timeMs, residentBlocks } = view.ranking.columns;
+  const device = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, considered[0])];
+  const answer = await context.pool.run('tune', {
+    space: tuningSpace(
+      device,
+      considered.map((design) => ({
+        design: describeDesign(view.predictor, design).design,
+        timeMs: timeMs[design],
+        residentBlocks: residentBlocks[design],
+      })),
+      errorWidths(device),
+    ),
+    known: known.value.map((one) => ({ ...one, design: place.get(one.design)! })),
+    count: input.count,
+    seed: view.run.seed ?? 0,
+  });
+  const { next, estimate } = answer;
+  const measured = known.value.filter((one) => one.timeMs !== null).length;
+  const best = estimate && considered[estimate.design];
+  return ok({
+    runId,
+    deviceId: deviceId.value,
+    considered: considered.length,
+    measured,
+    failed: known.value.length - measured,
+    best:
+      estimate === null || best === null
+        ? null
+        : {
+            designIndex: best,
+            design: describeDesign(view.predictor, best).design,
+            measuredMs: known.value.find(({ design }) => design === best)!.timeMs!,
+            expectedMs: estimate.timeMs,
+            predictedMs: timeMs[best],
+          },
+    expectedRegret: estimate?.expectedRegret ?? null,
+    next: next.map((at) => considered[at]),
+  });
+}
+
+/**
+ * The designs of a sweep that were measured on a target, all units of them, the newest measurement of each; with the time that ordering the
+ * units takes by prediction, which no measurement has. Where devices differ, those of the newest.
+ */
+async function knownDesigns(
+  { store }: Context,
+  view: RunView,
+  deviceId: string,
+  { target, program }: Pick<ProcedureArguments<'bench.next'>, 'target' | 'program'>,
+): Promise<Result<readonly KnownDesign[]>> {
+  const records = await store.listMeasurementsOf(view.run.id);
+  if (!records.ok) return records;
+  const fingerprints = new Map<number, string>();
+  for (const runId of new Set(records.value.map((record) => record.runId))) {
+    const run = await store.getRun(runId);
+    if (!run.ok) return run;
+    const study = measuredRunStudy(run.value);
+    const device = run.value.measuringDevice as MeasuringDevice | null;
+    if (!study.ok || !device) continue;
+    const { request } = study.value;
+    const sameProgram =
+      request.program?.exec === program?.exec && (request.program?.build ?? null) === (program?.build ?? null);
+    if (request.target === target && request.deviceId === deviceId && sameProgram && !request.part)
+      fingerprints.set(runId, device.fingerprint);
+  }
+  const newest = fingerprints.get(Math.max(...fingerprints.keys()));
+  const designs = new Map<number, KnownDesign>();
+  for (const record of records.value) {
+    const { designIndex: design, failure, correct, runId } = record;
+    if (design === null || fingerprints.get(runId) !== newest || !fingerprints.has(runId)) continue;
+    const time = failure === null && correct !== false ? measuredTime(record) : null;
+    // A time of 0 is below the resolution of the device's timer.
+    if (!time || time.medianMs === 0) designs.set(design, { design, timeMs: null, noise: 0 });
+    else {
+      const { medianMs, lowMs, highMs } = time;
+      const known = lowMs === null || highMs === null ? UNKNOWN_NOISE : (highMs - lowMs) / (2 * INTERVAL * medianMs);
+      designs.set(design, {
+        design,
+        timeMs: medianMs + orderingMs(view, design),
+        noise: Math.max(MIN_NOISE, known),
+      });
+    }
+  }
+  return ok([...designs.values()]);
+}

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import type { TuningStep } from '../../src-main/contract/measuring.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+
+// Tuning with a program whose time of each design is known.
+const ROOT = join(import.meta.dirname, '..', '..');
+const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
+const DEVICE = 'nvidia-rtx-4090';
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-tune-'));
+const [db, study, times, log] = ['test.db', 'study.json', 'times.json', 'log.jsonl'].map((name) => join(folder, name));
+/** Predicted and true times by design, and the best. */
+let predicted: ReadonlyMap<number, number>;
+let trueMs: Readonly<Record<number, number>>;
+let best: number;
+
+interface Outcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(...args: readonly string[]): Promise<Outcome> {
+  let [out, err] = ['', ''];
+  const status = await main([...args, '--db', db], {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    interactive: false,
+    columns: 200,
+  });
+  return { status, out, err };
+}
+
+const command = (more = ''): string =>
+  `'${process.execPath}' '${PROGRAM}' --design {design} --times '${times}' --log '${log}' ${more}`;
+const tune = ['tune', '1', '--repeats', '2', '--warm-ups', '0', '--exec'] as const;
+const launched = (): readonly number[] =>
+  readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => Number((JSON.parse(line) as { design: string }).design));
+
+beforeAll(async () => {
+  const axes = { threadsPerUnit: [1, 2, 4, 8, 16], blockThreads: [32, 64, 128, 256], gridBlocks: [4, 8, 16] };
+  writeFileSync(
+    study,
+    JSON.stringify(smallStudy({ devices: [DEVICE], workload: { lengths: 'geometric(0.05)', units: 8000 }, axes })),
+  );
+  expect((await run('sweep', study)).status).toBe(0);
+  const engine: Engine = unwrap(await openEngine({ databaseFile: db, resourceFolder: ROOT, host: 'cli', workers: 1 }));
+  const view = unwrap(await engine.context.views.open(1));
+  const valid = [...view.ranking.columns.timeMs.entries()].filter(([, time]) => time > 0);
+  predicted = new Map(valid);
+  // Differences are smaller than predicted, and the block size of the best prediction is worse.
+  const blocks = axes.blockThreads.length;
+  const wrong = Math.min(...valid.map(([, time]) => time));
+  const worst = valid.find(([, time]) => time === wrong)![0] % blocks;
+  trueMs = Object.fromEntries(
+    valid.map(([design, time]) => [design, 5 * time ** 0.2 * (design % blocks === worst ? 1.5 : 1)]),
+  );
+  best = Number(Object.entries(trueMs).reduce((one, other) => (other[1] < one[1] ? other : one))[0]);
+  writeFileSync(times, JSON.stringify(trueMs));
+  await engine.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Answer extends TuningStep {
+  readonly stopped: string;
+  readonly steps: readonly { readonly runId: number; readonly designs: readonly number[] }[];
+}
+
+it('finds a design near the fastest although the prediction names another, and measures no design twice when killed and started again', async () => {
+  const cli = spawn(
+    process.execPath,
+    [
+      join(ROOT, 'src-main', 'cli', 'lockstep.mjs'),
+      ...tune,
+      command(),
+      '--budget',
+      '24',
+      '--within',
+      '0.1%',
+      '--db',
+      db,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const exited = once(cli, 'exit');
+  for await (const text of cli.stdout.setEncoding('utf8'))
+    if (/Step 1/.test(text as string)) {
+      setTimeout(() => cli.kill('SIGKILL'), 100);
+      break;
+    }
+  await exited;
+  expect(cli.signalCode).toBe('SIGKILL');
+  const database = new Database(db, { readonly: true });
+  const saved = database.prepare<[], { design_index: number }>('SELECT design_index FROM measured_designs').all();
+  database.close();
+  expect(saved.length).toBeGreaterThanOrEqual(4);
+
+  const { status, out, err } = await run(...tune, command(), '--budget', '24', '--within', '0.1%', '--json');
+  expect(err).toBe('');
+  expect(status).toBe(0);
+  const answer = JSON.parse(out) as Answer;
+  expect(answer.steps[0].runId).toBeGreaterThan(2);
+  const leastPredicted = Math.min(...predicted.values());
+  expect(predicted.get(best)).toBeGreaterThan(leastPredicted);
+  expect(trueMs[answer.best!.designIndex]).toBeLessThan(1.03 * trueMs[best]);
+  expect(answer.best!.measuredMs / trueMs[answer.best!.designIndex]).toBeCloseTo(1, 1);
+  expect(answer.measured).toBeLessThanOrEqual(24);
+  expect(answer.measured).toBeLessThan(answer.considered);
+  expect(answer.expectedRegret).toBeGreaterThanOrEqual(0);
+  const bySteps = answer.steps.flatMap(({ designs }) => designs);
+  expect(answer.measured).toBe(saved.length + bySteps.length);
+  expect(new Set([...saved.map((one) => one.design_index), ...bySteps]).size).toBe(answer.measured);
+  expect(new Set(launched()).size).toBeGreaterThanOrEqual(answer.measured);
+}, 120_000);
+
+it('measures nothing where the budget was spent before', async () => {
+  const before = launched().length;
+  const again = await run(...tune, command(), '--budget', '3', '--within', '0.001%');
+  expect(again).toMatchObject({ status: 0, err: '' });
+  expect(again.out).toMatch(/^Measured before: \d+ designs, best \d+ with/);
+  expect(again.out).toContain('The budget is spent.');
+  expect(launched()).toHaveLength(before);
+});
+
+it('does not count what another program measured, and leaves out designs that fail', async () => {
+  const first = [...predicted].reduce((one, other) => (other[1] < one[1] ? other : one))[0];
+  const { status, out } = await run(
+    ...tune,
+    command(`--crash ${first}`),
+    '--budget',
+    '6',
+    '--within',
+    '0.01%',
+    '--json',
+  );
+  expect(status).toBe(0);
+  const answer = JSON.parse(out) as Answer;
+  expect(answer.measured + answer.failed).toBe(6);
+  expect(answer).toMatchObject({ failed: 1, stopped: 'budget' });
+  expect(answer.steps[0].designs).toContain(first);
+  expect(answer.best!.designIndex).not.toBe(first);
+});
+
+it('refuses what it does not understand', async () => {
+  for (const [args, pattern] of [
+    [['tune', '1'], /Specify --target cuda:0, webgpu or cpu, or --exec/],
+    [['tune', '1', '--target', 'cpu', '--budget', 'much'], /a time \(60s, 5m, 1h\) or a number of designs/],
+    [['tune', '1', '--target', 'cpu', '--budget', '0'], /a time \(60s, 5m, 1h\)/],
+    [['tune', '1', '--target', 'cpu', '--within', '3'], /such as 3%/],
+    [['tune', 'one', '--target', 'cpu'], /Specify the number of a run/],
+  ] as const) {
+    const { status, err } = await run(...args);
+    expect(err).toMatch(pattern);
+    expect(status).toBe(2);
+  }
+  const missing = await run('tune', '77', '--target', 'cpu');
+  expect(missing.status).toBe(1);
+});
