@@ -1,12 +1,10 @@
 /**
  * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the units.
  * Everything a time prediction needs to know of a workload.
- *
- * `values` is strictly increasing, ≥ 0. Survival functions are step functions that change at `values`:
- * P(depth > v) for values[i] ≤ v < values[i+1] is out[i]; below values[0] it is 1; out[last] is 0.
  */
-export interface GroupDepth {
-  readonly values: Float64Array;
+export interface GroupDepth extends StepLaw {
+  /** The same law `setupDepth` iterations earlier, where setups are as many for all depths: laws with other setups share it. */
+  readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;
   /** Mean work of one unit slot, iterations: E[W]·m, what an ideal machine without lockstep would need per slot. */
@@ -17,6 +15,14 @@ export interface GroupDepth {
   readonly meanLoss: number;
   /** What the lanes of a work group ask of the counter that they fetch units from; left out where none do. */
   readonly fetches?: GroupFetches;
+}
+
+/**
+ * `values` is strictly increasing, ≥ 0. Survival functions are step functions that change at `values`:
+ * P(depth > v) for values[i] ≤ v < values[i+1] is out[i]; below values[0] it is 1; out[last] is 0.
+ */
+export interface StepLaw {
+  readonly values: Float64Array;
   /**
    * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`).
    * Consecutive groups share a bucket or window where the balancing has them.

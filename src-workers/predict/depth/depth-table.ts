@@ -1,4 +1,4 @@
-import type { GroupDepth } from '../../domain/depth.ts';
+import type { GroupDepth, StepLaw } from '../../domain/depth.ts';
 import { notAll } from '../../numeric/exponential.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
@@ -16,25 +16,38 @@ export interface DepthTable {
   readonly valueAt: Int32Array;
   /** Every edge is a whole number of iterations. */
   readonly lattice: boolean;
-  readonly source: TableSource;
+  readonly source: StepLaw;
 }
 
-/** A law of groups on as many steps as it has. */
-type TableSource = Pick<GroupDepth, 'values' | 'survivalInto'>;
+const tables = new WeakMap<StepLaw, DepthTable>();
 
-const tables = new WeakMap<GroupDepth, DepthTable>();
-
-/** The table of a depth law; made once. */
+/** The table of a depth law; made once. Setup moves its edges alone. */
 export function depthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
-  if (!table) tables.set(depth, (table = makeTable(depth)));
+  if (!table) {
+    const { withoutSetup } = depth;
+    if (withoutSetup) {
+      const plain = plainTable(withoutSetup.law);
+      const edges = plain.edges.map((edge) => edge + withoutSetup.setupDepth);
+      table = { ...plain, edges, lattice: isLattice(edges) };
+    } else table = plainTable(depth);
+    tables.set(depth, table);
+  }
   return table;
 }
+
+function plainTable(law: StepLaw): DepthTable {
+  let table = tables.get(law);
+  if (!table) tables.set(law, (table = makeTable(law)));
+  return table;
+}
+
+const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 
 /** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
 const survivals: Float64Array[] = [];
 
-function makeTable(source: TableSource): DepthTable {
+function makeTable(source: StepLaw): DepthTable {
   const { values } = source;
   const n = values.length;
   for (let j = 0; 2 ** j <= LARGE_BLOCK; j++) {
@@ -42,14 +55,9 @@ function makeTable(source: TableSource): DepthTable {
     source.survivalInto(survivals[j], 2 ** j);
   }
   const valueAt = n - 1 > DEPTH_ROWS ? pickedValues(values) : Int32Array.from(values, (_, i) => i);
-  const edges = new Float64Array(valueAt.length);
-  let lattice = true;
-  for (let i = 0; i < edges.length; i++) {
-    edges[i] = values[valueAt[i]];
-    if (edges[i] !== Math.floor(edges[i])) lattice = false;
-  }
+  const edges = Float64Array.from(valueAt, (at) => values[at]);
   const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
-  return { edges, doublings, logs: [], valueAt, lattice, source };
+  return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
 /** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */

@@ -1,4 +1,5 @@
-import type { GroupDepth, GroupFetches } from '../../domain/depth.ts';
+import { formatBalancing } from '../../domain/balancing.ts';
+import type { GroupDepth, GroupFetches, StepLaw } from '../../domain/depth.ts';
 import type { WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
@@ -26,6 +27,7 @@ import type { FetchedOrder, FetchingGroup } from './fetched-order.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 import {
   FOLLOWED_ROUNDS,
+  KEPT_DEPTH_NUMBERS,
   KEPT_LANE_LAWS,
   LARGEST_MOMENT_TERM,
   LARGEST_WINDOW_UNITS,
@@ -97,18 +99,21 @@ export function groupDepthLaw(
   const setup = options.setupIterations;
   const { fetched } = options;
   const played = fetched?.group(unitsPerThread, setup);
-  const model = played
-    ? independentGroups(laneLaws([{ weight: 1, law: played.depth }]), 1)
-    : depthModel(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
+  const plain = played
+    ? plainDepth(independentGroups(laneLaws([{ weight: 1, law: played.depth }]), 1))
+    : keptDepth(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
+  const { model, meanDepth: pureDepth } = plain;
   const pureWork = prepared.cumulants.mean * unitsPerThread;
-  const pureDepth = modelMean(model);
-  const setupDepth = setup === 0 ? 0 : setup * (played?.starts ?? unitStarts(law, n, balancing, loop, unitsPerThread));
+  const setupDepth =
+    setup === 0
+      ? 0
+      : setup * (played?.starts ?? (plain.unitStarts ??= unitStarts(law, n, balancing, loop, unitsPerThread)));
   // Rounding only: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
-  let { laneSums } = model;
   let meanLoss: number | undefined;
   return {
     values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
+    ...(setupDepth !== 0 && { withoutSetup: { law: model, setupDepth } }),
     meanDepth: pureDepth + setupDepth,
     meanWork: pureWork + setup * unitsPerThread,
     aggregateLoss,
@@ -116,10 +121,11 @@ export function groupDepthLaw(
       // Between 1 and n by definition; the approximations may stray for extreme laws.
       meanLoss ??= Math.min(
         n,
-        Math.max(1, fetched?.meanLoss ?? meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, laneSums)),
+        Math.max(
+          1,
+          fetched?.meanLoss ?? meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, model.laneSums),
+        ),
       );
-      // They are larger than the rest.
-      laneSums = undefined;
       return meanLoss;
     },
     ...(balancing.kind === 'dynamic-fetch' && {
@@ -246,9 +252,9 @@ function groupSizes(n: number): readonly number[] {
 }
 
 /** Depths without setup. */
-interface DepthModel {
-  readonly values: Float64Array;
-  survivalInto(out: Float64Array, groupsPerBlock: number): void;
+interface DepthModel extends StepLaw {
+  /** That it keeps, beside what it shares with other models. */
+  readonly numbers: number;
   /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
 }
@@ -258,10 +264,45 @@ interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-function modelMean(model: DepthModel): number {
+/** A model, and what only its design decides beside the setup. */
+interface PlainDepth {
+  readonly model: DepthModel;
+  /** E[depth] of one group, iterations. */
+  readonly meanDepth: number;
+  /** Times that a group runs the setup of a unit, once somebody asked. */
+  unitStarts?: number;
+}
+
+function plainDepth(model: DepthModel): PlainDepth {
   const survival = new Float64Array(model.values.length);
   model.survivalInto(survival, 1);
-  return meanOf(model.values, survival);
+  return { model, meanDepth: meanOf(model.values, survival) };
+}
+
+/** The depths of a design without setup: another setup or number of units mostly finds them. */
+function keptDepth(
+  prepared: PreparedLaw,
+  n: number,
+  balancing: WholeUnitBalancing,
+  loop: LoopForm,
+  rounds: number,
+  poolGroups: number,
+): PlainDepth {
+  const { depths } = prepared;
+  const key = `${formatBalancing(balancing)} ${n} ${loop} ${rounds} ${poolGroups}`;
+  let known = depths.get(key);
+  if (known) depths.delete(key);
+  else {
+    known = plainDepth(depthModel(prepared, n, balancing, loop, rounds, poolGroups));
+    prepared.depthNumbers += known.model.numbers;
+  }
+  depths.set(key, known);
+  for (const [oldest, { model }] of depths) {
+    if (prepared.depthNumbers <= KEPT_DEPTH_NUMBERS) break;
+    depths.delete(oldest);
+    prepared.depthNumbers -= model.numbers;
+  }
+  return known;
 }
 
 /** What is computed once per law and shared by all its designs. */
@@ -272,6 +313,9 @@ interface PreparedLaw {
   readonly shared: Map<string, unknown>;
   /** Of flattened loops, by buckets and rounds: those asked for last. */
   readonly lanes: Map<string, LaneLaws>;
+  /** Those asked for last. */
+  readonly depths: Map<string, PlainDepth>;
+  depthNumbers: number;
 }
 
 const prepared = new WeakMap<LengthLaw, PreparedLaw>();
@@ -282,7 +326,14 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
     const whole = fromMasses(source.support, source.probability);
     const { support, probability } = atomsOf(onGrid(whole, coarseGrid(whole)));
     const law = fromMasses(support, probability);
-    entry = { law, cumulants: cumulantsOf(law), shared: new Map(), lanes: new Map() };
+    entry = {
+      law,
+      cumulants: cumulantsOf(law),
+      shared: new Map(),
+      lanes: new Map(),
+      depths: new Map(),
+      depthNumbers: 0,
+    };
     prepared.set(source, entry);
   }
   return entry;
@@ -454,6 +505,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
   const points = values.length;
   const model: DepthModel = {
     values,
+    numbers: points * (1 + parts.length),
     survivalInto(out, groupsPerBlock) {
       const { of, groups } = lastSurvival;
       for (let p = 0; p < parts.length; p++) {
@@ -491,6 +543,7 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
     values: law.values,
+    numbers: 0,
     survivalInto: (out, groups) =>
       out.set(
         shared(prepared, `window ${window.units} ${window.n} ${groups}`, () => windowSurvival(law, window, groups)),
@@ -500,7 +553,7 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
 
 /** Exact for one round of all units: all lanes of a group are equally long, and so are its neighbours. */
 function sortedModel({ law }: PreparedLaw): DepthModel {
-  return { values: law.values, survivalInto: (out) => out.set(law.survival) };
+  return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }
 
 function constantLaw(value: number): DiscreteLaw {
