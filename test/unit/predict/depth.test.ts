@@ -8,6 +8,7 @@ import {
   fetchedStarts,
   independentStarts,
 } from '../../../src-workers/predict/depth/divergent-starts.ts';
+import { depthTable } from '../../../src-workers/predict/depth/depth-table.ts';
 import { bucketRanges, groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
@@ -245,6 +246,32 @@ function sampledStarts(law: LengthLaw, lanes: number, m: number, groups: number,
   }
   return total / groups;
 }
+
+describe('depths kept for another setup', () => {
+  it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
+    'of %s are those of a law seen first',
+    (text) => {
+      for (const loop of ['nested', 'flattened'] as const)
+        for (const m of [1, 3]) {
+          depthTable(depthOf(geometric, 8, text, loop, m, 0.5));
+          const kept = depthOf(geometric, 8, text, loop, m, 2);
+          const { withoutSetup: _, ...first } = depthOf({ ...geometric }, 8, text, loop, m, 2);
+          expect(kept.values).toEqual(first.values);
+          expect([kept.meanDepth, kept.meanLoss, kept.aggregateLoss]).toEqual([
+            first.meanDepth,
+            first.meanLoss,
+            first.aggregateLoss,
+          ]);
+          const [table, expected] = [depthTable(kept), depthTable(first)];
+          expect(table.edges).toEqual(expected.edges);
+          // Steps between shifted values are rounded.
+          table.doublings.forEach((row, j) =>
+            row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
+          );
+        }
+    },
+  );
+});
 
 describe('losses', () => {
   it('reaches the published window-sort figures', () => {
