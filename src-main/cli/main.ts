@@ -525,7 +525,7 @@ The kind of FILE is detected from its content: a CUDA source (.cu, compiled by n
 -sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from machine code where nvdisasm or cuobjdump is
 there, from PTX otherwise. The loop that counts is the one marked by asm volatile("// lockstep:loop"); in its body, else the innermost one
 whose end depends on data that differs between threads.
-With --json: {entry, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
+With --json: {entry, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads, shortestPath, unrolled, depth,
   divergent, marked}], chosen: {loop, why}, from, caps: [{cap, registersPerThread, spillStoreBytes, spillLoadBytes}], launch, lengths,
   notes, study}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0.`,

@@ -38,6 +38,12 @@ export interface OpenTable {
   readonly summary: TableSummary;
 }
 
+/** A file that says what a kernel is, which the Study view shows beside the kernel profile. */
+export interface OpenKernelFile {
+  readonly fileName: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 /** Everything the views share. `useApp()` gives it to any component. */
 export class App {
   readonly engine: Engine;
@@ -55,6 +61,7 @@ export class App {
   glossaryTerm = $state<GlossaryId | null>(null);
   /** The table whose columns are being chosen. */
   table = $state.raw<OpenTable | null>(null);
+  kernelFile = $state.raw<OpenKernelFile | null>(null);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);
   /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */

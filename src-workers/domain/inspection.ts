@@ -69,6 +69,8 @@ export interface Inspection {
   readonly entry: string;
   /** Such as `sm_90`; null where the file does not say. */
   readonly arch: string | null;
+  /** All kernels of the file. */
+  readonly entries: readonly string[];
   readonly registersPerThread: number | null;
   /** Fixed at compile time; of a profile with what the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
@@ -131,7 +133,7 @@ export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'nc
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects what a file says of a kernel, by its content, of a source by its name as well; null: nothing. */
+/** Detects what a file says of a kernel, by its content, of a source also by its name; null: nothing. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';
@@ -141,5 +143,5 @@ export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileK
   if (/^[ \t]*\/\*[0-9a-f]{4,16}\*\/[ \t]/m.test(head)) return 'sass';
   if (head.includes('ptxas info')) return 'ptxas';
   if (/^"?ID"?,.*Kernel Name/m.test(head)) return 'ncu';
-  return null;
+  return /\b__global__\b/.test(head) ? 'source' : null;
 }

@@ -60,8 +60,9 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
 
   const known = [
+    // In the order of the source, where the file has it.
+    ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
-    ...[...cubin.value, ...ptx, ...sass, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
   ];
   const found = oneKernel(label, known, asked);
   if (!found.ok) return found;
@@ -95,12 +96,15 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const lanes = measured?.meanActiveLanes ?? null;
   const lengths = lanes === null ? null : fitLengths(lanes, asked.meanLength ?? null);
   if (lengths && !lengths.ok) notes.push(lengths.error.message);
-  if (usage && texts.ptx !== undefined && /^[ \t]*\.extern[ \t]+\.shared\b/m.test(texts.ptx))
-    notes.push('The source uses dynamic shared memory, which the launch sets: add its bytes.');
+  const declared = (texts.ptx ?? '').matchAll(/^[ \t]*\.extern[ \t]+\.shared\b([^;\n]*)/gm);
+  const dynamic = new Set([...declared].map(([, rest]) => rest.split('[', 1)[0].split(' ').at(-1)));
+  if (of(ptx)?.instructions.some(({ reads }) => reads.some((name) => dynamic.has(name))))
+    notes.push('It uses dynamic shared memory, which the launch sets: add its bytes.');
   if (!usage && file) notes.push('An object file does not say what is spilled; a log of ptxas -v does.');
   return ok({
     entry,
     arch,
+    entries: [...new Set(known.map((one) => one.entry))].slice(0, MAX_ENTRIES),
     registersPerThread: usage?.registersPerThread ?? file?.registersPerThread ?? measured?.registersPerThread ?? null,
     sharedMemoryBytesPerBlock:
       usage?.sharedMemoryBytes ?? file?.sharedMemoryBytes ?? measured?.sharedMemoryBytes ?? null,
@@ -126,6 +130,8 @@ interface Named {
   readonly arch: string | null;
 }
 
+/** Kernels that a person may choose from. */
+const MAX_ENTRIES = 500;
 /** Names and architectures that a failure lists. */
 const MAX_LISTED = 8;
 const listed = (names: readonly string[]): string =>
@@ -143,12 +149,15 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
     return fail(
       'bad-input',
       `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ${listed(wanted)}. Specify one (--entry).`,
+      { entries: wanted.slice(0, MAX_ENTRIES).join('\n') },
     );
   const archs = [...new Set(known.filter((one) => one.entry === wanted[0]).flatMap((one) => one.arch ?? []))];
   if (arch !== undefined && archs.length > 0 && !archs.includes(arch))
     return fail('not-found', `${label} has ${wanted[0]} for ${listed(archs)}, not for ${arch}.`);
   if (arch === undefined && archs.length > 1)
-    return fail('bad-input', `${label} has ${wanted[0]} for ${listed(archs)}. Specify one (--arch).`);
+    return fail('bad-input', `${label} has ${wanted[0]} for ${listed(archs)}. Specify one (--arch).`, {
+      archs: archs.join('\n'),
+    });
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 

@@ -56,7 +56,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
     lengths: law.value.label,
     aggregateLoss: Number(lossOf(law.value).toPrecision(4)),
     mean: Number(moments(law.value).mean.toPrecision(4)),
-    note: `fitted to a mean of ${lanes}${meanLength === null ? '; the family is assumed' : ' and the mean given; the family is assumed'}`,
+    note: `fitted to a mean of ${lanes}${meanLength === null ? '; the family is assumed, and a mean length given makes it log-normal' : ' and the mean given; the family is assumed'}`,
   });
 }
 

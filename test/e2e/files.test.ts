@@ -187,3 +187,50 @@ test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, 
   expect(rows[1]).toMatch(/^1,1,1,/);
   expect(complaints).toEqual([]);
 });
+
+test('what a kernel was compiled to fills its profile, as one step, and only what is chosen', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  const profile = page.getByRole('region', { name: 'Kernel profile' });
+  const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
+  const registers = profile.getByRole('spinbutton', { name: 'Registers per thread' });
+  await open(page, own);
+  const before = await registers.inputValue();
+  await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
+  // Of several kernels the first is shown.
+  await expect(sheet(page).getByRole('combobox', { name: /^Kernel: csr/ })).toBeVisible();
+  await sheet(page)
+    .getByRole('combobox', { name: /^Kernel/ })
+    .click();
+  await page.getByRole('option', { name: 'chase' }).click();
+  await expect(
+    sheet(page).getByRole('combobox', { name: /^Loop that counts: Line 34: 10 instructions/ }),
+  ).toBeVisible();
+  const row = sheet(page).getByRole('row', { name: /Instructions per iteration/ });
+  await expect(row.getByRole('cell')).toHaveText(['560', '10']);
+  const kept = sheet(page).getByRole('checkbox', { name: 'Import Registers per thread' });
+  // Without a compiler the registers of PTX are not known.
+  if (await kept.isVisible()) await kept.uncheck({ force: true });
+  await sheet(page)
+    .getByRole('button', { name: /^Import \d fields/ })
+    .click();
+  await expect(sheet(page)).toBeHidden();
+  await expect(instructions).toHaveValue('10');
+  await expect(registers).toHaveValue(before);
+  await expect(profile.getByRole('button', { name: /^Instructions per iteration.*imported/i })).toBeVisible();
+  await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
+  await expect(instructions).toHaveValue('560');
+  expect(complaints).toEqual([]);
+});
+
+test('a file that names no kernel is refused in its sheet', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await drop(page.getByRole('main'), 'build.log', 'ptxas info    : 0 bytes gmem\n');
+  await expect(sheet(page).getByRole('alert')).toContainText('names no kernel');
+  await expect(sheet(page).getByRole('button', { name: /^Import \d/ })).toBeDisabled();
+  await page.keyboard.press('Escape');
+  await expect(sheet(page)).toBeHidden();
+  expect(complaints).toEqual([]);
+});

@@ -140,6 +140,11 @@ describe('loops of PTX', () => {
     expect(loads('ld.global.u32 %r1, [%rd1];\n@%p3 mov.u32 %r1, 0;\nld.global.u32 %r2, [%r1];')).toBe(2);
   });
 
+  it('says where shared memory is not all of it', () => {
+    const noted = (entry: string) => read({ ptx: PTX }, { entry }).notes.some((note) => note.includes('dynamic'));
+    expect([noted('walk'), noted('histogram'), noted('csr')]).toEqual([true, false, false]);
+  });
+
   it('names kernels as the source does, and lists them where it must be told which', () => {
     expect(sourceName('_ZN5walks4walkIiEEvPKT_PS1_i')).toBe('walk');
     expect(sourceName('_Z3csrPKi')).toBe('csr');

@@ -7,6 +7,7 @@ import type {
   PlanLine,
   PlanSource,
 } from '../../../src-workers/domain/benchmark.ts';
+import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import { parseBenchResults } from '../../../src-workers/parse/bench-results.ts';
@@ -40,7 +41,10 @@ const KNOWN_FORMATS =
   '(CSV: dataset, rows, cols, nnzs and a column per schedule), measured times of designs (CSV: design or the names of the axes, and ' +
   'time_ms), or mean losses of SMITE (CSV: distribution, n, groups, …); each also as .gz';
 
-/** What a file is, by its content. `lengths`: a matrix or a table, which may be a workload; `message` says what to do with it. */
+/**
+ * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled to; `message` says what
+ * to do with it.
+ */
 export type FileKind =
   | { readonly kind: 'results' | 'kernel-tuner' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
@@ -61,6 +65,11 @@ export function fileKind(bytes: Uint8Array): FileKind {
   if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
   if (head.startsWith('{')) return bytes.length > MAX_STUDY_BYTES ? { kind: 'kernel-tuner' } : jsonKind(bytes);
+  if (kernelFileKind('', bytes) !== null) {
+    const message =
+      'It says what a kernel is, not how long it takes. Use it on Kernel profile, or with lockstep kernel inspect.';
+    return { kind: 'lengths', message };
+  }
   if (/^%%MatrixMarket/i.test(head)) {
     return { kind: 'lengths', message: 'A matrix is a workload. Use it in a study as mtx:FILE.' };
   }

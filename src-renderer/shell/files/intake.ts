@@ -1,3 +1,4 @@
+import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
@@ -6,6 +7,7 @@ import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
 export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx';
+const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
 const isMatrix = (fileName: string): boolean => /\.mtx$/i.test(fileName);
 
@@ -23,7 +25,10 @@ export function notText(fileName: string, head: Uint8Array): string | null {
   return null;
 }
 
-/** Takes a file: a study is opened, a matrix becomes the workload, of a table the person chooses the columns. */
+/**
+ * Takes a file: a study is opened, a matrix becomes the workload, of a table the person chooses the columns, and what a file says of a kernel
+ * is shown beside the kernel profile.
+ */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
     app.refuse({ title: `${file.name} could not be imported`, failure: { code: 'bad-input', message } });
@@ -34,6 +39,13 @@ export async function takeFile(app: App, file: File): Promise<void> {
     );
   if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
   const bytes = new Uint8Array(await file.arrayBuffer());
+  if (kernelFileKind(file.name, bytes) !== null) {
+    if (app.location.studyId === null) await createStudy(app);
+    if (app.location.view !== 'study') app.location.go('study');
+    app.refuse(null);
+    app.kernelFile = { fileName: file.name, bytes };
+    return;
+  }
   const binary = notText(file.name, bytes);
   if (binary) return refuse(binary);
   if (isMatrix(file.name)) {
@@ -90,3 +102,6 @@ export function chooseFile(app: App, accept = LENGTH_FILES): void {
   });
   input.click();
 }
+
+/** Lets the person choose what a kernel was compiled from or to. */
+export const chooseKernelFile = (app: App): void => chooseFile(app, KERNEL_FILES);

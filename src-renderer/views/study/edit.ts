@@ -1,5 +1,6 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
+import { withInspected, type inspectedFields } from '../../../src-workers/domain/inspection.ts';
 import type { MemoryAccess } from '../../../src-workers/domain/kernel.ts';
 import {
   implementationKernel,
@@ -42,6 +43,17 @@ export function withOrigin(study: Study, field: KernelField, origin: Origin, at:
   const own = at === null ? study.kernel : study.implementations![at].kernel;
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
   return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
+}
+/** The study with what was found in a kernel's own code or profile. */
+export function withFound(
+  study: Study,
+  fields: ReturnType<typeof inspectedFields>,
+  lengths: string | null,
+  at: KernelPlace = null,
+): Study {
+  const { origins } = at === null ? study.kernel : study.implementations![at].kernel;
+  const found = withKernel(study, withInspected({ origins }, fields), at);
+  return lengths === null ? found : withWorkload(found, { lengths });
 }
 /** The study with the usual value of a field of a kernel, assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
