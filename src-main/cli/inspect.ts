@@ -43,8 +43,7 @@ export async function inspectCommand(
     ...(loop === undefined ? {} : { loop }),
     ...(mean === undefined ? {} : { meanLength: mean }),
     ...(caps === undefined ? {} : { caps: [...caps] }),
-    // A folder is meant as seen from here.
-    ...(nvcc === undefined ? {} : { flags: nvcc.map((flag) => flag.replace(/^-I(?!\/)/, () => `-I${resolve('.')}/`)) }),
+    ...(nvcc === undefined ? {} : { flags: nvcc.map(fromHere) }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
   if (into !== undefined) {
@@ -55,6 +54,10 @@ export async function inspectCommand(
   else print(terminal, found.value, into ?? null);
   return EXIT_OK;
 }
+
+/** A folder of headers is meant as seen from where the command is given. */
+const fromHere = (flag: string): string =>
+  flag.startsWith('-I') ? `-I${resolve(flag.slice(2)).replaceAll('\\', '/')}` : flag;
 
 async function writeIntoStudy(file: string, inspection: Inspection): Promise<Result<null>> {
   const fields = inspectedFields(inspection);

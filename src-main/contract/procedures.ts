@@ -84,13 +84,16 @@ const csvColumns = v.strictObject({
 });
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
-/** A flag of nvcc that changes what is compiled, and starts no other program. */
+/**
+ * A flag of nvcc that changes what is compiled. nvcc hands what it is given to a shell: no flag starts a program, and none has a character
+ * that a shell reads.
+ */
 const compilerFlag = v.pipe(
   v.string(),
   v.maxLength(1000),
   v.regex(
-    /^-(D|U|I)[^\s]+$|^--?(use_fast_math|ftz=\w+|fmad=\w+|prec-div=\w+|prec-sqrt=\w+|std=[\w+]+|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda)$/,
-    'must be one of -DNAME, -UNAME, -IFOLDER, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda',
+    /^-[DU]\w+(=[\w.+-]*)?$|^-I[\p{L}\p{N}_./:+@-]+$|^--?(use_fast_math|(ftz|fmad|prec-div|prec-sqrt)=(true|false)|std=[\w+]+|expt-relaxed-constexpr|extended-lambda)$/u,
+    'must be one of -DNAME, -DNAME=VALUE, -UNAME, -IFOLDER, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda, of letters, digits and . / : + - @',
   ),
 );
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));

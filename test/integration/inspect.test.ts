@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -139,7 +139,20 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(JSON.stringify(away)).toContain('lockstep kernel inspect');
     writeFileSync(join(folder, 'mine.cuh'), '#define MINE 1.0f\n');
     expect(await call(own, { folder })).toMatchObject({ ok: true, value: { loops: [] } });
-    expect(await call(own, { flags: ['-ccbin=/bin/true'] })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    // nvcc hands its arguments to a shell: neither a flag nor the name of a folder may start a program there.
+    const touched = join(folder, 'touched');
+    for (const flag of [
+      '-ccbin=/bin/true',
+      `-DX=$(touch ${touched})`,
+      `-I/tmp/\`touch ${touched}\``,
+      '-I/tmp/a";true;"',
+    ])
+      expect(await call(own, { flags: [flag] })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    const odd = join(folder, 'a $(touch touched) b');
+    mkdirSync(odd);
+    writeFileSync(join(odd, 'mine.cuh'), '#define MINE X\n');
+    expect(await call(own, { folder: odd, flags: ['-DX=2.5f'] })).toMatchObject({ ok: true });
+    expect(existsSync(touched)).toBe(false);
     expect(await call('', { caps: [32], arch: undefined })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
   }, 240_000);
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/compile.ts';
 import { firstError } from '../../../src-workers/bench/cuda/ptxas.ts';
@@ -138,7 +138,9 @@ async function compiledSource(
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
   await writeFile(join(tools.folder, 'kernel.cu'), bytes);
-  const own = folder === undefined ? [] : ['-I', folder];
+  // nvcc hands its arguments to a shell, which must not read the name of a person's folder.
+  if (folder !== undefined) await symlink(folder, join(tools.folder, 'own'), 'junction');
+  const own = folder === undefined ? [] : ['-I', 'own'];
   const log = await tools.run(
     nvcc.value,
     [
