@@ -139,8 +139,8 @@ export const WORTHWHILE_WINDOW = 0.99;
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 /** Laws of flattened lanes that are kept: some hundred kilobytes each with many buckets. */
 export const KEPT_LANE_LAWS = 96;
-/** Numbers of the depths that are kept of a law of lengths. A thousand designs need a million or two. */
-export const KEPT_DEPTH_NUMBERS = 2 ** 22;
+/** Numbers of the depths that are kept of a law of lengths: the geometric example has between 2**20 and 2**21. */
+export const KEPT_DEPTH_NUMBERS = 2 ** 21;
 /** Atoms kept of the sum of a lane for its mean loss: enough for three digits. */
 export const LOSS_POINTS = 192;
 /** Size of the terms that a mean loss by moments may leave out: the error was below twice that in all laws tried. */
