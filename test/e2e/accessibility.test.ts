@@ -113,13 +113,12 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
 
 test('what changes is heard, and the focus stays where one is', async ({ page, own }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, own);
+  await open(page, own, '#/ranking');
   await predicted(page, 1);
   const keys = page.keyboard;
   const heard = page.locator('[aria-live=polite]');
   const expectSaid = (text: string | RegExp) => expect(heard.filter({ hasText: text })).toHaveCount(1);
 
-  await keys.press('3');
   const grid = page.getByRole('grid', { name: 'Designs, ranked' });
   await expect(rankRows(page).first()).toHaveAttribute('aria-rowindex', '3');
   await expect(page.getByRole('row', { name: 'Baseline' })).toHaveAttribute('aria-rowindex', '2');
@@ -166,9 +165,8 @@ test('where the system forces its colours, data keeps its own and what is chosen
   host,
 }) => {
   await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
-  await open(page, host);
+  await open(page, host, '#/landscape');
   await predicted(page, 1);
-  await page.keyboard.press('2');
   const cells = page.getByRole('application', { name: /^Predicted time over/ }).locator('image');
   await expect(cells).toHaveAttribute('href', /^data:/);
   const colours = await cells.evaluate(async (image) => {
@@ -195,8 +193,7 @@ test('where the system forces its colours, data keeps its own and what is chosen
 
 test('what opens over the views, in both themes', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  // Another test may have left the host at another view.
-  await open(page, host, '#/study');
+  await open(page, host);
   await predicted(page, 1);
   const both = (where: string, within: string) => expectAccessible(page, where, 'both', within);
   const keys = page.keyboard;

@@ -101,7 +101,7 @@ test('the palette runs the best match first, and offers what the view can do bef
 });
 
 test('a focused button under a tooltip goes with its view', async ({ page, host, complaints }) => {
-  await open(page, host, '#/study');
+  await open(page, host);
   await predicted(page, 1);
   await page.getByRole('radio', { name: 'File' }).click();
   await page.getByRole('radio', { name: 'File' }).focus();
@@ -111,7 +111,7 @@ test('a focused button under a tooltip goes with its view', async ({ page, host,
 });
 
 test('a view that is opened by its key can be used by keys at once', async ({ page, host }) => {
-  await open(page, host, '#/study');
+  await open(page, host);
   await predicted(page, 1);
   // The far panels of the study by one key each; Escape leaves a field, so that letters are commands again.
   for (const [key, control] of [

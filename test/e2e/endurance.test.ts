@@ -50,19 +50,10 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await expect(page.getByRole('heading', { name: `All ${total.toLocaleString('en-US')} designs` })).toBeVisible();
 });
 
-test('a killed engine: what is on screen stays, and the page continues when it is back', async ({
-  page,
-  seed: _,
-  own,
-}) => {
-  const token = 'a-token-that-stays-the-same';
-  await own.interrupt();
-  const at = { port: own.port, token };
-  let host = await startHost(own.databaseFile, at);
-  await open(page, host);
-  await page.keyboard.press('3');
+test('a killed engine: what is on screen stays, and the page continues when it is back', async ({ page, own }) => {
+  await open(page, own, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
-  await host.kill();
+  await own.kill();
   const bar = page.getByText('The engine is not answering.');
   await expect(bar).toBeVisible();
   await expect(rankRows(page).first()).toBeVisible();
@@ -71,7 +62,8 @@ test('a killed engine: what is on screen stays, and the page continues when it i
   await page.keyboard.press('Enter');
   await expect(statusBar(page)).toContainText('not saved');
 
-  host = await startHost(own.databaseFile, at);
+  const token = new URL(own.address).searchParams.get('token')!;
+  const host = await startHost(own.databaseFile, { port: own.port, token });
   await expect(bar).toBeHidden({ timeout: 120_000 });
   // The edit made meanwhile is saved by itself.
   await expect(statusBar(page)).not.toContainText('not saved');
@@ -94,9 +86,8 @@ test('an address that names a view only shows it of the study that was open, or 
 });
 
 test('an address passed on opens the same view, order, filter and selection', async ({ page, host }) => {
-  await open(page, host);
+  await open(page, host, '#/ranking');
   await predicted(page, 1);
-  await page.keyboard.press('3');
   await page.getByRole('combobox', { name: /^Device/ }).click();
   await page.getByRole('option', { name: /A100/ }).click();
   await page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button').click();

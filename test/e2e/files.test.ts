@@ -117,8 +117,8 @@ test('a matrix becomes the workload: its rows are the units', async ({ page, own
   expect(complaints).toEqual([]);
 });
 
-test('a wrong file is refused with its line and what to do, and nothing is lost', async ({ page, own }) => {
-  await open(page, own);
+test('a wrong file is refused with its line and what to do, and nothing is lost', async ({ page, host }) => {
+  await open(page, host);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
   await sheet(page).getByRole('radio', { name: 'Probabilities' }).click();
@@ -139,8 +139,8 @@ test('a wrong file is refused with its line and what to do, and nothing is lost'
   await expect(refusal).toBeHidden();
 });
 
-test('a hostile study file is refused at its field, and opens nothing', async ({ page, own }) => {
-  await open(page, own);
+test('a hostile study file is refused at its field, and opens nothing', async ({ page, host }) => {
+  await open(page, host);
   const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/geometric.json'), 'utf8')) as Record<string, unknown>;
   const hostile = (change: Record<string, unknown>) => JSON.stringify({ ...study, name: 'Intruder', ...change });
   const bad: readonly (readonly [string, RegExp])[] = [

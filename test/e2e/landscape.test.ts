@@ -43,9 +43,8 @@ test('a map zooms by wheel and key, a dragged rectangle filters in every view, a
   complaints,
 }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  await open(page, host);
+  await open(page, host, '#/landscape');
   await predicted(page, 1);
-  await page.keyboard.press('2');
   const map = page.getByRole('application', { name: /^Predicted time over/ });
   const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
   const picture = map.locator('image');

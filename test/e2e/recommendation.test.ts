@@ -51,7 +51,7 @@ async function tieBand(host: RunningHost, run: number): Promise<readonly RankedR
 }
 
 test('after edits the card is one of the full ranking’s tied best, with their number', async ({ page, own }) => {
-  await open(page, own, '#/study');
+  await open(page, own);
   await predicted(page, 1);
   const edits = [
     [['Serial fraction', '0.2'], ['Registers per thread', '48'], ['Set-up per unit', '3']],
@@ -88,7 +88,7 @@ test('after edits the card is one of the full ranking’s tied best, with their 
 });
 
 test('the card follows σ while it is dragged, and where a value comes from follows the edit', async ({ page, own }) => {
-  await open(page, own, '#/study');
+  await open(page, own);
   await predicted(page, 1);
   await settled(page);
   const time = card(page).getByRole('definition').first();
@@ -120,7 +120,7 @@ test('the card follows σ while it is dragged, and where a value comes from foll
 });
 
 test('a small map opens as the whole one, with the best time that it named', async ({ page, host }) => {
-  await open(page, host, '#/study');
+  await open(page, host);
   await predicted(page, 1);
   const maps = (await settled(page)).getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const recommended = maps.getByRole('button', { name: /, recommended$/ });
@@ -154,7 +154,7 @@ test('in other views it is one line, which a key opens and Escape closes', async
 
 test('the header is copied with what it assumes', async ({ page, host, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, host, '#/study');
+  await open(page, host);
   await predicted(page, 1);
   await settled(page);
   await page.keyboard.press('h');
@@ -166,7 +166,7 @@ test('the header is copied with what it assumes', async ({ page, host, context }
 });
 
 test('a study of which no design can run says so', async ({ page, own }) => {
-  await open(page, own, '#/study');
+  await open(page, own);
   await predicted(page, 1);
   await settled(page);
   await field(page, 'Registers per thread').fill('1000');

@@ -42,9 +42,8 @@ test('S simulates the next designs, and the ranking shows them by what was simul
 });
 
 test('T shows one launch in time, another replication, and Escape goes back', async ({ page, own }) => {
-  await open(page, own);
+  await open(page, own, '#/ranking');
   await predicted(page, 1);
-  await page.keyboard.press('3');
   await rankRows(page).nth(2).click();
   await page.keyboard.press('t');
   const sheet = page.getByRole('dialog');

@@ -47,9 +47,8 @@ test('the palette finds commands of other views, devices, runs and designs, and 
 });
 
 test('an export is of the device that the views are about', async ({ page, host, complaints }) => {
-  await open(page, host);
+  await open(page, host, '#/ranking');
   await predicted(page, 1);
-  await page.keyboard.press('3');
   const device = page.getByRole('combobox', { name: /^Device: / });
   const choose = async (name: RegExp) => {
     await device.click();
