@@ -9,11 +9,13 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  *     y(i) = c + b·(ln predicted(i) − ln least predicted) + Σₐ fₐ(xᵢₐ) + g(xᵢ) + e(i)
  *
  * c is the scale common to all designs; b says that a prediction stretches or shrinks differences; fₐ is a correction by the value of one
- * coordinate (additive Gaussian process, Duvenaud, Nickisch and Rasmussen, NIPS 2011); g is one of all coordinates together, for designs
- * that are near in all of them; e is of each design alone. fₐ and g have covariances exp(−|Δ|/range) (Rasmussen and Williams, Gaussian
- * Processes for Machine Learning, 2006, §4.2.1). All widths but that of c are in proportion to the error that evidence lets expect of the
- * prediction; by which factor, and how much of it is e, has weights by the marginal likelihood (§5.4.1 there), over a small grid: a space in which
- * the prediction has no skill shows it after a few measurements.
+ * coordinate (additive Gaussian process, Duvenaud, Nickisch and Rasmussen, NIPS 2011); g is one of all sets of coordinates (the product over
+ * coordinates of 1 − w + w·k, the same source); e is of each design alone. k is exp(−|Δ|/range) (Rasmussen and Williams, Gaussian Processes
+ * for Machine Learning, 2006, §4.2.1). All widths but that of c are in proportion to the error of a prediction that evidence lets expect; by
+ * which factor, and how much of it is e, has weights by the marginal likelihood (§5.4.1 there) over a small grid.
+ *
+ * Where a space varies far more than the grid allows (the convolution on the MI250X: by a factor of 30, without skill of the prediction),
+ * the expected regret is too small: `npm run bench -- tune` reports it.
  *
  * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J. Global Optim. 13
  * (1998), doi:10.1023/A:1008306431147), averaged over the grid (Snoek, Larochelle and Adams, NIPS 2012). The designs of one batch are
@@ -81,6 +83,11 @@ const OWN_PARTS = [0.05, 0.4];
 /** Factors on the expected error, and the width of their prior, of ln(factor). */
 const FACTORS = [0.25, 0.5, 1, 2, 4];
 const FACTOR_DEVIATION = Math.log(3);
+/**
+ * How far g goes by a difference in one coordinate, 0…1: it is a sum over all sets of coordinates, and each coordinate more counts less. Chosen on
+ * two spaces of a convolution, see `npm run bench -- tune`.
+ */
+const INTERACTION = 0.5;
 /** Of a measurement that is still to come. */
 const COMING_NOISE = 0.01;
 /** The expected regret looks at so many designs, the most promising ones, and as many draws of all their times. */
@@ -142,7 +149,7 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       for (let at = 0; at < length; at += 1) {
         const correlation = table[from + codes[others ? others[at] : at]];
         additive[at] += variance * correlation;
-        together[at] *= correlation;
+        together[at] *= 1 - INTERACTION + INTERACTION * correlation;
       }
     }
     return { additive, together };
