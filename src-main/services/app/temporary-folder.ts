@@ -14,7 +14,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>)
     await removeLeftFolders();
     folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
   } catch (error) {
-    return fail('storage', `no temporary folder for the plan: ${String(error)}`);
+    return fail('storage', `No temporary folder can be made: ${String(error)}`);
   }
   try {
     return ok(await body(folder));

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitText } from '../../../src-workers/bench/program/output.ts';
 import { runTool } from '../../../src-workers/bench/tool.ts';
@@ -9,6 +7,7 @@ import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
 import { lossInOrder, type GivenLoss } from '../../../src-workers/predict/dealing/given.ts';
 import { readBytes, writeFor } from '../app/files.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 /** Environment variable that names the file that a traced program writes. */
 const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';
@@ -42,10 +41,9 @@ export interface TraceReport {
  * @param show what the program printed
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
-  const folder = await mkdtemp(join(tmpdir(), 'lockstep-trace-'));
-  try {
+  const { words, timeLimitMs } = request;
+  const traced = await inTemporaryFolder(async (folder): Promise<Result<TraceReport>> => {
     const file = join(folder, 'trace.bin');
-    const { words, timeLimitMs } = request;
     const ran = await runTool(words[0], words.slice(1), { timeLimitMs, env: { [TRACE_FILE_VARIABLE]: file } });
     if (!ran.ok) return ran;
     show(ran.value.stdout + ran.value.stderr);
@@ -55,10 +53,9 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
         'not-found',
         `${words[0]} wrote no trace. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep.cuh, and does it call LOCKSTEP_TRACE_UNITS before the launch? lockstep trace --help shows how.`,
       );
-    return await report(file, request);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return report(file, request);
+  });
+  return traced.ok ? traced.value : traced;
 }
 
 async function report(file: string, { units, output }: TraceRequest): Promise<Result<TraceReport>> {
