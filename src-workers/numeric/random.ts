@@ -66,6 +66,11 @@ export function quickGenerator(seed: number): UniformSource {
   };
 }
 
+/** A number of the standard normal law. Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
+export function standardNormal(uniform: UniformSource): number {
+  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
 /** 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
 export function arbitraryOrder(count: number, seed: number): Int32Array {
   const order = new Int32Array(count);

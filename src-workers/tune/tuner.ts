@@ -1,5 +1,5 @@
 import { normalUpperTail } from '../models/workload/normal.ts';
-import { arbitraryOrder, mersenneTwister, type UniformSource } from '../numeric/random.ts';
+import { arbitraryOrder, mersenneTwister, standardNormal, type UniformSource } from '../numeric/random.ts';
 import { choleskyFactor } from '../numeric/symmetric.ts';
 
 /**
@@ -290,7 +290,7 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     const drawn = new Float64Array(judged.length);
     let sum = 0;
     for (let draw = 0; draw < draws; draw += 1) {
-      for (let at = 0; at < drawn.length; at += 1) drawn[at] = normalOf(uniform);
+      for (let at = 0; at < drawn.length; at += 1) drawn[at] = standardNormal(uniform);
       let [own, least] = [0, Infinity];
       judged.forEach((one, at) => {
         let log = logMs[one] + mean[one];
@@ -302,11 +302,6 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     }
     return sum / draws;
   }
-}
-
-/** A standard normal number. Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
-function normalOf(uniform: UniformSource): number {
-  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
 /** Designs by the number of their value, and the correlation of any two values. */

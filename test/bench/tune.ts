@@ -9,7 +9,7 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { evenChanceMeasurements } from '../../src-workers/models/calibration/search.ts';
 import { constantLaw } from '../../src-workers/models/workload/laws.ts';
-import { mersenneTwister, type UniformSource } from '../../src-workers/numeric/random.ts';
+import { mersenneTwister, standardNormal, type UniformSource } from '../../src-workers/numeric/random.ts';
 import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
@@ -54,9 +54,6 @@ interface Found {
   readonly regret: number;
 }
 
-const normal = (uniform: UniformSource): number =>
-  Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-
 function replay({ space, trueMs, noise }: Replay, seed: number): Found {
   const target = WITHIN * trueMs.reduce((least, time) => Math.min(least, time), Infinity);
   const uniform = mersenneTwister(seed);
@@ -69,7 +66,7 @@ function replay({ space, trueMs, noise }: Replay, seed: number): Found {
     for (const design of designs) {
       measured += 1;
       if (tuned === 0 && trueMs[design] <= target) tuned = measured;
-      tuner.observe(design, trueMs[design] * Math.exp(noise * normal(uniform)), Math.max(noise, 0.01));
+      tuner.observe(design, trueMs[design] * Math.exp(noise * standardNormal(uniform)), Math.max(noise, 0.01));
     }
     if (stopped > 0) continue;
     const { design, expectedRegret } = tuner.estimate()!;
