@@ -13,6 +13,7 @@ import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
+import { kept } from './numeric/kept.ts';
 import { partOfUnits } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
@@ -54,16 +55,6 @@ const predictors = new Map<string, Predictor>();
 
 function predictorOf(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
-}
-
-/** What is under a key, or is made; what was asked for longest ago leaves where there are too many. */
-function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: () => T): T {
-  const known = cache.get(key);
-  if (known !== undefined) cache.delete(key);
-  else if (cache.size >= max) cache.delete(cache.keys().next().value!);
-  const value = known ?? make();
-  cache.set(key, value);
-  return value;
 }
 
 /** What plans with the same laws share, for advice: plans that differ in cheap inputs alone. */

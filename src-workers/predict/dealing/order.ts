@@ -1,4 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
+import { kept } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
@@ -66,25 +67,21 @@ const MAX_ORDERS = 8;
 export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   const orders = sortedBefore.get(law) ?? new Map<string, SortedOrder>();
   sortedBefore.set(law, orders);
-  const key = `${units} ${window}`;
-  const known = orders.get(key);
-  if (known) return known;
-  const ranks = Math.min(window, ORDER_LENGTHS);
-  const windows = Math.min(Math.ceil(units / window), Math.max(1, Math.floor(ORDER_LENGTHS / ranks)));
-  const kept = Math.min(ranks * windows, units);
-  const alike = [...orders.values()].find((one) => one.ranks === ranks && one.lengths.length === kept);
-  const order: SortedOrder = {
-    window,
-    units,
-    ranks,
-    lengths: alike?.lengths ?? sortedLengths(law, kept, ranks),
-    startCurves: new Map(),
-    longestMeans: alike?.longestMeans ?? new Map(),
-    samples: { known: new Map(), depths: 0 },
-  };
-  if (orders.size >= MAX_ORDERS) orders.delete(orders.keys().next().value!);
-  orders.set(key, order);
-  return order;
+  return kept(orders, MAX_ORDERS, `${units} ${window}`, () => {
+    const ranks = Math.min(window, ORDER_LENGTHS);
+    const windows = Math.min(Math.ceil(units / window), Math.max(1, Math.floor(ORDER_LENGTHS / ranks)));
+    const count = Math.min(ranks * windows, units);
+    const alike = [...orders.values()].find((one) => one.ranks === ranks && one.lengths.length === count);
+    return {
+      window,
+      units,
+      ranks,
+      lengths: alike?.lengths ?? sortedLengths(law, count, ranks),
+      startCurves: new Map(),
+      longestMeans: alike?.longestMeans ?? new Map(),
+      samples: { known: new Map(), depths: 0 },
+    };
+  });
 }
 
 /** So many lengths of a law, ascending within each `ranks` of them. */
@@ -106,16 +103,12 @@ const MAX_WINDOWS = 4;
 
 /** The window of each of `count` units: which is in which is arbitrary, and always the same. */
 function windowsOf(count: number, ranks: number): Uint32Array {
-  const key = `${count} ${ranks}`;
-  let windows = windowsBefore.get(key);
-  if (!windows) {
-    windows = new Uint32Array(count);
+  return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
+    const windows = new Uint32Array(count);
     const order = arbitraryOrder(count, 1);
     for (let to = 0; to < count; to += 1) windows[order[to]] = Math.floor(to / ranks);
-    if (windowsBefore.size >= MAX_WINDOWS) windowsBefore.clear();
-    windowsBefore.set(key, windows);
-  }
-  return windows;
+    return windows;
+  });
 }
 
 /** The (k + ½)/count quantiles of a law, ascending. */
