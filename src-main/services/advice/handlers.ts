@@ -2,6 +2,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { Turns } from '../turns.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createLengthsCache } from './lengths.ts';
 import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
@@ -14,17 +15,7 @@ import { sensitivity } from './sensitivity.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const lengths = createLengthsCache(context.store);
   const predictions = createPredictions(context.pool);
-  const calls = new Map<string, number>();
-  /** Whether no newer call of the same client has come; always true of one that names no client. */
-  const currency = (client: string | undefined): (() => boolean) => {
-    if (client === undefined) return () => true;
-    const mine = (calls.get(client) ?? 0) + 1;
-    // A client that has been away for long begins anew.
-    calls.delete(client);
-    if (calls.size >= MAX_CLIENTS) calls.delete(calls.keys().next().value!);
-    calls.set(client, mine);
-    return () => calls.get(client) === mine;
-  };
+  const turns = new Turns();
   /** A study as it is on screen; its files are beside the saved one. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
@@ -51,18 +42,18 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     return advised.ok ? ok({ study: advised.value, predictions }) : advised;
   };
   return {
-    'advice.recommend': async (input) => {
-      const isCurrent = currency(input.client);
-      const advised = await advisedOf(input);
-      if (!advised.ok) return advised;
-      return recommend(context, advised.value.predictions, advised.value.study, input, isCurrent);
-    },
-    'advice.sensitivity': async (input) => {
-      const isCurrent = currency(input.client);
-      const advised = await advisedOf(input);
-      if (!advised.ok) return advised;
-      return sensitivity(context, advised.value.predictions, advised.value.study, input, isCurrent);
-    },
+    'advice.recommend': (input) =>
+      turns.take(input.client, async (turn) => {
+        const advised = await advisedOf(input);
+        if (!advised.ok) return advised;
+        return recommend(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);
+      }),
+    'advice.sensitivity': (input) =>
+      turns.take(input.client, async (turn) => {
+        const advised = await advisedOf(input);
+        if (!advised.ok) return advised;
+        return sensitivity(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);
+      }),
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {
       const study = await studyOf(input);
@@ -70,5 +61,3 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     },
   };
 }
-
-const MAX_CLIENTS = 64;

@@ -35,6 +35,7 @@ import {
   type Targets,
 } from './targets.ts';
 import type { Context } from '../context.ts';
+import { Turns } from '../turns.ts';
 import { thisMachine } from '../app/machine.ts';
 import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
@@ -203,7 +204,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   const pages = new Map<number, PageRun>();
   /** The run that is being measured, or that one is being prepared. */
   let busy: number | 'another run' | null = null;
-  let probing: { readonly client: string | undefined; readonly cancel: AbortController } | null = null;
+  const probes = new Turns();
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
     if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
@@ -289,22 +290,13 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     },
     probe: ({ client, ...input }) =>
       alone(
-        async () => {
-          const cancel = new AbortController();
-          probing = { client, cancel };
-          try {
-            return await probeMeasurement(context, input, plan, AbortSignal.any([cancel.signal, context.closing]));
-          } finally {
-            probing = null;
-          }
-        },
+        () =>
+          probes.take(client, (turn) =>
+            probeMeasurement(context, input, plan, AbortSignal.any([turn, context.closing])),
+          ),
         () => null,
       ),
-    cancelProbe(client) {
-      if (probing?.client !== client) return false;
-      probing.cancel.abort();
-      return true;
-    },
+    cancelProbe: (client) => probes.cancel(client),
     start: (input) =>
       runAlone(async () => {
         const planned = await plan(input);
