@@ -24,6 +24,7 @@ import {
 import { deviceStack } from '../models/divergence/costs.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { moments } from '../models/workload/laws.ts';
+import { keep } from '../numeric/kept.ts';
 import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
@@ -302,9 +303,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
       { ...plan, kernel: { ...plan.kernel, ...kernel }, pipeline },
       lawsBySetup.get(setupIterationsPerUnit),
     );
-    lawsBySetup.delete(setupIterationsPerUnit);
-    lawsBySetup.set(setupIterationsPerUnit, predictor.caches);
-    if (lawsBySetup.size > KEPT_SETUPS) lawsBySetup.delete(lawsBySetup.keys().next().value!);
+    keep(lawsBySetup, KEPT_SETUPS, setupIterationsPerUnit, predictor.caches);
     return Float64Array.from(
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,

@@ -1,6 +1,7 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import type { Device } from '../domain/device.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { axisCounts } from '../space/axes.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
@@ -56,12 +57,6 @@ export interface Ranking {
 /** Lists and masks kept: a megabyte or four per million designs each. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
-
-function remember<T>(cache: Map<string, T>, key: string, value: T, most: number): T {
-  if (cache.size >= most) cache.delete(cache.keys().next().value!);
-  cache.set(key, value);
-  return value;
-}
 
 export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Ranking {
   const counts = axisCounts(axes);
@@ -222,11 +217,11 @@ export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingF
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;
   const key = filterKey(filter);
-  return ranking.masks.get(key) ?? remember(ranking.masks, key, findPassing(ranking, filter), MAX_MASKS);
+  return kept(ranking.masks, MAX_MASKS, key, () => findPassing(ranking, filter));
 }
 
 /** The entries of a list whose mask is 1, in their order. */
-function kept(list: Uint32Array, mask: Uint8Array): Uint32Array {
+function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   const out = new Uint32Array(list.length);
   let size = 0;
   for (let i = 0; i < list.length; i += 1) {
@@ -251,11 +246,12 @@ function filterKey(filter: RankingFilter): string {
  * callers must not write to it. A descending page is read from its end.
  */
 export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
-  const key = `${column}|${filterKey(filter)}`;
-  const known = ranking.lists.get(key);
-  if (known) return known;
+  return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
+}
+
+function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
   const mask = passingDesigns(ranking, filter);
-  const narrowed = (list: Uint32Array): Uint32Array => (mask ? kept(list, mask) : list);
+  const narrowed = (list: Uint32Array): Uint32Array => (mask ? masked(list, mask) : list);
   const parts: Uint32Array[] = [];
   if (filter.validity !== 'invalid' && filter.invalidReason === undefined)
     parts.push(narrowed(sortedBy(ranking, column)));
@@ -267,7 +263,7 @@ export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: S
     list.set(parts[0]);
     list.set(parts[1], parts[0].length);
   }
-  return remember(ranking.lists, key, list, MAX_LISTS);
+  return list;
 }
 
 /** Number of leading entries of a list ascending in time that lie within `fraction` of its first. */

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Study } from '../../contract/study.ts';
 import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
@@ -19,24 +20,19 @@ interface Kept {
 }
 
 export function createLengthsCache(store: StoreClient): LengthsCache {
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, Kept>();
   return {
     async resolve({ workload: { lengths, truncation } }, folder) {
       const key = JSON.stringify([lengths, truncation ?? null, folder]);
-      const known = kept.get(key);
-      kept.delete(key);
-      if (known && (await isUnchanged(known.files))) {
-        kept.set(key, known);
-        return ok(known.lengths);
-      }
+      const known = cache.get(key);
+      if (known && (await isUnchanged(known.files))) return ok(keep(cache, MAX_KEPT, key, known).lengths);
       const files = new Map<string, string>();
       const resolved = await resolveLengths(store, lengths, folder, truncation, async (path) => {
         const file = resolve(folder ?? process.cwd(), path);
         files.set(file, await stateOf(file));
       });
       if (!resolved.ok) return resolved;
-      if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value!);
-      kept.set(key, { lengths: resolved.value, files });
+      keep(cache, MAX_KEPT, key, { lengths: resolved.value, files });
       return resolved;
     },
   };

@@ -3,6 +3,7 @@ import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
 import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Pool } from '../pool.ts';
@@ -115,9 +116,9 @@ export function createPredictions(pool: Pool): Predictions {
       if (surveys.length < parts.length) return null;
       const prediction = joined(device, surveys, look);
       if (prediction.predicted === size) {
-        remember(kept, plan.id, prediction);
-        remember(best, space, prediction.equal.slice(0, MAX_REMEMBERED));
-      } else if (prediction.equal.length > 0) remember(coarseMs, plan.id, prediction.columns.timeMs[0]);
+        keep(kept, MAX_KEPT, plan.id, prediction);
+        keep(best, MAX_KEPT, space, prediction.equal.slice(0, MAX_REMEMBERED));
+      } else if (prediction.equal.length > 0) keep(coarseMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0]);
       return prediction;
     },
   };
@@ -148,12 +149,6 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
     ArrayBuffer.isView(column) ? (column as Float64Array).subarray(from, to) : column,
   ]);
   return Object.fromEntries(own) as PredictionColumns;
-}
-
-function remember<T>(cache: Map<string, T>, key: string, value: T): void {
-  cache.delete(key);
-  if (cache.size >= MAX_KEPT) cache.delete(cache.keys().next().value!);
-  cache.set(key, value);
 }
 
 /** All designs, in stretches of about `wanted` that share laws. */

@@ -4,6 +4,7 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../../contract/api.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { measuredRunStudy } from '../measured/records.ts';
@@ -200,11 +201,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
   let last = 0;
   const at = (number: number): FoundOrder | undefined => {
     const order = orders.get(number);
-    if (order) {
-      orders.delete(number);
-      orders.set(number, order);
-    }
-    return order;
+    return order && keep(orders, MAX_ORDERS, number, order);
   };
   return {
     add({ simulated, measured }) {
@@ -212,8 +209,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
       // Read again without anything new: lists that stand by the newest still do.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
-      orders.set(newest, order);
-      if (orders.size > MAX_ORDERS) orders.delete(orders.keys().next().value!);
+      keep(orders, MAX_ORDERS, newest, order);
       return { newest, at };
     },
   };

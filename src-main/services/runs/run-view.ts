@@ -2,6 +2,7 @@ import type { RunRecord } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { kept } from '../../../src-workers/numeric/kept.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
@@ -53,39 +54,21 @@ export function createRunViews(store: StoreClient): RunViews {
   const open = new Map<number, Promise<Result<Predictions>>>();
   const findings = new Map<number, Promise<Result<Found>>>();
   const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
-  const predictionsOf = (runId: number): Promise<Result<Predictions>> => {
-    const known = open.get(runId);
-    if (known) {
-      open.delete(runId);
-      open.set(runId, known);
-      return known;
-    }
-    if (open.size >= MAX_OPEN) {
-      const oldest = open.keys().next().value!;
-      open.delete(oldest);
-      findings.delete(oldest);
-    }
-    const loading = loadPredictions(store, runId).then((view) => {
-      // A run that is still being written is read anew each time.
-      if (!view.ok || view.value.run.state === 'running') open.delete(runId);
-      return view;
-    });
-    open.set(runId, loading);
-    return loading;
+  const loadRun = async (runId: number): Promise<Result<Predictions>> => {
+    const view = await loadPredictions(store, runId);
+    // A run that is still being written is read anew each time.
+    if (!view.ok || view.value.run.state === 'running') open.delete(runId);
+    return view;
   };
   const openRun: RunViews['open'] = async (runId) => {
-    const predictions = await predictionsOf(runId);
+    const predictions = await kept(open, MAX_OPEN, runId, () => loadRun(runId));
     if (!predictions.ok) return predictions;
-    let known = findings.get(runId);
-    if (!known) {
-      let kept = orders.get(runId);
-      if (!kept) orders.set(runId, (kept = createFoundOrders()));
-      known = loadFindings(store, runId, predictions.value.devices).then((found) =>
-        found.ok ? ok({ ...found.value, orders: kept.add(found.value) }) : found,
-      );
-      findings.set(runId, known);
-    }
-    const found = await known;
+    const found = await kept(findings, MAX_OPEN, runId, async () => {
+      let known = orders.get(runId);
+      if (!known) orders.set(runId, (known = createFoundOrders()));
+      const loaded = await loadFindings(store, runId, predictions.value.devices);
+      return loaded.ok ? ok({ ...loaded.value, orders: known.add(loaded.value) }) : loaded;
+    });
     if (!found.ok) findings.delete(runId);
     return found.ok ? ok({ ...predictions.value, ...found.value }) : found;
   };

@@ -4,6 +4,7 @@ import type { RankColumn, RankPage, RankRow } from '../../../src-main/contract/a
 import type { RankFilter } from '../../../src-main/contract/procedures.ts';
 import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { Engine } from '../../api/engine.svelte.ts';
 import { wantedPages } from './paging.ts';
 
@@ -273,8 +274,7 @@ export class RankPages {
         // The engine no longer knows the order, so all of the list is read anew.
         if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
-        cache.set(page, listedRows(result.value));
-        if (cache.size > (kind === 'page' ? MAX_PAGES : MAX_DETAILS)) cache.delete(cache.keys().next().value!);
+        keep(cache, kind === 'page' ? MAX_PAGES : MAX_DETAILS, page, listedRows(result.value));
         this.#version += 1;
         this.#pump();
       });
