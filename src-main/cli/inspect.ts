@@ -4,6 +4,7 @@ import {
   inspectedFields,
   MAX_KERNEL_FILE_BYTES,
   withInspected,
+  INSPECTED_FROM,
   type Inspection,
 } from '../../src-workers/domain/inspection.ts';
 import { KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
@@ -66,20 +67,13 @@ async function writeIntoStudy(file: string, inspection: Inspection): Promise<Res
   return changeStudyFile(file, (_, written) => ok({ ...written, kernel: withInspected(written.kernel, fields) }));
 }
 
-const FROM: Readonly<Record<Inspection['from'], string>> = {
-  sass: 'machine code',
-  ptx: 'PTX, before the assembler',
-  ptxas: 'a log of ptxas -v',
-  cubin: 'an object file',
-  ncu: 'Nsight Compute',
-};
 const shown = (value: number | null): string =>
   value === null ? '–' : value.toLocaleString('en', { maximumSignificantDigits: 5 });
 
 function print(terminal: Terminal, inspection: Inspection, into: string | null): void {
   const { entry, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = inspection;
   const { loops, chosen, caps, launch, lengths, notes } = inspection;
-  say(terminal, `${entry}${arch === null ? '' : ` for ${arch}`}, from ${FROM[inspection.from]}`);
+  say(terminal, `${entry}${arch === null ? '' : ` for ${arch}`}, from ${INSPECTED_FROM[inspection.from]}`);
   say(
     terminal,
     `Registers per thread ${shown(registersPerThread)}, shared memory ${shown(sharedMemoryBytesPerBlock)} B per block, spills ${shown(spillStoreBytes)} B stored, ${shown(spillLoadBytes)} B loaded.`,

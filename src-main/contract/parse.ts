@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { shortened } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { editDistance } from './nearest.ts';
 import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.ts';
@@ -19,8 +20,7 @@ function fieldPath(issue: v.BaseIssue<unknown>): string {
 const MAX_SHOWN = 80;
 
 function shown(value: unknown): string {
-  const text = jsonStart(value, MAX_SHOWN + 1);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 3)}…` : text;
+  return shortened(jsonStart(value, MAX_SHOWN + 1), MAX_SHOWN);
 }
 
 /** A value as JSON, or at least its first `most` characters: a value may be nested deeper than a stack is high. */

@@ -1,3 +1,5 @@
+import { shortened } from '../../src-workers/domain/text.ts';
+
 /** Where the labels of charts stand, and which of them are written. */
 
 /** Every how many values of an axis a label is written so that they stay `apart` px from each other. */
@@ -12,7 +14,7 @@ export const CHARACTER_PX = 6.2;
 /** Texts short enough to stand side by side, `apartPx` from one to the next: longer ones end in an ellipsis. */
 export function fitTexts(texts: readonly string[], apartPx: number): readonly string[] {
   const most = Math.max(4, Math.floor((apartPx - 8) / CHARACTER_PX));
-  return texts.map((text) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text));
+  return texts.map((text) => shortened(text, most));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Device } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
+import { shortened } from '../../src-workers/domain/text.ts';
 import { printAxis, printCaps } from '../views/study/axis-text.ts';
 import { printConstraint } from '../views/study/constraint-text.ts';
 import { kernelFields } from '../views/study/kernel-fields.ts';
@@ -79,8 +80,7 @@ const MAX_CHARACTERS = 60;
 /** The value of a study's field, which comes as JSON text, as the interface writes it; an en dash where there is none. */
 export function fieldValue(path: string, json: string, words: FieldWords): string {
   if (json === '') return '–';
-  const text = valueText(path, JSON.parse(json), words);
-  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
+  return shortened(valueText(path, JSON.parse(json), words), MAX_CHARACTERS);
 }
 
 function valueText(path: string, value: unknown, words: FieldWords): string {

@@ -65,6 +65,15 @@ export interface FittedLengths {
   readonly note: string;
 }
 
+/** How an inspection's `from` is said. */
+export const INSPECTED_FROM = {
+  sass: 'machine code',
+  ptx: 'PTX, which the assembler still changes',
+  ptxas: 'a log of ptxas -v',
+  cubin: 'an object file',
+  ncu: 'Nsight Compute',
+} as const;
+
 export interface Inspection {
   readonly entry: string;
   /** Such as `sm_90`; null where the file does not say. */
@@ -80,7 +89,7 @@ export interface Inspection {
   /** The loop that counts, by its place in `loops`, and why; null where there is none. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
   /** Where the loops are from; without loops, where the other figures are from. */
-  readonly from: 'sass' | 'ptx' | 'ptxas' | 'cubin' | 'ncu';
+  readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];
   readonly launch: ProfiledLaunch | null;
   readonly lengths: FittedLengths | null;

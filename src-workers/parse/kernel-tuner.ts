@@ -3,8 +3,9 @@ import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { FailureError, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
+import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
-import { caught, refuse, shown } from './source.ts';
+import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
 
 /** What a file of Kernel Tuner holds: a search space as it was measured. */
 export interface KernelTunerFile {
@@ -90,8 +91,7 @@ const field = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, 
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < INVALID_TIME;
 function got(value: unknown): string {
   if (typeof value === 'string') return shown(value);
-  const json = value === undefined ? 'nothing' : JSON.stringify(value);
-  return json.length <= 40 ? json : `${json.slice(0, 37)}…`;
+  return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { fail, FailureError, type Result } from '../domain/result.ts';
+import { shortened } from '../domain/text.ts';
 
 /** A file's bytes, in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
 export type ByteSource = AsyncIterable<Uint8Array>;
@@ -37,10 +38,12 @@ export function refuse(
   throw new FailureError(failure.error);
 }
 
+/** Characters of a field or value in a message. */
+export const MAX_SHOWN = 40;
+
 /** A field as it may stand in a message: quoted, short, without control characters. */
 export function shown(text: string): string {
-  const short = text.length <= 40 ? text : `${text.slice(0, 37)}…`;
-  return JSON.stringify(short);
+  return JSON.stringify(shortened(text, MAX_SHOWN));
 }
 
 /** A decimal number, not `0x10`, `Infinity` or an empty field, which `Number` would take. */

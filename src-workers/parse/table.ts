@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { ok, type Result } from '../domain/result.ts';
 import type { PlacedField, TableColumn, TableSummary } from '../domain/table.ts';
+import { shortened } from '../domain/text.ts';
 import { MAX_SUPPORT_POINTS } from '../models/workload/laws.ts';
 import { csvSyntax, DELIMITERS, isHeader, type Delimiter } from './csv.ts';
 import { eachCsvLine } from './csv-records.ts';
@@ -86,12 +87,11 @@ class ColumnReader {
   }
 }
 
+const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
+
 /** The first record may be read last, when it turns out to be no header. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
-
-const cut = (field: string): string =>
-  field.length <= PREVIEW_CHARACTERS ? field : `${field.slice(0, PREVIEW_CHARACTERS - 1)}…`;
 
 /** Says what a CSV file holds, for a person who then chooses its columns. The file is read once, as a stream. */
 export function inspectTable(

@@ -182,7 +182,7 @@ describe('a text that is no study', () => {
     expect(textMessage('['.repeat(deep))).toMatch(/line 1, column 200001/);
     expect(textMessage(`{"axes": ${'['.repeat(deep)}${']'.repeat(deep)}}`).length).toBeLessThan(1000);
     expect(textMessage(`{"name": ${'['.repeat(deep)}${']'.repeat(deep)}}`)).toMatch(
-      /name must be text .*, not \[{77}…/,
+      /name must be text .*, not \[{79}…/,
     );
   });
 

@@ -4,6 +4,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /** Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can end. */
 
@@ -135,8 +136,8 @@ export async function runProgram(
     if (code === 0) return { kind: 'ended' };
     await Promise.race([drained, pause(LAST_WORDS_MS, undefined, { ref: false })]);
     const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
-    const words = lastWords(stderr);
-    return { kind: 'crashed', message: words ? `${how}: ${shown(words)}` : how };
+    const words = errorLine(stderr);
+    return { kind: 'crashed', message: words ? `${how}: ${shortened(words, MAX_SHOWN_CHARACTERS)}` : how };
   } finally {
     signal.removeEventListener('abort', onAbort);
     clearTimeout(total);
@@ -157,14 +158,11 @@ function killGroup(child: ChildProcess, ownGroup: boolean, signal: NodeJS.Signal
 }
 
 /** The line of standard error that says what went wrong: the last, or of a script that threw the error itself. */
-function lastWords(stderr: string): string {
-  const lines = stderr.trim().split('\n');
-  const thrown = /^Node\.js v/.test(lines.at(-1)!) ? lines.findLast((line) => /^\w*Error\b/.test(line)) : undefined;
-  return (thrown ?? lines.at(-1)!).trim();
+function errorLine(stderr: string): string {
+  const last = lastLine(stderr);
+  const thrown = /^Node\.js v/.test(last) ? stderr.split('\n').findLast((line) => /^\w*Error\b/.test(line)) : undefined;
+  return thrown?.trim() ?? last;
 }
-
-const shown = (text: string): string =>
-  text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
 
 function recordOf(line: string): Result<BenchRecord | null> {
   if (line.trim() === '') return ok(null);
@@ -172,7 +170,10 @@ function recordOf(line: string): Result<BenchRecord | null> {
   try {
     value = JSON.parse(line);
   } catch {
-    return fail('bad-input', `The measuring program printed "${shown(line)}", which is not a record as one JSON line.`);
+    return fail(
+      'bad-input',
+      `The measuring program printed "${shortened(line, MAX_SHOWN_CHARACTERS)}", which is not a record as one JSON line.`,
+    );
   }
   const record = parseBenchRecord(value);
   return record.ok

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { fail, ok, type Result } from '../../domain/result.ts';
+import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
 /** What a program said in one run. */
@@ -53,7 +54,10 @@ export function readOutput(stdout: string, stderr: string): Result<ProgramOutput
       if (!Object.hasOwn(object, name)) continue;
       const value = object[name];
       if (!isValid(value))
-        return fail('bad-input', `The program printed ${name} ${shown(JSON.stringify(value))}, which must be ${kind}.`);
+        return fail(
+          'bad-input',
+          `The program printed ${name} ${shortened(JSON.stringify(value), MAX_WORDS)}, which must be ${kind}.`,
+        );
       if (name === 'timeNs') timesNs.push(value as number);
       else if (name === 'maxError') said[name] = Math.max(value as number, (said[name] as number | undefined) ?? 0);
       else if (name === 'correct') said[name] = value === true && said[name] !== false;
@@ -85,8 +89,6 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-const shown = (text: string): string => (text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text);
-
 /** How a program failed: its exit code, the signal that this stands for, and its last words. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
@@ -95,6 +97,6 @@ export function exitText({ code, stdout, stderr }: ToolRun): string {
 
 /** The last line that a program said, of the first of these texts that has one. */
 function lastWords(...texts: readonly string[]): string {
-  const last = texts.flatMap((text) => text.trim().split('\n').at(-1)?.trim() || []).at(0);
-  return last === undefined ? 'It printed nothing.' : `Its last line: ${shown(last)}`;
+  const last = texts.map(lastLine).find((line) => line !== '');
+  return last === undefined ? 'It printed nothing.' : `Its last line: ${shortened(last, MAX_WORDS)}`;
 }

@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
+import { shortened } from '../../domain/text.ts';
 import type { LawMoments, LengthLaw } from '../../domain/workload.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';
@@ -170,12 +171,12 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
   const weightOf = new Map<number, number>();
   let sum = 0;
   for (const { length, probability } of points) {
-    if (!isLength(length)) return mustBe(shortened(name), 'length', length, 'an integer ≥ 0');
+    if (!isLength(length)) return mustBe(inMessage(name), 'length', length, 'an integer ≥ 0');
     if (!(probability >= 0 && probability <= 1 + PROBABILITY_SUM_TOLERANCE)) {
-      return mustBe(shortened(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
+      return mustBe(inMessage(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
     }
     if (weightOf.has(length)) {
-      return fail('bad-input', `${shortened(name)}: length ${length} is given twice`);
+      return fail('bad-input', `${inMessage(name)}: length ${length} is given twice`);
     }
     weightOf.set(length, probability);
     sum += probability;
@@ -183,7 +184,7 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
     return fail(
       'bad-input',
-      `${shortened(name)}: the probabilities sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+      `${inMessage(name)}: the probabilities sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
   return fromWeights(name, weightOf, 0);
@@ -198,14 +199,14 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   let sum = 0;
   for (const { weight, law } of parts) {
     if (!(weight >= 0 && weight <= 1 + PROBABILITY_SUM_TOLERANCE)) {
-      return mustBe(shortened(label), `weight of ${shortened(law.label)}`, weight, 'a number between 0 and 1');
+      return mustBe(inMessage(label), `weight of ${inMessage(law.label)}`, weight, 'a number between 0 and 1');
     }
     sum += weight;
   }
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
     return fail(
       'bad-input',
-      `${shortened(label)}: the weights sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
+      `${inMessage(label)}: the weights sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
   const weightOf = new Map<number, number>();
@@ -226,9 +227,9 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
-    if (!isLength(length)) return mustBe(shortened(label), 'length', length, 'an integer ≥ 0');
+    if (!isLength(length)) return mustBe(inMessage(label), 'length', length, 'an integer ≥ 0');
     if (!(count >= 0 && count < Infinity)) {
-      return mustBe(shortened(label), `count of length ${length}`, count, 'a finite number ≥ 0');
+      return mustBe(inMessage(label), `count of length ${length}`, count, 'a finite number ≥ 0');
     }
   }
   return fromWeights(label, counts, 0);
@@ -352,7 +353,7 @@ function fromWeights(label: string, weightOf: ReadonlyMap<number, number>, trunc
   if (!(total > 0 && total < Infinity)) {
     return fail(
       'bad-input',
-      `${shortened(label)}: the total weight is ${total}. At least one length must have a weight above 0`,
+      `${inMessage(label)}: the total weight is ${total}. At least one length must have a weight above 0`,
     );
   }
   const support = lengths.filter((length) => weightOf.get(length)! / total > 0);
@@ -397,11 +398,9 @@ function badTruncation(label: string, got: number): Result<never> {
 function tooManyPoints(label: string, points: number): Result<never> {
   return fail(
     'unsupported',
-    `${shortened(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}`,
+    `${inMessage(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}`,
   );
 }
 
 /** A label as it may stand in a message: a categorical of a thousand points is not readable. */
-function shortened(label: string): string {
-  return label.length <= 80 ? label : `${label.slice(0, 77)}…`;
-}
+const inMessage = (label: string): string => shortened(label, 80);
