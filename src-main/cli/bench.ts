@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { deviceTitle } from '../../src-workers/domain/benchmark.ts';
+import { deviceTitle, isStandIn } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type {
@@ -14,18 +14,19 @@ import type {
 } from '../contract/measuring.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures, type ProcedureInput } from '../contract/procedures.ts';
+import type { Study } from '../contract/study.ts';
 import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
 import { PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
-import { studyWithProfile } from '../services/measured/calibrations.ts';
+import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { writeWhole } from '../services/app/files.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
-import { changeStudyFile } from './study-file.ts';
+import { changeStudyFile, type WrittenStudy } from './study-file.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
 
@@ -437,6 +438,7 @@ interface CalibrateOptions {
   readonly json?: boolean;
   readonly name?: string;
   readonly into?: string;
+  readonly undo?: string;
 }
 
 /** Fits a device's parameters to the designs that a run measured. */
@@ -448,6 +450,13 @@ export async function calibrateCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
+  if (options.undo !== undefined) {
+    const undone = await undoInStudy(engine, options.undo, id.value);
+    if (!undone.ok) return reportFailure(terminal, undone.error);
+    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone.value });
+    else say(terminal, `Took the calibration of ${undone.value} out of ${options.undo}.`);
+    return EXIT_OK;
+  }
   let saved: SavedProfile | null = null;
   let profile: Result<CalibrationProfile>;
   if (options.name === undefined) profile = await engine.call('calibration.fit', { id: id.value });
@@ -476,11 +485,34 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
   return changeStudyFile(file, (study, written) => {
     const after = studyWithProfile(study, profile.deviceId, profile);
     if (!after.ok) return after;
-    const { kernel, pipeline } = after.value;
-    const { serialFraction, cooperationCost, setupIterationsPerUnit } = kernel;
-    const found = { serialFraction, cooperationCost, setupIterationsPerUnit };
-    return ok({ ...written, kernel: { ...written.kernel, ...found }, pipeline });
+    return ok(withCalibrated(written, after.value));
   });
+}
+
+/** A study file with what calibrating changes. */
+function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
+  const { serialFraction, cooperationCost, setupIterationsPerUnit, origins } = kernel;
+  const changed = { serialFraction, cooperationCost, setupIterationsPerUnit };
+  return { ...written, kernel: { ...written.kernel, ...changed, origins }, pipeline };
+}
+
+/** Takes out of a study file what was fitted to a run's measurements. Returns the device that they are of. */
+async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
+  const detail = await engine.call('bench.detail', { id });
+  if (!detail.ok) return detail;
+  const { deviceId } = detail.value.request;
+  if (deviceId === null)
+    return fail(
+      'bad-input',
+      `Run ${id} measured no designs of a sweep. Specify the run that the study was calibrated from.`,
+    );
+  const run = await engine.call('runs.get', { id });
+  if (!run.ok) return run;
+  const written = await changeStudyFile(file, (study, as) => {
+    const after = studyWithoutProfile(study, deviceId, run.value.study);
+    return after.ok ? ok(withCalibrated(as, after.value)) : after;
+  });
+  return written.ok ? ok(deviceId) : written;
 }
 
 function printProfile(
@@ -491,6 +523,11 @@ function printProfile(
 ): void {
   const { parameters, identified, fit, heldOut, before } = profile;
   say(terminal, `${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
+  if (isStandIn(profile.backend))
+    say(
+      terminal,
+      'Of the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters are those of the loop.',
+    );
   printTable(
     terminal,
     ['parameter', 'value', '±', ''],

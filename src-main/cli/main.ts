@@ -486,14 +486,21 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
 
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
     .option('--name <name>', 'keep them under this name')
-    .option('--into <study>', 'write them into this study file, which then predicts with them')
+    .option(
+      '--into <study>',
+      'write them into this study file, which then predicts with them; of your own kernel alone',
+    )
+    .option(
+      '--undo <study>',
+      "take a calibration from this run out of a study file, and put the kernel's values before back",
+    )
     .addHelpText(
       'after',
       `
 With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
-  sourceRunIds}}; id and name are null where nothing was kept.`,
+  sourceRunIds}}; id and name are null where nothing was kept. With --undo: {study, deviceId}.`,
     )
-    .action((run: string, options: GlobalOptions & { name?: string; into?: string }) =>
+    .action((run: string, options: GlobalOptions & { name?: string; into?: string; undo?: string }) =>
       withEngine(options, (engine) => calibrateCommand(engine, terminal, run, options)),
     );
 }

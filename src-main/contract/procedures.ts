@@ -526,8 +526,9 @@ export const procedures = {
   'calibration.delete': procedure(byId).returns<null>(),
   /**
    * Writes a profile's parameters into a study, which then predicts with them: those of the device under `pipeline`, and what the
-   * measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for all devices. `null` takes
-   * the device's out of it and leaves the kernel.
+   * measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for all devices. Fails for a
+   * profile of the loop that stands in for a kernel. `null` takes the device's out of it, and puts the kernel's values before back
+   * where the run is known that they were fitted to; elsewhere it marks them as assumed.
    */
   'calibration.use': procedure(
     v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),

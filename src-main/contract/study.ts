@@ -312,6 +312,14 @@ export const pipelineSchema = v.strictObject({
   kneeSoftness: v.pipe(between(1, 100), v.description('Softness of the knee between the two')),
   schedulers: v.optional(v.pipe(count(64), v.description("Schedulers per multiprocessor (default: the device's)"))),
   origin: originOf('these figures come from (default: given)'),
+  fittedTo: v.optional(
+    v.pipe(
+      v.picklist(['kernel'], 'must be kernel'),
+      v.description(
+        'What calibrated figures were fitted to: the kernel itself. Calibrated figures without it are of a loop that stood in for one',
+      ),
+    ),
+  ),
 });
 
 export const axesSchema = v.strictObject(

@@ -8,6 +8,19 @@ import type { Design } from './design.ts';
 export const BENCH_BACKENDS = ['cuda', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
+/** Whether times of a backend are of the loop that stands in for a kernel, and not of a kernel of the person's own. */
+export function isStandIn(backend: BenchBackend | 'external'): boolean {
+  switch (backend) {
+    case 'cuda':
+    case 'webgpu':
+    case 'cpu':
+      return true;
+    case 'program':
+    case 'external':
+      return false;
+  }
+}
+
 /**
  * One iteration of one unit of the unit loop, all in 32-bit integers, so that every backend must find the same bits:
  *

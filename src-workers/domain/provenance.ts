@@ -319,7 +319,22 @@ interface MeasuredPipeline {
   readonly issueCycles: number;
   readonly kneeSoftness: number;
   readonly origin?: Origin | undefined;
+  readonly fittedTo?: 'kernel' | undefined;
 }
+
+/** Whether a device's figures were fitted to the loop that stands in for a kernel, which says nothing of this one. */
+export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
+  return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
+}
+
+/** Whether the calibrated fields of a kernel were: all devices of a study share them. */
+export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
+  const all = Object.values(pipeline);
+  return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
+}
+
+/** What is said of a value that was fitted to the loop that stands in for a kernel. */
+export const STAND_IN_NOTE = 'of a stand-in loop, not of this kernel';
 
 interface AxesOfInputs {
   readonly threadsPerUnit: readonly number[];
@@ -527,6 +542,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
 export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {
   const { workload, pipeline } = inputs;
   const measured = pipeline[device.id];
+  const ofStandIn = isKernelOfStandIn(pipeline);
   const file = /^(file|mtx|stored):/.test(workload.lengths);
   return [
     {
@@ -547,7 +563,9 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
       note: '',
       usual: null,
     },
-    ...decidingFields(inputs, device, implementation).map(kernelFact),
+    ...decidingFields(inputs, device, implementation)
+      .map(kernelFact)
+      .map((fact) => (fact.origin === 'calibrated' && ofStandIn ? { ...fact, note: STAND_IN_NOTE } : fact)),
     ...(measured
       ? [
           {
@@ -556,7 +574,7 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
             value: `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}`,
             unit: 'cycles',
             origin: measured.origin ?? ('given' as const),
-            note: '',
+            note: isFittedToStandIn(measured) ? STAND_IN_NOTE : '',
             usual: null,
           },
         ]

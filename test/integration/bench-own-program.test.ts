@@ -329,6 +329,13 @@ it('calibrates with what a program measured', async () => {
     (await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, ...more })).unscaledMedianError;
   expect(await error({ profileId: saved.id })).toBeLessThan(0.1);
   expect(await error({})).toBeGreaterThan(0.5);
+  const { studyId } = await call<{ studyId: number }>(engine, 'runs.get', { id: runId });
+  const used = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
+  expect(used.study.pipeline[DEVICE]).toMatchObject({
+    latencyCycles: saved.profile.parameters.latencyCycles,
+    origin: 'calibrated',
+    fittedTo: 'kernel',
+  });
 });
 
 it('measures designs of a CPU, which is this machine where the program says nothing else', async () => {

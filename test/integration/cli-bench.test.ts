@@ -84,7 +84,7 @@ beforeAll(async () => {
   expect((await run('sweep', study)).status).toBe(0);
 });
 
-it('measures, compares, calibrates, and hands the calibration to a study', async () => {
+it('measures, compares, calibrates, and keeps what is of the stand-in out of a study', async () => {
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
   fake({ factor: 3 });
   const measured = json<{
@@ -122,19 +122,32 @@ it('measures, compares, calibrates, and hands the calibration to a study', async
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
   expect(text.out).toMatch(/Best of the model's first 1: /);
 
-  const kept = json<{ id: number; name: string; study: string; profile: { parameters: { latencyCycles: number } } }>(
-    await calibrate('2', { name: 'fake', into: study, json: true }),
+  const kept = json<{ id: number; name: string; profile: { parameters: Record<string, number> } }>(
+    await calibrate('2', { name: 'fake', json: true }),
   );
-  expect(kept).toMatchObject({ id: 1, name: 'fake', study });
-  const written = JSON.parse(readFileSync(study, 'utf8')) as {
-    name: string;
-    pipeline: Record<string, { latencyCycles: number }>;
+  expect(kept).toMatchObject({ id: 1, name: 'fake' });
+  const before = readFileSync(study, 'utf8');
+  const refused = await calibrate('2', { into: study });
+  expect([refused.status, refused.err]).toEqual([1, expect.stringMatching(/loop that stands in for a kernel/)]);
+  expect(readFileSync(study, 'utf8')).toBe(before);
+  // As versions wrote it that took a stand-in's parameters for the kernel's.
+  const { latencyCycles, issueCycles } = kept.profile.parameters;
+  const written = JSON.parse(before) as { kernel: object };
+  const pipeline = { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness: 6, origin: 'calibrated' } };
+  const misled = { ...written.kernel, setupIterationsPerUnit: 3, origins: { setupIterationsPerUnit: 'calibrated' } };
+  writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
+  expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
+  expect(json(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
+  const undone = JSON.parse(readFileSync(study, 'utf8')) as {
+    kernel: { setupIterationsPerUnit: number };
+    pipeline: object;
   };
-  expect(written.name).toBe('Small');
-  expect(written.pipeline[DEVICE].latencyCycles).toBe(kept.profile.parameters.latencyCycles);
-  expect((await run('sweep', study)).status).toBe(0);
+  expect(undone.pipeline).toEqual({});
+  expect(undone.kernel.setupIterationsPerUnit).toBe(0);
+  writeFileSync(study, before);
   const plain = await calibrate('2', {});
   expect(plain.out).toMatch(/latencyCycles/);
+  expect(plain.out).toMatch(/Of the loop that stands in for a kernel/);
   expect(plain.out).toMatch(/On designs held out of the fit \(5 folds\)/);
   expect(plain.out).not.toMatch(/Kept/);
   const other = json<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));

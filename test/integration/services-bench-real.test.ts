@@ -86,12 +86,6 @@ it.skipIf(lacks('swiftshader'))(
     const saved = fitted.value;
     expect(saved.profile).toMatchObject({ deviceId: DEVICE, backend: 'webgpu', sourceRunIds: [run.id] });
     expect(saved.profile.fit.medianError).toBeLessThan(saved.profile.before.medianError);
-    await call('calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
-    const again = await ended('runs.start', { studyId });
-    const best = async (runId: number): Promise<number> =>
-      (await call<RankPage>('ranking.page', { runId, limit: 1 })).rows[0].predictedMs;
-    // The data sheet's processor is far faster than a software adapter on two busy cores.
-    expect(await best(again.id)).toBeGreaterThan(await best(sweep.id));
   },
 );
 

@@ -1,7 +1,7 @@
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
-import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import { isStandIn, type MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import {
@@ -18,7 +18,7 @@ import { studySchema, type Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
-import type { RunView } from '../runs/run-view.ts';
+import { runStudy, type RunView } from '../runs/run-view.ts';
 
 /** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
 
@@ -176,24 +176,34 @@ function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
 /** The sharpest knee that a study may have. */
 const MAX_KNEE_SOFTNESS = 100;
 
+/** What a calibration finds of a kernel, which all devices of a study share. */
+const KERNEL_PARAMETERS = ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const;
+
+function hasDevice(study: Study, deviceId: string): Result<null> {
+  return study.devices.includes(deviceId)
+    ? ok(null)
+    : fail('not-found', `The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
+}
+
 /**
- * A study that predicts a device with a profile, or with `null` as its data sheet says. What the measurement found of the
- * kernel itself (its serial part, the cost of cooperation, its setup) becomes the kernel's, for all devices of the study;
- * taking a profile out leaves that as it is.
+ * A study that predicts a device with a profile of its own kernel. What the measurement found of the kernel itself (its serial part,
+ * the cost of cooperation, its setup) becomes the kernel's, for all devices of the study. `unsupported` for a profile of the loop
+ * that stands in for a kernel.
  */
-export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile | null): Result<Study> {
-  if (!study.devices.includes(deviceId))
-    return fail('not-found', `The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
-  if (!profile) {
-    const { [deviceId]: _gone, ...pipeline } = study.pipeline;
-    return ok({ ...study, pipeline });
-  }
+export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
+  const known = hasDevice(study, deviceId);
+  if (!known.ok) return known;
+  if (isStandIn(profile.backend))
+    return fail(
+      'unsupported',
+      'This calibration was fitted to the loop that stands in for a kernel, so it says nothing of the kernel of the study. Measure your kernel (lockstep bench RUN --exec …), and calibrate from that run.',
+    );
   if (profile.deviceId !== deviceId)
     return fail('conflict', `The calibration is of ${profile.deviceId}. Specify one of ${deviceId}.`);
   const { parameters, identified } = profile;
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   const kernel: Partial<Record<'serialFraction' | 'cooperationCost' | 'setupIterationsPerUnit', number>> = {};
-  for (const name of ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const) {
+  for (const name of KERNEL_PARAMETERS) {
     const value = parameters[name];
     if (value !== null && !identified[name].held) kernel[name] = value;
   }
@@ -212,9 +222,56 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
           kneeSoftness: Math.min(kneeSoftness, MAX_KNEE_SOFTNESS),
           schedulers,
           origin: 'calibrated',
+          fittedTo: 'kernel',
         },
       },
     },
     'study',
   );
+}
+
+/**
+ * A study that predicts a device as its data sheet says. Where no other device has calibrated figures, the calibrated fields of the
+ * kernel have the values before again, and where these are not known are marked as assumed.
+ *
+ * @param before the study as it was when the sweep was predicted whose designs the calibration measured
+ */
+export function studyWithoutProfile(study: Study, deviceId: string, before: Study | null): Result<Study> {
+  const known = hasDevice(study, deviceId);
+  if (!known.ok) return known;
+  const { [deviceId]: _gone, ...pipeline } = study.pipeline;
+  if (Object.values(pipeline).some(({ origin }) => origin === 'calibrated')) return ok({ ...study, pipeline });
+  let { kernel } = study;
+  for (const name of KERNEL_PARAMETERS) {
+    if (kernel.origins?.[name] !== 'calibrated') continue;
+    const origin = before?.kernel.origins?.[name];
+    const isKnown = before !== null && origin !== 'calibrated';
+    const { [name]: _calibrated, ...others } = kernel.origins;
+    const origins = isKnown
+      ? { ...others, ...(origin && { [name]: origin }) }
+      : { ...others, [name]: 'assumed' as const };
+    const { origins: _before, ...values } = kernel;
+    kernel = {
+      ...values,
+      ...(isKnown && { [name]: before.kernel[name] }),
+      ...(Object.keys(origins).length > 0 && { origins }),
+    };
+  }
+  return ok({ ...study, kernel, pipeline });
+}
+
+/** The study of the sweep whose designs a calibration of a study's device measured; `null` where no kept calibration is the one. */
+export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
+  const kept = await listCalibrations(store, deviceId);
+  if (!kept.ok) return kept;
+  const figures = study.pipeline[deviceId];
+  const used = kept.value.find(
+    ({ profile: { parameters } }) =>
+      parameters.latencyCycles === figures?.latencyCycles && parameters.issueCycles === figures.issueCycles,
+  );
+  if (!used) return ok(null);
+  // The first is the run that measured the designs; it may have been deleted.
+  const run = await store.getRun(used.profile.sourceRunIds[0]);
+  const measured = run.ok ? runStudy(run.value) : run;
+  return ok(measured.ok ? measured.value.study : null);
 }

@@ -1,4 +1,5 @@
 import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/calibrate.ts';
+import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -129,6 +130,13 @@ function basisWarnings({ run, view, measuring }: MeasuredSweep, profile: SavedPr
   if (profile.profile.sourceRunIds.includes(run.id))
     warnings.push(
       'The calibration was fitted to these measurements: how well it predicts others is its held-out error, not this.',
+    );
+  const ofStandIn = isStandIn(profile.profile.backend);
+  if (ofStandIn !== isStandIn(measuring.backend))
+    warnings.push(
+      ofStandIn
+        ? 'The calibration is of the loop that stands in for a kernel, and these measurements are of the kernel itself.'
+        : 'The calibration is of the kernel itself, and these measurements are of the loop that stands in for it.',
     );
   if (profile.profile.fingerprint !== measuring.fingerprint)
     warnings.push(`The calibration is of ${profile.profile.deviceName}, these measurements are of ${measuring.name}.`);

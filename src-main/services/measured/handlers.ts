@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { savedStudy } from '../studies/handlers.ts';
 import { getStudy } from '../studies/studies.ts';
@@ -9,6 +10,8 @@ import {
   listCalibrations,
   openMeasuredSweep,
   saveCalibration,
+  studyBefore,
+  studyWithoutProfile,
   studyWithProfile,
 } from './calibrations.ts';
 import { compareMeasured } from './compare.ts';
@@ -23,6 +26,14 @@ export function measuredHandlers(
   const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
     const measured = await openMeasuredSweep(context, id);
     return measured.ok ? fitCalibration(context, measured.value) : measured;
+  };
+  const calibrated = async (study: Study, deviceId: string, profileId: number | null): Promise<Result<Study>> => {
+    if (profileId === null) {
+      const before = await studyBefore(context, study, deviceId);
+      return before.ok ? studyWithoutProfile(study, deviceId, before.value) : before;
+    }
+    const saved = await getCalibration(store, profileId);
+    return saved.ok ? studyWithProfile(study, deviceId, saved.value.profile) : saved;
   };
   return {
     'bench.detail': async ({ id }) => {
@@ -46,9 +57,7 @@ export function measuredHandlers(
     'calibration.use': async ({ studyId, deviceId, profileId }) => {
       const located = await getStudy(store, studyId);
       if (!located.ok) return located;
-      const saved = profileId === null ? ok(null) : await getCalibration(store, profileId);
-      if (!saved.ok) return saved;
-      const study = studyWithProfile(located.value.study, deviceId, saved.value?.profile ?? null);
+      const study = await calibrated(located.value.study, deviceId, profileId);
       return study.ok ? savedStudy(context, { ...located.value, study: study.value }, studyId) : study;
     },
   };
