@@ -4,15 +4,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe as always, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
-import {
-  architecturesFor,
-  compileCuda,
-  findNvcc,
-  localArchitectures,
-  nvccVersion,
-  readCudaSources,
-  type CudaCompilation,
-} from '../../src-workers/bench/cuda/compile.ts';
+import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
+import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
 import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
@@ -347,6 +340,13 @@ describe('what goes wrong', () => {
     );
   });
 
+  it('says so where the program has no code for the device', async () => {
+    const { ended, records } = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_NO_CODE: '1' } });
+    expect(ended.code).toBe(1);
+    expect(records.map(({ type }) => type)).toEqual(['device', 'lost']);
+    expect(ofType(records, 'lost')[0].message).toMatch(/does not run on compute capability 0\.0$/);
+  });
+
   it.each<[string, (folder: string) => Promise<void>, RegExp]>([
     [
       'cut short',
@@ -389,6 +389,16 @@ describe('devices', () => {
     expect(recordsOf(none.stdout)).toEqual([
       { type: 'lost', message: 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected' },
     ]);
+    const old = await runToEnd(program, args, cwd, { CUDA_SHIM_DRIVER: '12020' });
+    expect(recordsOf(old.stdout)).toEqual([
+      {
+        type: 'lost',
+        message:
+          'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)',
+      },
+    ]);
+    const noDriver = await runToEnd(program, args, cwd, { CUDA_SHIM_DRIVER: '0' });
+    expect(ofType(recordsOf(noDriver.stdout), 'lost')[0].message).toBe('no NVIDIA driver is loaded on this machine');
     const third = await runToEnd(program, ['--plan', 'plan.txt', '--device', '2'], cwd, { CUDA_SHIM_DEVICES: '2' });
     expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
   });
@@ -523,40 +533,6 @@ wait
     await stopped();
   });
 
-  it('finds nvcc where a person says, in PATH, then under CUDA_HOME and CUDA_PATH', async () => {
-    const home = join(folder, 'toolkit');
-    await mkdir(join(home, 'bin'), { recursive: true });
-    await writeFile(join(home, 'bin', 'nvcc'), '#!/bin/sh\n', { mode: 0o755 });
-    await mkdir(join(folder, 'empty', 'nvcc'), { recursive: true });
-    const empty = join(folder, 'empty');
-    const inHome = join(home, 'bin', 'nvcc');
-    expect(unwrap(await findNvcc({ PATH: `${empty}:${dirname(EMULATING_NVCC)}`, CUDA_HOME: home }))).toBe(
-      EMULATING_NVCC,
-    );
-    expect(unwrap(await findNvcc({ PATH: empty, CUDA_HOME: home }))).toBe(inHome);
-    expect(unwrap(await findNvcc({ PATH: empty, CUDA_PATH: home }))).toBe(inHome);
-    expect(unwrap(await findNvcc({ PATH: '/bin', NVCC: inHome }))).toBe(inHome);
-    expect(await findNvcc({ NVCC: join(empty, 'nvcc') })).toMatchObject({ ok: false, error: { code: 'not-found' } });
-  });
-
-  it('takes the architectures from the driver, or leaves them to nvcc', async () => {
-    for (const name of await localArchitectures(EMULATING_NVCC)) expect(name).toMatch(/^(native|sm_\d+)$/);
-  });
-
-  const KNOWN = 'sm_75\nsm_80\nsm_86\nsm_90\nsm_90a\nsm_120\n';
-  it.each<[string, string, string, readonly string[]]>([
-    ['several GPUs, each kind once', '9.0\n8.6\n9.0\n', KNOWN, ['sm_86', 'sm_90']],
-    ['a GPU between those that nvcc knows', '8.9\n', KNOWN, ['compute_86']],
-    ['a GPU newer than nvcc', '12.1\r\n', KNOWN, ['compute_120']],
-    ['a GPU older than nvcc beside another', '6.1\n9.0\n', KNOWN, ['sm_90']],
-    ['a GPU older than nvcc alone', '6.1\n', KNOWN, ['sm_61']],
-    ['an nvcc that does not list what it knows', '12.0\n', '', ['sm_120']],
-    ['a GPU that does not say', '[N/A]\n', KNOWN, ['native']],
-    ['a driver that has failed', 'No devices were found\n', KNOWN, ['native']],
-  ])('chooses an architecture for %s', (_what, capabilities, known, expected) => {
-    expect(architecturesFor(capabilities, known)).toEqual(expected);
-  });
-
   it("compiles anew for other settings of nvcc's own", async () => {
     const request = compilation([HOST_OBJECT], { sources, cacheFolder: join(folder, 'settings-cache') });
     expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
@@ -660,7 +636,30 @@ esac
     );
     const unknown = await script({ NVCC: old });
     expect(unknown.stderr).toMatch(
-      /architecture 'compute_120'\nnvcc does not know this GPU; .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not compile build\/main\.o\n$/,
+      /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not compile build\/main\.o\n$/,
+    );
+    // A machine of an old GPU and a new one.
+    const mixed = join(folder, 'mixed');
+    await mkdir(mixed);
+    await writeFile(join(mixed, 'nvidia-smi'), '#!/bin/sh\nprintf "7.0\\r\\n9.0\\n"\n', { mode: 0o755 });
+    const nvccOf = async (name: string, codes: string): Promise<string> => {
+      const nvcc = join(mixed, name, 'bin', 'nvcc');
+      await mkdir(dirname(nvcc), { recursive: true });
+      const body = `[ "$1" = --list-gpu-code ] && { printf '${codes}'; exit 0; }\nwhile [ "$1" = -gencode ]; do shift 2; done\nexec "${EMULATING_NVCC}" "$@"\n`;
+      await writeFile(nvcc, `#!/bin/sh\n${body}`, { mode: 0o755 });
+      return nvcc;
+    };
+    const newer = await nvccOf('newer', 'sm_75\\nsm_90\\n');
+    const both = await nvccOf('both', 'sm_70\\nsm_90\\n');
+    const PATH = `${mixed}:${process.env.PATH}`;
+    const one = await script({ PATH, NVCC: newer, LOCKSTEP_ARCHITECTURE: '' });
+    expect(one.stderr).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc\n');
+    expect(one.code).toBe(0);
+    const homes = { CUDA_HOME: dirname(dirname(newer)), CUDA_PATH: dirname(dirname(both)) };
+    const found = await script({ ...homes, PATH: `${mixed}:/usr/bin:/bin`, NVCC: '', LOCKSTEP_ARCHITECTURE: '' });
+    expect([found.code, found.stderr]).toEqual([0, '']);
+    expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
+      `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
     );
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');

@@ -217,7 +217,7 @@ ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
     ],
     [
       "\nnvcc fatal   : Unsupported gpu architecture 'compute_30'\n",
-      "nvcc fatal   : Unsupported gpu architecture 'compute_30'",
+      "nvcc fatal   : Unsupported gpu architecture 'compute_30': compute capability 3.0 needs CUDA 10.2 or older; set NVCC=/path/to/nvcc, or name that nvcc in --build",
     ],
     ['note\n/usr/bin/ld: cannot find -lcudart\ncollect2: error', '/usr/bin/ld: cannot find -lcudart'],
     ['Segmentation fault\n', 'Segmentation fault'],

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { inspectDatabase } from '../../../db/open.ts';
-import { findNvcc, nvccVersion } from '../../../src-workers/bench/cuda/compile.ts';
+import { findToolkit, lackingText, localCapabilities, nvccVersion } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
@@ -40,10 +40,26 @@ function check(
     : { id, label, state: 'ok', found, advice: '' };
 }
 
-async function cudaCompiler(): Promise<string | null> {
-  const nvcc = await findNvcc(process.env);
-  const version = nvcc.ok ? await nvccVersion(nvcc.value) : nvcc;
-  return nvcc.ok && version.ok ? `nvcc ${version.value} (${nvcc.value})` : null;
+/** The compiler for this machine's GPUs. */
+async function cudaCompiler(): Promise<DoctorCheck> {
+  const [id, label] = ['nvcc', 'CUDA compiler'];
+  const chosen = await findToolkit(process.env, await localCapabilities());
+  const version = chosen.ok ? await nvccVersion(chosen.value.nvcc) : chosen;
+  const found = chosen.ok && version.ok ? `nvcc ${version.value} (${chosen.value.nvcc})` : null;
+  if (found !== null && chosen.ok && chosen.value.lacking.length > 0)
+    return {
+      id,
+      label,
+      state: 'problem',
+      found,
+      advice: `A GPU of this machine is not among those it knows: ${lackingText(chosen.value.lacking)}.`,
+    };
+  return check(
+    id,
+    label,
+    found,
+    'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions do not.',
+  );
 }
 
 /** Caches of one core and of all, as Linux states them; empty where the system does not say. */
@@ -129,12 +145,7 @@ export async function doctorChecks(
       browser,
       'A Chromium-based browser shows the browser host best, and runs the browser tests.',
     ),
-    check(
-      'nvcc',
-      'CUDA compiler',
-      nvcc,
-      'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions do not.',
-    ),
+    nvcc,
     check(
       'cuda',
       'CUDA device',

@@ -1,6 +1,6 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/compile.ts';
+import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { firstError } from '../../../src-workers/bench/cuda/ptxas.ts';
 import { findProgram, runTool } from '../../../src-workers/bench/tool.ts';
 import { kernelFileKind, MAX_KERNEL_FILE_BYTES, type Inspection } from '../../../src-workers/domain/inspection.ts';
@@ -134,7 +134,7 @@ async function compiledSource(
   { fileName, bytes, arch, caps, flags, folder }: Input,
   tools: Tools,
 ): Promise<Result<Texts>> {
-  const nvcc = await findNvcc(process.env);
+  const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
   await writeFile(join(tools.folder, 'kernel.cu'), bytes);
@@ -178,13 +178,13 @@ async function compiledSource(
 
 /** PTX says its loops; what it needs of a device says the assembler, where there is one. */
 async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): Promise<Result<Texts>> {
-  const nvcc = await findNvcc(process.env);
+  const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
+  const nvcc = await findNvcc(process.env, target);
   if (!nvcc.ok)
     return caps.length > 0
       ? fail(nvcc.error.code, `Registers under caps need the compiler: ${nvcc.error.message}.`)
       : ok({ ptx, notes: ['Without nvcc the registers of PTX are not known. A log of nvcc -Xptxas -v says them.'] });
   await writeFile(join(tools.folder, 'kernel.ptx'), ptx);
-  const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
   const log = await tools.run(
     nvcc.value,
     ['-Xptxas', '-v', `-arch=${target}`, '-cubin', '-o', 'kernel.cubin', 'kernel.ptx'],

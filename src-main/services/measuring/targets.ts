@@ -1,7 +1,14 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { compileCuda, findNvcc, localArchitectures } from '../../../src-workers/bench/cuda/compile.ts';
+import { compileCuda } from '../../../src-workers/bench/cuda/compile.ts';
 import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/cuda-plan.ts';
+import {
+  findToolkit,
+  lackingText,
+  localCapabilities,
+  readCapabilities,
+  type ToolkitChoice,
+} from '../../../src-workers/bench/cuda/toolkit.ts';
 import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
@@ -50,8 +57,9 @@ export async function prepareProgram(
       throw error;
     });
     if (!objects.ok) return objects;
-    const program = await compiledCuda(context.programs.cudaFolder, objects.value, signal);
-    return program.ok ? ok(cudaCommand(program.value, folder, Number(target.slice('cuda:'.length)))) : program;
+    const ordinal = Number(target.slice('cuda:'.length));
+    const program = await cudaProgram(context.programs.cudaFolder, objects.value, ordinal, signal);
+    return program.ok ? ok(cudaCommand(program.value, folder, ordinal)) : program;
   }
   return scriptWithPlan(context.programs, plan, folder);
 }
@@ -79,19 +87,53 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }
 
-/** Path of the CUDA program, compiled where it is not in the cache. */
+/** Path of the CUDA program for one device of this machine, compiled where it is not in the cache. */
+async function cudaProgram(
+  sources: string,
+  objects: readonly CudaObject[],
+  ordinal: number,
+  signal: AbortSignal,
+): Promise<Result<string>> {
+  const chosen = await findToolkit(process.env, await localCapabilities());
+  if (!chosen.ok) return chosen;
+  if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
+  // Which of the GPUs the device is, only the program says: the driver's list has another order.
+  const listed = await listedDevices(sources, chosen.value, signal);
+  if (!listed.ok) return listed;
+  const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);
+  if (!device) return compiledCuda(sources, objects, chosen.value, signal);
+  const own = await findToolkit(process.env, capabilitiesOf(device));
+  if (!own.ok) return own;
+  return own.value.lacking.length === 0
+    ? compiledCuda(sources, objects, own.value, signal)
+    : fail('unsupported', `${deviceTitle(device)} cannot be measured: ${lackingText(own.value.lacking)}.`);
+}
+
+const capabilitiesOf = ({ properties }: MeasuringDevice): readonly number[] =>
+  readCapabilities(String(properties.computeCapability ?? ''));
+
+/** The devices, as a program says that has code for those that the toolkit knows. */
+async function listedDevices(
+  sources: string,
+  choice: ToolkitChoice,
+  signal: AbortSignal,
+): Promise<Result<readonly MeasuringDevice[]>> {
+  const program = await compiledCuda(sources, [HOST_OBJECT], choice, signal);
+  return program.ok ? askDevices(cudaListCommand(program.value), signal) : program;
+}
+
 async function compiledCuda(
   sources: string,
   objects: readonly CudaObject[],
+  { nvcc, architectures, lacking }: ToolkitChoice,
   signal: AbortSignal,
 ): Promise<Result<string>> {
-  const nvcc = await findNvcc(process.env);
-  if (!nvcc.ok) return nvcc;
+  if (architectures.length === 0) return fail('unsupported', `No GPU here can be measured: ${lackingText(lacking)}.`);
   const compiled = await compileCuda({
-    nvcc: nvcc.value,
+    nvcc,
     sources,
     objects,
-    architectures: await localArchitectures(nvcc.value),
+    architectures,
     cacheFolder: join(userCacheFolder(), 'cuda'),
     timeLimitMs: COMPILE_LIMIT_MS,
     signal,
@@ -163,14 +205,25 @@ export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,
 ): Promise<readonly MeasuringTarget[]> {
-  const program = await compiledCuda(programs.cudaFolder, [HOST_OBJECT], signal);
-  const devices = program.ok ? await askDevices(cudaListCommand(program.value), signal) : program;
-  if (devices.ok) return devices.value.map((device, at) => target(`cuda:${at}`, 'cuda', ok(device), ''));
+  const chosen = await findToolkit(process.env, await localCapabilities());
+  const devices = chosen.ok ? await listedDevices(programs.cudaFolder, chosen.value, signal) : chosen;
+  if (devices.ok) return Promise.all(devices.value.map((device) => cudaTarget(device)));
   const advice =
-    program.ok || program.error.code !== 'not-found'
-      ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
-      : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
+    devices.error.code === 'unsupported'
+      ? ''
+      : chosen.ok
+        ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
+        : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
   return [target('cuda:0', 'cuda', devices, advice)];
+}
+
+/** A device that answers, and whether a toolkit here compiles for it. */
+async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
+  const own = await findToolkit(process.env, capabilitiesOf(device));
+  const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
+  return own.ok && own.value.lacking.length > 0
+    ? { ...found, available: false, advice: `${lackingText(own.value.lacking)}.` }
+    : found;
 }
 
 export async function webgpuTarget(

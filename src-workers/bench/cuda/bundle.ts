@@ -4,6 +4,7 @@ import { ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
 import { keptPlan } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
+import { LAST_RELEASES } from './releases.ts';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 
 export interface BundleContents {
@@ -53,9 +54,9 @@ Run it again to continue where it was interrupted: cases that are done, or that 
 results.jsonl to measure everything anew.
 
 Settings, as environment variables:
-  NVCC                   the compiler, where it is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda
-  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine (needs CUDA 11.6 or newer). For a GPU that is
-                         newer than nvcc the newest of  nvcc --list-gpu-arch,  such as compute_90
+  NVCC                   the compiler. By default the first one that knows the GPUs of this machine, of PATH, CUDA_HOME,
+                         CUDA_PATH, /usr/local/cuda and /usr/local/cuda-*
+  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi names them
 `;
 }
 
@@ -85,14 +86,52 @@ case $device in
   '' | *[!0-9]*) stop "device $device is not a number from 0 on" ;;
 esac
 
-nvcc=\${NVCC:-}
-if [ -z "$nvcc" ]; then
-  for candidate in nvcc "\${CUDA_HOME:-}/bin/nvcc" "\${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-    if [ -z "$nvcc" ] && command -v "$candidate" >/dev/null 2>&1; then nvcc=$candidate; fi
+# Compute capabilities of this machine's GPUs, 90 for 9.0.
+capabilities=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' .\\r' | grep -x '[0-9][0-9]*' | sort -nu || true)
+
+# How the compiler $1 compiles for GPUs: flags of those that it knows; the newest code for a newer one, for the driver to
+# assemble. GPUs that are too old for it are left in $lacking.
+flags_of() {
+  codes=$("$1" --list-gpu-code 2>/dev/null | sed -n 's/^sm_\\([0-9]*\\)$/\\1/p' | sort -n || true)
+  flags='' lacking=''
+  for capability in $capabilities; do
+    older=''
+    for code in $codes; do if [ "$code" -le "$capability" ]; then older=$code; fi; done
+    if [ -z "$codes" ] || [ "$older" = "$capability" ]; then code="arch=compute_$capability,code=sm_$capability"
+    elif [ -n "$older" ]; then code="arch=compute_$older,code=compute_$older"
+    else
+      lacking="$lacking $capability"
+      continue
+    fi
+    case $flags in *"$code"*) ;; *) flags="$flags -gencode $code" ;; esac
   done
-fi
-if [ -z "$nvcc" ] || ! command -v "$nvcc" >/dev/null 2>&1; then
+}
+# The toolkit that a GPU needs which is too old for a compiler.
+explain() {
+${LAST_RELEASES.map(([upTo, release], at) => `  ${at === 0 ? 'if' : 'elif'} [ "$1" -le ${upTo} ]; then older='CUDA ${release} or older'`).join('\n')}
+  else older='another release of CUDA'; fi
+  echo "compute capability \${1%?}.\${1#"\${1%?}"} needs $older; set NVCC=/path/to/nvcc" >&2
+}
+
+# The first compiler with the fewest GPUs that are too old for it.
+nvcc='' fewest=''
+if [ -n "\${NVCC:-}" ]; then set -- "$NVCC"
+else set -- nvcc "\${CUDA_HOME:-}/bin/nvcc" "\${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc /usr/local/cuda-*/bin/nvcc /opt/cuda*/bin/nvcc; fi
+for candidate in "$@"; do
+  command -v "$candidate" >/dev/null 2>&1 || continue
+  flags_of "$candidate"
+  count=$(echo "$lacking" | wc -w)
+  if [ -z "$nvcc" ] || [ "$count" -lt "$fewest" ]; then nvcc=$candidate fewest=$count; fi
+done
+if [ -z "$nvcc" ]; then
   stop "nvcc was not found. Install the CUDA toolkit in PATH, CUDA_HOME or /usr/local/cuda, or set NVCC=/path/to/nvcc"
+fi
+flags_of "$nvcc"
+if [ -n "\${LOCKSTEP_ARCHITECTURE:-}" ]; then flags="-arch=$LOCKSTEP_ARCHITECTURE"
+elif [ -z "$capabilities" ]; then flags=-arch=native
+else
+  for capability in $lacking; do explain "$capability"; done
+  [ -n "$flags" ] || stop "$nvcc compiles for none of this machine's GPUs"
 fi
 
 # A result file that is there already has to be of this plan; what is unfinished in it is measured again.
@@ -102,18 +141,20 @@ fi
 
 # Built once for a machine, a compiler and its settings.
 mkdir -p build
-arch=\${LOCKSTEP_ARCHITECTURE:-native}
 settings="\${NVCC_PREPEND_FLAGS:-} \${NVCC_APPEND_FLAGS:-} \${NVCC_CCBIN:-}"
-stamp="$(uname -n) $nvcc $arch $settings $("$nvcc" --version | tr '\\n' ' ')"
+stamp="$(uname -n) $nvcc $flags $settings $("$nvcc" --version | tr '\\n' ' ')"
 build() {
   object=$1
   shift
   echo "compiling $object"
-  "$nvcc" -arch="$arch" ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
+  # shellcheck disable=SC2086
+  "$nvcc" $flags ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
     cat build/log.txt >&2
     if grep -q 'Unsupported gpu architecture' build/log.txt; then
-      echo "nvcc does not know this GPU; if it is newer than nvcc, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
+      echo "$nvcc does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
       "$nvcc" --list-gpu-arch >&2 || true
+      capability=$(sed -n "s/.*Unsupported gpu architecture 'compute_\\([0-9]*\\).*/\\1/p" build/log.txt | head -n 1)
+      if [ -n "$capability" ] && [ "$capability" -le ${LAST_RELEASES.at(-1)![0]} ]; then explain "$capability"; fi
     fi
     stop "nvcc could not compile $object"
   }
@@ -121,7 +162,8 @@ build() {
 if [ ! -x build/lockstep-cuda ] || [ "$(cat build/stamp.txt 2>/dev/null)" != "$stamp" ]; then
   rm -f build/lockstep-cuda
 ${builds.map((line) => `  ${line}`).join('\n')}
-  "$nvcc" -arch="$arch" ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
+  # shellcheck disable=SC2086
+  "$nvcc" $flags ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
   echo "$stamp" >build/stamp.txt
 fi
 

@@ -4,9 +4,10 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
-import { firstError, parsePtxas, type KernelUsage } from './ptxas.ts';
+import { parsePtxas, type KernelUsage } from './ptxas.ts';
+import { nvccVersion } from './toolkit.ts';
 import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
-import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
+import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
   /** Path of nvcc, as `findNvcc` gives it. */
@@ -32,78 +33,6 @@ export interface CompiledCuda {
   readonly kernels: readonly KernelUsage[];
   /** Objects that had to be compiled; the others were in the cache. */
   readonly compiled: readonly string[];
-}
-
-/**
- * Where nvcc is: the `NVCC` that a person set, then PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda.
- * Fails with `not-found`, naming the places.
- */
-export async function findNvcc(environment: Readonly<Record<string, string | undefined>>): Promise<Result<string>> {
-  const file = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
-  const set = environment['NVCC'];
-  if (set !== undefined && set !== '')
-    return (await isProgram(set)) ? ok(set) : fail('not-found', `NVCC is ${set}, which is no program`);
-  const found = await findProgram([file], cudaFolders(environment));
-  if (found !== null) return ok(found);
-  return fail(
-    'not-found',
-    'nvcc is not in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda. Install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
-  );
-}
-
-/** Where programs of the CUDA toolkit may be: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
-export function cudaFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
-  return [
-    ...pathFolders(environment),
-    ...homes.map((home) => join(home, 'bin')),
-    ...(process.platform === 'win32' ? [] : ['/usr/local/cuda/bin']),
-  ];
-}
-
-/** Architectures to compile for: those of this machine's GPUs, as far as nvcc knows them; `native` where no GPU is found. */
-export async function localArchitectures(nvcc: string): Promise<readonly string[]> {
-  const [capabilities, known] = await Promise.all([
-    // Where the driver is loaded on demand it takes a while for every GPU.
-    runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], { timeLimitMs: 30_000 }),
-    runTool(nvcc, ['--list-gpu-code'], { timeLimitMs: 30_000 }),
-  ]);
-  const said = (asked: typeof known): string => (asked.ok && asked.value.code === 0 ? asked.value.stdout : '');
-  return architecturesFor(said(capabilities), said(known));
-}
-
-/**
- * What to compile for. A GPU that is newer than nvcc gets the newest code for the driver to assemble; one that is older than
- * all that nvcc knows is passed over where there are others. `native` where no GPU is named.
- *
- * @param capabilities what nvidia-smi says, a compute capability a line
- * @param known what nvcc says, an architecture a line; empty where nvcc cannot list them
- */
-export function architecturesFor(capabilities: string, known: string): readonly string[] {
-  const wanted = capabilities
-    .split('\n')
-    .map((line) => /^(\d+)\.(\d)$/.exec(line.trim()))
-    .filter((match) => match !== null)
-    .map(([, major, minor]) => Number(`${major}${minor}`));
-  const numbers = [...known.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
-  const named = wanted.flatMap((number) => {
-    if (numbers.length === 0 || numbers.includes(number)) return [`sm_${number}`];
-    const older = numbers.filter((one) => one < number);
-    return older.length > 0 ? [`compute_${Math.max(...older)}`] : [];
-  });
-  if (named.length > 0) return [...new Set(named)].sort();
-  // All of them are too old: nvcc is to say so.
-  return wanted.length > 0 ? [`sm_${Math.max(...wanted)}`] : ['native'];
-}
-
-/** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */
-export async function nvccVersion(nvcc: string): Promise<Result<string>> {
-  const asked = await runTool(nvcc, ['--version'], { timeLimitMs: 30_000 });
-  if (!asked.ok) return asked;
-  const release = /release [\d.]+, V([\d.]+)/.exec(asked.value.stdout);
-  return asked.value.code === 0 && release
-    ? ok(release[1])
-    : fail('unsupported', `${nvcc} does not say its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
 }
 
 /** The CUDA sources, by name. Fails with `not-found` where the folder has none. */

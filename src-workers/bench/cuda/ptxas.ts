@@ -1,3 +1,5 @@
+import { unsupportedHint } from './releases.ts';
+
 /** What the assembler says of one kernel for one architecture. */
 export interface KernelUsage {
   /** As the object file names it (mangled). */
@@ -43,12 +45,16 @@ export function parsePtxas(text: string): KernelUsage[] {
   return found;
 }
 
-/** The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said. */
+/**
+ * The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said. Where nvcc does
+ * not know the architecture, also which toolkit does.
+ */
 export function firstError(text: string): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
   const error = lines.find((line) => /\b(error|fatal|undefined reference|cannot find)\b/i.test(line));
-  return error ?? lines[lines.length - 1] ?? 'it said nothing';
+  const said = error ?? lines[lines.length - 1] ?? 'it said nothing';
+  return said + unsupportedHint(said);
 }

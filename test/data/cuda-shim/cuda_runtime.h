@@ -7,6 +7,8 @@
 // have the right shape.
 //
 //   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
+//   CUDA_SHIM_DRIVER=N         the newest CUDA that its driver supports, 12020 for 12.2: too old for the program's 13.0
+//   CUDA_SHIM_NO_CODE=1        the program has no code for the device
 //   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
 #pragma once
 
@@ -48,8 +50,10 @@ enum cudaError_t {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
   cudaErrorLaunchFailure = 719,
 };
 
@@ -59,6 +63,8 @@ inline const char* cudaGetErrorName(cudaError_t code) {
     case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
     case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
+    case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
@@ -71,6 +77,8 @@ inline const char* cudaGetErrorString(cudaError_t code) {
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoKernelImageForDevice: return "no kernel image is available for execution on the device";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice: return "invalid device ordinal";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
@@ -469,7 +477,7 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, c
 template <class... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
   *attributes = {cuda_shim::REGISTERS_PER_THREAD, 0, 0};
-  return cuda_shim::answer(cudaSuccess);
+  return cuda_shim::answer(cuda_shim::setting("CUDA_SHIM_NO_CODE", 0) ? cudaErrorNoKernelImageForDevice : cudaSuccess);
 }
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
@@ -488,6 +496,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*)(
 }
 inline cudaError_t cudaGetDeviceCount(int* count) {
   *count = static_cast<int>(cuda_shim::setting("CUDA_SHIM_DEVICES", 1));
+  if (std::getenv("CUDA_SHIM_DRIVER")) return cuda_shim::answer(cudaErrorInsufficientDriver);
   return cuda_shim::answer(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
 inline cudaError_t cudaGetDevice(int* device) {
@@ -500,11 +509,11 @@ inline cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 0;
+  *version = static_cast<int>(cuda_shim::setting("CUDA_SHIM_DRIVER", 0));
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = 0;
+  *version = std::getenv("CUDA_SHIM_DRIVER") ? 13000 : 0;
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {

@@ -27,6 +27,40 @@ std::string compiler() {
 #endif
 }
 
+/// Why no device answers. With a driver that is too old or missing, the runtime says no more than that it is insufficient.
+std::string noDevices(cudaError_t code) {
+  int driver = 0;
+  int runtime = 0;
+  if (code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
+      cudaRuntimeGetVersion(&runtime) != cudaSuccess)
+    return std::string("looking for CUDA devices: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code);
+  if (driver == 0) return "no NVIDIA driver is loaded on this machine";
+  // The oldest driver of each major release (release notes of the toolkit, minor version compatibility): Linux, Windows.
+  static const std::map<int, std::pair<const char*, const char*>> oldest = {
+      {11, {"450.80", "452.39"}}, {12, {"525.60", "528.33"}}, {13, {"580.65", "580.88"}}};
+  const auto needed = oldest.find(runtime / 1000);
+#ifdef _WIN32
+  const char* number = needed == oldest.end() ? nullptr : needed->second.second;
+#else
+  const char* number = needed == oldest.end() ? nullptr : needed->second.first;
+#endif
+  return "the driver is for CUDA " + version(driver) + " and older, and this program was built with CUDA " +
+         version(runtime) + ", which needs " + (number ? std::string("driver ") + number + " or newer" : "a newer driver") +
+         ": update the driver, or build with CUDA " + std::to_string(driver / 1000) + " (set NVCC=/path/to/nvcc)";
+}
+
+/// A program may have no code for the device: it was built for others.
+void checkCode(int device) {
+  cudaFuncAttributes attributes;
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
+  if (code == cudaSuccess) return;
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  throw CaseFailure{std::string(cudaGetErrorName(code)) + ": this program, built by nvcc " + compiler() +
+                    ", does not run on compute capability " + std::to_string(properties.major) + "." +
+                    std::to_string(properties.minor)};
+}
+
 std::string busId(int device) {
   char id[32] = "";
   check(cudaDeviceGetPCIBusId(id, sizeof id, device), "cudaDeviceGetPCIBusId");
@@ -145,7 +179,8 @@ int program(int count, char** words) {
     }
   }
   int devices = 0;
-  check(cudaGetDeviceCount(&devices), "looking for CUDA devices");
+  const cudaError_t looked = cudaGetDeviceCount(&devices);
+  if (looked != cudaSuccess) throw CaseFailure{noDevices(looked)};
   if (list) {
     for (int i = 0; i < devices; ++i) describe(i, Nvml(busId(i)));
     return 0;
@@ -158,6 +193,7 @@ int program(int count, char** words) {
   check(cudaSetDevice(device), "cudaSetDevice");
   const Nvml nvml(busId(device));
   describe(device, nvml);
+  checkCode(device);
   const Bench bench{device, plan, nvml};
   for (const Settings& settings : plan.cases)
     if (done.count(settings.id) == 0 && !measure(bench, settings)) return 1;

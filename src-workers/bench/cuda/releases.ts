@@ -1,0 +1,82 @@
+/**
+ * Which release of the CUDA toolkit compiles for which compute capability (whole numbers: 70 is 7.0), by the release notes of CUDA
+ * 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and the notes that add the others.
+ */
+
+/** Up to this compute capability: the last release that compiles for it. */
+export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [
+  [13, '6.5'],
+  [21, '8.0'],
+  [32, '10.2'],
+  [37, '11.8'],
+  [72, '12.9'],
+];
+
+const FIRST_RELEASES: Readonly<Record<number, string>> = {
+  35: '5.0',
+  37: '6.5',
+  50: '6.5',
+  52: '7.0',
+  60: '8.0',
+  61: '8.0',
+  70: '9.0',
+  72: '9.2',
+  75: '10.0',
+  80: '11.0',
+  86: '11.1',
+  87: '11.4',
+  88: '13.0',
+  89: '11.8',
+  90: '11.8',
+  100: '12.8',
+  103: '12.9',
+  110: '13.0',
+  120: '12.8',
+  121: '12.9',
+};
+
+/** Our kernels are C++17, which nvcc has known since this release. */
+const FIRST_WITH_CPP17 = '11.0';
+
+const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { numeric: true }) < 0;
+
+const lastRelease = (capability: number): string | null =>
+  LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
+
+/** Compute capabilities of which a release is known to have a compiler; empty for a release that is not known. */
+export function knownByRelease(release: string): readonly number[] {
+  if (before(release, '7.0')) return [];
+  return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {
+    const last = lastRelease(Number(capability));
+    const tooNew = last !== null && before(`${last}.999`, release);
+    return before(release, first) || tooNew ? [] : [Number(capability)];
+  });
+}
+
+/** `CUDA 12.9 or older`; null where no release is known. */
+export function releasesFor(capability: number): string | null {
+  const last = lastRelease(capability);
+  if (last !== null) return `CUDA ${last} or older`;
+  const first = FIRST_RELEASES[capability];
+  return first === undefined ? null : `CUDA ${first} or newer`;
+}
+
+const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
+
+/** Which toolkit a GPU needs, and where to name it. */
+export function neededToolkit(capability: number): string {
+  const last = lastRelease(capability);
+  const needed = `compute capability ${written(capability)} needs ${releasesFor(capability) ?? 'another release of CUDA'}`;
+  return last !== null && before(last, FIRST_WITH_CPP17)
+    ? `${needed}, which does not compile these C++17 kernels`
+    : `${needed}; set NVCC=/path/to/nvcc`;
+}
+
+/** For nvcc's "Unsupported gpu architecture": which toolkit has it. Empty for any other error. */
+export function unsupportedHint(error: string): string {
+  const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
+  const needed = capability === undefined ? null : releasesFor(Number(capability));
+  return needed === null
+    ? ''
+    : `: compute capability ${written(Number(capability))} needs ${needed}; set NVCC=/path/to/nvcc, or name that nvcc in --build`;
+}

@@ -1,0 +1,179 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
+import { firstError } from './ptxas.ts';
+import { neededToolkit, knownByRelease } from './releases.ts';
+
+/** CUDA toolkits of this machine, and which of them compiles for its GPUs. Compute capabilities are whole numbers here: 90 is 9.0. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Toolkit {
+  readonly nvcc: string;
+  /** Compute capabilities that it compiles for; empty where it does not say. */
+  readonly known: readonly number[];
+}
+
+/** What to compile with, and for. */
+export interface ToolkitChoice {
+  readonly nvcc: string;
+  /** Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty where all GPUs are lacking. */
+  readonly architectures: readonly string[];
+  /** GPUs of this machine that it does not compile for. */
+  readonly lacking: readonly number[];
+}
+
+const ASK = { timeLimitMs: 30_000 } as const;
+const FILE = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
+
+/** Where programs of the CUDA toolkit may be: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
+export function cudaFolders(environment: Environment): readonly string[] {
+  const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
+  return [
+    ...pathFolders(environment),
+    ...homes.map((home) => join(home, 'bin')),
+    ...(process.platform === 'win32' ? [] : ['/usr/local/cuda/bin']),
+  ];
+}
+
+/** Where other versions are: CUDA_PATH_V12_9 and its like, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files. Newest first. */
+async function versionFolders(environment: Environment): Promise<readonly string[]> {
+  const named = Object.entries(environment).flatMap(([name, value]) =>
+    /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],
+  );
+  const places =
+    process.platform === 'win32'
+      ? [join(environment['ProgramFiles'] ?? 'C:\\Program Files', 'NVIDIA GPU Computing Toolkit', 'CUDA')]
+      : ['/usr/local', '/opt'];
+  const listed = await Promise.all(
+    places.map(async (place) =>
+      (await readdir(place).catch(() => []))
+        .filter((name) => /^(cuda(-[\d.]+)?|v[\d.]+)$/.test(name))
+        .map((name) => join(place, name)),
+    ),
+  );
+  const version = (home: string): string => /[\d._]+$/.exec(home)?.[0] ?? '';
+  return [...named, ...listed.flat()]
+    .sort((a, b) => version(b).localeCompare(version(a), 'en', { numeric: true }))
+    .map((home) => join(home, 'bin'));
+}
+
+/**
+ * Every nvcc that is found, each once: the one in NVCC alone where a person set it; else of PATH, CUDA_HOME, CUDA_PATH and
+ * /usr/local/cuda, then of other versions. Fails with `not-found`, naming the places.
+ */
+async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
+  const set = environment['NVCC'];
+  if (set) return (await isProgram(set)) ? ok([set]) : fail('not-found', `NVCC is ${set}, which is no program`);
+  const found = new Map<string, string>();
+  for (const folder of [...cudaFolders(environment), ...(await versionFolders(environment))]) {
+    const nvcc = await findProgram([FILE], [folder]);
+    if (nvcc === null) continue;
+    const real = await realpath(nvcc).catch(() => nvcc);
+    if (!found.has(real)) found.set(real, nvcc);
+  }
+  return found.size > 0
+    ? ok([...found.values()])
+    : fail(
+        'not-found',
+        'nvcc is not in PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda or /usr/local/cuda-*. Install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
+      );
+}
+
+/** What an nvcc compiles for, as it says, or as its release is known to. */
+async function toolkitOf(nvcc: string): Promise<Toolkit> {
+  const listed = await runTool(nvcc, ['--list-gpu-code'], ASK);
+  if (listed.ok && listed.value.code === 0) return { nvcc, known: knownCapabilities(listed.value.stdout) };
+  const release = await nvccVersion(nvcc);
+  return { nvcc, known: release.ok ? knownByRelease(release.value) : [] };
+}
+
+/** @param listed what `nvcc --list-gpu-code` prints: an architecture a line */
+export function knownCapabilities(listed: string): readonly number[] {
+  return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
+}
+
+/** How an nvcc compiles for a GPU; null: not at all. A GPU newer than nvcc gets its newest code, for the driver to assemble. */
+function architectureFor({ known }: Toolkit, capability: number): string | null {
+  if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
+  const older = known.filter((one) => one < capability);
+  return older.length > 0 ? `compute_${Math.max(...older)}` : null;
+}
+
+/** Of the toolkits the one that knows most of the GPUs; of equal ones the first. */
+export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
+  if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
+  const choices = toolkits.map((toolkit) => {
+    const ways = capabilities.map((one) => architectureFor(toolkit, one));
+    const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
+    const lacking = capabilities.filter((_, at) => ways[at] === null);
+    // Code that the driver assembles counts less than code that is ready.
+    const score = ways.reduce((sum, way) => sum + (way === null ? 0 : way.startsWith('sm_') ? 2 : 1), 0);
+    return { nvcc: toolkit.nvcc, architectures, lacking, score };
+  });
+  const best = Math.max(...choices.map(({ score }) => score));
+  const { score: _score, ...choice } = choices.find(({ score }) => score === best)!;
+  return choice;
+}
+
+/** Compute capabilities of this machine's GPUs, each once; none where no driver names any. */
+export async function localCapabilities(): Promise<readonly number[]> {
+  const asked = await runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], ASK);
+  return asked.ok && asked.value.code === 0 ? readCapabilities(asked.value.stdout) : [];
+}
+
+/** @param said a compute capability a line, such as 9.0; other lines are skipped */
+export function readCapabilities(said: string): readonly number[] {
+  const found = said
+    .split('\n')
+    .flatMap((line) => /^(\d+)\.(\d)$/.exec(line.trim())?.slice(1).join('') ?? [])
+    .map(Number);
+  return [...new Set(found)];
+}
+
+/** The toolkit of this machine for these GPUs. Fails as `findNvcc` does. */
+export async function findToolkit(
+  environment: Environment,
+  capabilities: readonly number[],
+): Promise<Result<ToolkitChoice>> {
+  const compilers = await findCompilers(environment);
+  return compilers.ok ? ok(await firstThatKnows(compilers.value, capabilities)) : compilers;
+}
+
+async function firstThatKnows(compilers: readonly string[], capabilities: readonly number[]): Promise<ToolkitChoice> {
+  const toolkits: Toolkit[] = [];
+  for (const nvcc of compilers) {
+    toolkits.push(await toolkitOf(nvcc));
+    const { architectures, lacking } = chooseToolkit(toolkits, capabilities);
+    if (lacking.length === 0 && !architectures.some((name) => name.startsWith('compute_'))) break;
+  }
+  return chooseToolkit(toolkits, capabilities);
+}
+
+/**
+ * Where nvcc is, as `cudaFolders` and the folders of other versions have it; NVCC comes first.
+ * @param architecture such as `sm_70`: of several, one that compiles for it
+ */
+export async function findNvcc(environment: Environment, architecture = ''): Promise<Result<string>> {
+  const compilers = await findCompilers(environment);
+  if (!compilers.ok) return compilers;
+  const number = /^(?:sm|compute)_(\d+)/.exec(architecture)?.[1];
+  if (number === undefined || compilers.value.length === 1) return ok(compilers.value[0]);
+  return ok((await firstThatKnows(compilers.value, [Number(number)])).nvcc);
+}
+
+/** Why a GPU cannot be measured with the toolkits that are here. */
+export function lackingText(capabilities: readonly number[]): string {
+  return capabilities.map(neededToolkit).join('; ');
+}
+
+/** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */
+export async function nvccVersion(nvcc: string): Promise<Result<string>> {
+  const asked = await runTool(nvcc, ['--version'], ASK);
+  if (!asked.ok) return asked;
+  const release = /release [\d.]+, V([\d.]+)/.exec(asked.value.stdout);
+  return asked.value.code === 0 && release
+    ? ok(release[1])
+    : fail('unsupported', `${nvcc} does not say its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
+}

@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { firstError } from '../../src-workers/bench/cuda/ptxas.ts';
+import { knownByRelease, neededToolkit, releasesFor } from '../../src-workers/bench/cuda/releases.ts';
+import {
+  chooseToolkit,
+  findNvcc,
+  findToolkit,
+  knownCapabilities,
+  lackingText,
+  readCapabilities,
+} from '../../src-workers/bench/cuda/toolkit.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-toolkit-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A toolkit whose nvcc lists these architectures, or says its release alone. */
+function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
+  const nvcc = join(folder, name, 'bin', 'nvcc');
+  mkdirSync(dirname(nvcc), { recursive: true });
+  const list = codes.length > 0 ? `echo "${codes.join('\n')}"` : 'exit 1';
+  const body = `case $1 in
+  --list-gpu-code) ${list} ;;
+  --version) echo "Cuda compilation tools, release ${release.slice(0, 4)}, V${release}" ;;
+esac`;
+  writeFileSync(nvcc, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  return nvcc;
+}
+
+describe('the compiler for the GPUs of a machine', () => {
+  const KNOWN = knownCapabilities('sm_75\nsm_80\nsm_86\nsm_90\nsm_90a\nsm_120\n');
+  it.each<[string, string, readonly number[], readonly string[], readonly number[]]>([
+    ['several GPUs, each kind once', '9.0\n8.6\n9.0\n', KNOWN, ['sm_86', 'sm_90'], []],
+    ['a GPU between those that nvcc knows', '8.9\n', KNOWN, ['compute_86'], []],
+    ['a GPU newer than nvcc', '12.1\r\n', KNOWN, ['compute_120'], []],
+    ['a GPU older than nvcc beside another', '6.1\n9.0\n', KNOWN, ['sm_90'], [61]],
+    ['a GPU older than nvcc alone', '6.1\n', KNOWN, [], [61]],
+    ['an nvcc that does not list what it knows', '12.0\n', [], ['sm_120'], []],
+    ['a GPU that does not say', '[N/A]\n', KNOWN, ['native'], []],
+    ['a driver that has failed', 'No devices were found\n', KNOWN, ['native'], []],
+  ])('of one toolkit, for %s', (_what, said, known, architectures, lacking) => {
+    expect(chooseToolkit([{ nvcc: 'nvcc', known }], readCapabilities(said))).toEqual({
+      nvcc: 'nvcc',
+      architectures,
+      lacking,
+    });
+  });
+
+  it('is the first that knows most of them, code that is ready before code for the driver', () => {
+    const toolkits = [
+      { nvcc: 'new', known: [75, 90, 120] },
+      { nvcc: 'old', known: [70, 75, 90] },
+      { nvcc: 'between', known: [70, 90, 120] },
+    ];
+    expect(chooseToolkit(toolkits, [90]).nvcc).toBe('new');
+    expect(chooseToolkit(toolkits, [70, 90]).nvcc).toBe('old');
+    expect(chooseToolkit(toolkits, [70, 120])).toEqual({
+      nvcc: 'between',
+      architectures: ['sm_120', 'sm_70'],
+      lacking: [],
+    });
+    expect(chooseToolkit(toolkits, [35, 120])).toMatchObject({ nvcc: 'new', lacking: [35] });
+  });
+
+  it('is where a person says, in PATH, then under CUDA_HOME, CUDA_PATH and the paths of other versions', async () => {
+    const [home, old, older] = [
+      toolkit('home', ['sm_75', 'sm_90']),
+      toolkit('old', ['sm_70', 'sm_90']),
+      toolkit('older', [], '11.8.89'),
+    ];
+    const homeOf = (nvcc: string): string => dirname(dirname(nvcc));
+    const empty = join(folder, 'empty');
+    mkdirSync(join(empty, 'nvcc'), { recursive: true });
+    const environment = { PATH: empty, CUDA_HOME: homeOf(home) };
+    expect(unwrap(await findNvcc({ PATH: `${empty}:${dirname(old)}`, CUDA_HOME: homeOf(home) }))).toBe(old);
+    expect(unwrap(await findNvcc(environment))).toBe(home);
+    expect(unwrap(await findNvcc({ PATH: empty, CUDA_PATH: homeOf(home) }))).toBe(home);
+    expect(unwrap(await findNvcc({ PATH: '/bin', NVCC: home }))).toBe(home);
+    expect(await findNvcc({ NVCC: join(empty, 'nvcc') })).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    const several = { ...environment, CUDA_PATH_V12_9: homeOf(old), CUDA_PATH_V11_8: homeOf(older) };
+    expect(unwrap(await findNvcc(several, 'sm_90'))).toBe(home);
+    expect(unwrap(await findNvcc(several, 'sm_70'))).toBe(old);
+    // The release says what it compiles for.
+    expect(unwrap(await findNvcc(several, 'compute_35'))).toBe(older);
+    // What a person named is used, and what it lacks is said.
+    const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
+    expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
+    expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');
+  });
+});
+
+describe('which release knows a compute capability', () => {
+  it.each([
+    [70, 'CUDA 12.9 or older'],
+    [37, 'CUDA 11.8 or older'],
+    [30, 'CUDA 10.2 or older'],
+    [75, 'CUDA 10.0 or newer'],
+    [121, 'CUDA 12.9 or newer'],
+    [999, null],
+  ])('%d: %s', (capability, expected) => {
+    expect(releasesFor(capability)).toBe(expected);
+  });
+
+  it('lists what a release compiles for', () => {
+    expect(knownByRelease('12.9.86')).toEqual(expect.arrayContaining([50, 70, 75, 90, 120, 121]));
+    expect(knownByRelease('12.9.86')).not.toContain(110);
+    expect(knownByRelease('13.0.88').slice(0, 2)).toEqual([75, 80]);
+    expect(knownByRelease('0.0.0')).toEqual([]);
+  });
+
+  it('says where no release compiles our kernels', () => {
+    expect(neededToolkit(30)).toBe(
+      'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels',
+    );
+  });
+
+  it("follows nvcc's own error", () => {
+    expect(firstError("nvcc fatal   : Unsupported gpu architecture 'compute_70'")).toBe(
+      "nvcc fatal   : Unsupported gpu architecture 'compute_70': compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc, or name that nvcc in --build",
+    );
+  });
+});
