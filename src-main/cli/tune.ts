@@ -108,8 +108,7 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
 }
 
 const STOPPED = {
-  within: (within: number) =>
-    `The expected regret is within ${percent(within)}. It is too small where predictions say nothing of the order of these designs; a smaller --within measures more of them.`,
+  within: (within: number) => `The expected regret is within ${percent(within)}.`,
   'all-measured': () => 'All designs were measured.',
   budget: () => 'The budget is spent. The same command with a larger --budget continues.',
 } as const;

@@ -15,7 +15,10 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  * which factor, and how much of it is e, has weights by the marginal likelihood (§5.4.1 there) over a small grid.
  *
  * Where a space varies far more than the grid allows (the convolution on the MI250X: by a factor of 30, without skill of the prediction),
- * the expected regret is too small: `npm run bench -- tune` reports it.
+ * the posterior is too narrow. The expected regret therefore widens it by what was measured: each measurement was predicted from those before
+ * it alone, and the mean square of these held-out errors over their expected width is the factor on the variance (the posterior mean of a
+ * variance factor with an inverse-gamma prior at 1, which counts as one measurement). The choice of designs keeps the narrow widths: wide ones
+ * explore without end, and need more measurements on both convolutions. `npm run bench -- tune` reports what is expected and what is true.
  *
  * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J. Global Optim. 13
  * (1998), doi:10.1023/A:1008306431147), averaged over the grid (Snoek, Larochelle and Adams, NIPS 2012). The designs of one batch are
@@ -56,7 +59,7 @@ export interface TuningEstimate {
   readonly design: number;
   /** Expected time of it, ms, by its own measurement and those of others. */
   readonly timeMs: number;
-  /** E[its time over that of the fastest design of the space] − 1, by the posterior. */
+  /** exp(E[ln(its time over that of the fastest design of the space)]) − 1, by the posterior, widened by its errors so far. */
   readonly expectedRegret: number;
 }
 
@@ -88,6 +91,8 @@ const FACTOR_DEVIATION = Math.log(3);
  * two spaces of a convolution, see `npm run bench -- tune`.
  */
 const INTERACTION = 0.5;
+/** How many measurements the prior of the widening counts as. */
+const WIDENING_PRIOR = 1;
 /** Of a measurement that is still to come. */
 const COMING_NOISE = 0.01;
 /** The expected regret looks at so many designs, the most promising ones, and as many draws of all their times. */
@@ -99,6 +104,8 @@ interface Process {
   readonly variance: number;
   readonly ownPart: number;
   logWeight: number;
+  /** Sum of squares of the errors of measurements, each predicted from those before it, over their expected widths. */
+  heldOut: number;
   readonly rows: Float64Array[];
   readonly mean: Float64Array;
   /** Of y at each design. */
@@ -127,6 +134,7 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
         variance,
         ownPart,
         logWeight: -0.5 * (Math.log(factor) / FACTOR_DEVIATION) ** 2,
+        heldOut: 0,
         rows: [],
         mean: new Float64Array(count),
         spread: logMs.map((log) => scaleVariance + variance * (stretch * (log - leastLog) ** 2 + alone + joint)),
@@ -172,8 +180,8 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     return out;
   }
 
-  /** Conditions a process on y at a design. @param surprise y less what was expected of it */
-  function condition(process: Process, design: number, noise: number, row: Float64Array, surprise: number): void {
+  /** Conditions a process on y at a design. @param surprise y less what was expected of it. Returns it over its expected width. */
+  function condition(process: Process, design: number, noise: number, row: Float64Array, surprise: number): number {
     const { rows, mean, spread } = process;
     const total = Math.sqrt(row[design] + noise ** 2);
     const step = surprise / total;
@@ -184,6 +192,7 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     }
     rows.push(row);
     process.logWeight -= 0.5 * step ** 2 + Math.log(total);
+    return step;
   }
 
   function weights(): readonly number[] {
@@ -237,8 +246,11 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       const y = Math.log(timeMs) - logMs[design];
       first ??= y;
       const prior = priorRow(design, null);
-      for (const process of processes)
-        condition(process, design, noise, covariances(process, design, null, prior), y - first - process.mean[design]);
+      for (const process of processes) {
+        const row = covariances(process, design, null, prior);
+        const error = condition(process, design, noise, row, y - first - process.mean[design]);
+        process.heldOut += error ** 2;
+      }
       known.add(design);
     },
     reject(design) {
@@ -269,18 +281,28 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       const design = leastOf(known, (one) => expectedLog(share, one));
       if (design === null) return null;
       const uniform = mersenneTwister(seed);
-      const expectedRegret = processes.reduce((sum, process, at) => {
+      const logRegret = processes.reduce((sum, process, at) => {
         const draws = Math.round(share[at] * DRAWS);
-        return draws === 0 ? sum : sum + share[at] * regretOf(process, design, draws, uniform);
+        return draws === 0 ? sum : sum + share[at] * logRegretOf(process, design, draws, uniform);
       }, 0);
-      return { design, timeMs: Math.exp(expectedLog(share, design) + first!), expectedRegret };
+      return {
+        design,
+        timeMs: Math.exp(expectedLog(share, design) + first!),
+        expectedRegret: Math.expm1(logRegret),
+      };
     },
   };
 
-  /** E[time of the design over the least of all] − 1, over draws of the times of the designs that are the most promising. */
-  function regretOf(process: Process, design: number, draws: number, uniform: UniformSource): number {
+  /** By how much the posterior of a process is too narrow, a factor ≥ 1. The first measurement sets the scale alone, with an error of 0. */
+  function widening({ heldOut, rows }: Process): number {
+    return Math.sqrt(Math.max(1, (WIDENING_PRIOR + heldOut) / (WIDENING_PRIOR + Math.max(0, rows.length - 1))));
+  }
+
+  /** E[ln(time of the design over the least of all)], over draws of the times of the designs that are the most promising. */
+  function logRegretOf(process: Process, design: number, draws: number, uniform: UniformSource): number {
     const { mean, spread } = process;
-    const bound = logMs.map((log, at) => log + mean[at] - 2 * Math.sqrt(spread[at]));
+    const wider = widening(process);
+    const bound = logMs.map((log, at) => log + mean[at] - 2 * wider * Math.sqrt(spread[at]));
     const designs = Array.from(order)
       .filter((one) => !rejected.has(one) && one !== design)
       .sort((a, b) => bound[a] - bound[b])
@@ -294,11 +316,11 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       let [own, least] = [0, Infinity];
       judged.forEach((one, at) => {
         let log = logMs[one] + mean[one];
-        for (let k = 0; k <= at; k += 1) log += lower[at][k] * drawn[k];
+        for (let k = 0; k <= at; k += 1) log += wider * lower[at][k] * drawn[k];
         if (at === 0) own = log;
         least = Math.min(least, log);
       });
-      sum += Math.expm1(own - least);
+      sum += own - least;
     }
     return sum / draws;
   }

@@ -60,6 +60,23 @@ describe('createTuner', () => {
     );
   });
 
+  it('expects no less regret than there is where predictions say nothing of times that differ by a factor of 30', () => {
+    const found = Array.from({ length: 12 }, (_, seed) => {
+      const { space } = grid(8, 0);
+      const uniform = mersenneTwister(seed);
+      const trueMs = space.predictedMs.map(() => 30 ** uniform());
+      const { estimate } = tuned({ space, trueMs }, 12, { seed, step: 4 });
+      return {
+        expected: Math.log1p(estimate!.expectedRegret),
+        real: Math.log(trueMs[estimate!.design] / Math.min(...trueMs)),
+      };
+    });
+    const sum = (value: (one: (typeof found)[number]) => number): number =>
+      found.reduce((total, one) => total + value(one), 0);
+    expect(sum(({ expected }) => expected)).toBeGreaterThan(sum(({ real }) => real));
+    for (const { expected } of found) expect(expected).toBeGreaterThan(0.03);
+  });
+
   it('estimates the time of the design that it names', () => {
     const { estimate } = tuned(grid(6, 0.3), 15);
     const { trueMs } = grid(6, 0.3);
