@@ -1,8 +1,31 @@
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
-const TOKEN =
-  /[{}[\],:]|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
+const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+/** Parts of a string, one after another: one expression for all of it would need a stack as high as it has escapes. */
+const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+/** No file of ours is nested deeper than a tenth of it, and what reads the values calls itself for each level. */
+const MAX_LEVELS = 100;
+
+/** The token that begins at `offset`; '' where none does. */
+function tokenAt(text: string, offset: number): string {
+  if (text[offset] !== '"') return matchAt(TOKEN, text, offset);
+  let end = offset + 1;
+  for (;;) {
+    end += matchAt(PLAIN, text, end).length;
+    if (text[end] === '"') return text.slice(offset, end + 1);
+    const escape = matchAt(ESCAPE, text, end);
+    if (escape === '') return '';
+    end += escape.length;
+  }
+}
+
+function matchAt(expression: RegExp, text: string, offset: number): string {
+  expression.lastIndex = offset;
+  return expression.exec(text)?.[0] ?? '';
+}
 
 interface Fault {
   readonly offset: number;
@@ -25,15 +48,13 @@ function firstFault(text: string): Fault | null {
     state = 'after';
   };
   for (;;) {
-    SPACE.lastIndex = offset;
-    SPACE.exec(text);
-    offset = SPACE.lastIndex;
-    TOKEN.lastIndex = offset;
-    const token = TOKEN.exec(text)?.[0] ?? '';
+    offset += matchAt(SPACE, text, offset).length;
+    const token = tokenAt(text, offset);
     const isValue = token !== '' && !'{}[],:'.includes(token);
     const fault = (expected: string) => ({ offset, expected });
     if (state === 'value' || state === 'first') {
       if (token === '{' || token === '[') {
+        if (open.length === MAX_LEVELS) return fault(`at most ${MAX_LEVELS} levels of brackets`);
         open.push(token);
         fields.push(new Set());
         state = token === '{' ? 'firstKey' : 'first';

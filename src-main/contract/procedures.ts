@@ -73,6 +73,14 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(1));
 const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
+const MAX_SETTING_CHARACTERS = 100_000;
+const setting = v.pipe(
+  v.unknown(),
+  v.check(
+    (value) => (JSON.stringify(value) ?? '').length <= MAX_SETTING_CHARACTERS,
+    `A setting may have ${MAX_SETTING_CHARACTERS} characters of JSON.`,
+  ),
+);
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
 const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar']);
 const csvColumns = v.strictObject({
@@ -191,7 +199,7 @@ export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
   'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
   'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
-  'settings.set': procedure(v.strictObject({ key: shortText, value: v.unknown() })).returns<null>(),
+  'settings.set': procedure(v.strictObject({ key: shortText, value: setting })).returns<null>(),
 
   'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
   'studies.get': procedure(byId).returns<StudyRecord>(),

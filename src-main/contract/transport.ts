@@ -375,8 +375,16 @@ export function webSocketChannel(socket: WebSocketLike): Channel {
 /** The parts of `window` that connecting needs. Pass `window`. */
 export interface PageLike {
   readonly lockstep?: DesktopBridge;
-  readonly location: { readonly host: string; readonly protocol: string; readonly origin: string };
-  readonly WebSocket: new (url: string) => WebSocketLike;
+  readonly location: {
+    readonly host: string;
+    readonly protocol: string;
+    readonly origin: string;
+    readonly search: string;
+    readonly hash: string;
+  };
+  readonly history: { replaceState(state: null, unused: '', url: string): void };
+  readonly localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
+  readonly WebSocket: new (url: string, protocols: string[]) => WebSocketLike;
   addEventListener(type: 'message', listener: (event: PageMessage) => void): void;
   removeEventListener(type: 'message', listener: (event: PageMessage) => void): void;
 }
@@ -389,6 +397,17 @@ export interface PageMessage {
 
 /** Path of the WebSocket in the browser host. */
 export const ENGINE_PATH = '/engine';
+/** What the page and the browser host speak; offered beside the token, which browsers let a page send in no other header. */
+export const ENGINE_PROTOCOL = 'lockstep';
+
+/** Takes the token out of the address bar into the storage of this origin, where reloads and other tabs find it. */
+function pageToken({ location, history, localStorage }: PageLike): string | null {
+  const offered = new URLSearchParams(location.search).get('token');
+  if (!offered) return localStorage.getItem('token');
+  localStorage.setItem('token', offered);
+  history.replaceState(null, '', `/${location.hash}`);
+  return offered;
+}
 
 /**
  * Connects a page to its engine, whichever host shows it: by a MessagePort in the desktop app, by a WebSocket in a
@@ -421,8 +440,10 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
     tidy = () => page.removeEventListener('message', take);
     bridge.connect();
   } else {
+    const token = pageToken(page);
     const socket = new page.WebSocket(
       `${page.location.protocol === 'https:' ? 'wss' : 'ws'}://${page.location.host}${ENGINE_PATH}`,
+      token === null ? [ENGINE_PROTOCOL] : [ENGINE_PROTOCOL, token],
     );
     const client = createClient(webSocketChannel(socket));
     socket.addEventListener('open', () => resolve({ ok: true, value: client }));

@@ -7,6 +7,7 @@ import {
   decodeMessage,
   encodeMessage,
   ENGINE_PATH,
+  ENGINE_PROTOCOL,
   MAX_REPLY_BYTES,
   MAX_REQUEST_BYTES,
   serveConnection,
@@ -32,6 +33,8 @@ export interface ServeOptions {
   readonly port: number;
   /** At least 16 characters of [A-Za-z0-9_-]; random where left out. */
   readonly token?: string;
+  /** What all pages together may have sent of messages that are not complete; left out: two of the largest messages. */
+  readonly maxIncompleteBytes?: number;
 }
 
 export interface BrowserHost {
@@ -45,27 +48,27 @@ export interface BrowserHost {
  * Serves the page and the engine to browsers on this machine, or to those that reach its loopback interface through a
  * tunnel: `ssh -L ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any port.
  *
- * Who may talk to the engine: a request must name a loopback host (or a hostile page could reach the server by a DNS
- * name of its own that resolves to it), carry the token (or another user of this machine could), and, for the
- * WebSocket, come from a page of this very server (or any page open in the same browser could use the cookie).
+ * The page itself is public. Who may talk to the engine: a request must name a loopback host (or a hostile page could
+ * reach the server by a DNS name of its own that resolves to it), come from a page of this very server, and carry the token
+ * (or another user of this machine could). The page keeps the token in its own storage rather than in a cookie, which the
+ * browser would send to the servers of all other ports as well.
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
+  const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;
   const token = options.token ?? randomBytes(24).toString('base64url');
   if (!/^[\w-]{16,200}$/.test(token))
     return fail('bad-input', 'the token must be 16 to 200 characters of A-Z, a-z, 0-9, "_" and "-"');
-  // Cookies of one host are shared by all its ports, so two servers must not use the same name.
-  const cookieName = `lockstep-${createHash('sha256').update(token).digest('hex').slice(0, 12)}`;
-
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false });
-
-  const hasCookie = (request: IncomingMessage) =>
-    (request.headers.cookie ?? '').split(';').some((pair) => {
-      const [name, value] = pair.trim().split('=', 2);
-      return name === cookieName && value !== undefined && sameToken(value, token);
-    });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_REQUEST_BYTES,
+    perMessageDeflate: false,
+    handleProtocols: () => ENGINE_PROTOCOL, // the other one offered is the token
+  });
+  const hasToken = (request: IncomingMessage) =>
+    (request.headers['sec-websocket-protocol'] ?? '').split(',').some((offered) => sameToken(offered.trim(), token));
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isLoopbackHost(request.headers.host))
@@ -77,21 +80,13 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     const url = parseTarget(request.url);
     if (!url) return plain(response, 400, 'Malformed address.');
     const offered = url.searchParams.get('token');
-    if (offered !== null && url.pathname === '/') {
-      if (!sameToken(offered, token)) return plain(response, 403, WRONG_TOKEN);
-      response.setHeader('Set-Cookie', `${cookieName}=${token}; Path=/; HttpOnly; SameSite=Strict`);
-      // Refresh rather than redirect: a browser that came from another site (a link in a web terminal) would not send
-      // a strict cookie along a redirect, and the token leaves the address bar all the same.
-      response.setHeader('Refresh', '0; url=/');
-      return plain(response, 200, 'Opening Lockstep…');
-    }
+    if (offered !== null && !sameToken(offered, token)) return plain(response, 403, WRONG_TOKEN);
     if (url.pathname === '/favicon.ico') {
       // Browsers ask for it whatever the page says; the page names its own icon.
       response.writeHead(204, PAGE_HEADERS);
       response.end();
       return;
     }
-    if (!hasCookie(request)) return plain(response, 403, WRONG_TOKEN);
     const file = await pageFile(options.rendererFolder, url.pathname);
     if (!file) return plain(response, 404, 'There is no such page.');
     response.writeHead(200, {
@@ -109,27 +104,39 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const refuse = (status: string) =>
-      void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      // Destroyed, or the other side could keep its half open for ever.
+      void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     if (parseTarget(request.url)?.pathname !== ENGINE_PATH) return refuse('404 Not Found');
     if (!isLoopbackHost(request.headers.host) || !isSameOrigin(request)) return refuse('403 Forbidden');
-    if (!hasCookie(request)) return refuse('403 Forbidden');
+    if (!hasToken(request)) return refuse('403 Forbidden');
     if (sockets.clients.size >= MAX_PAGES) return refuse('503 Service Unavailable');
-    sockets.handleUpgrade(request, socket, head, (page) => attach(page, options.engine));
+    sockets.handleUpgrade(request, socket, head, (page) => attach(page, socket, options.engine));
   });
 
   const heard = new WeakSet<WebSocket>();
-  function attach(page: WebSocket, engine: EngineDoor): void {
+  /** Bytes of a message of each page that is not complete. */
+  const incomplete = new Map<WebSocket, number>();
+  function attach(page: WebSocket, socket: Duplex, engine: EngineDoor): void {
     heard.add(page);
-    const connection = serveConnection(engine, (message) => sendTo(page, message));
+    incomplete.set(page, 0);
+    socket.on('data', (data: Buffer) => {
+      incomplete.set(page, incomplete.get(page)! + data.length);
+      if ([...incomplete.values()].reduce((sum, bytes) => sum + bytes, 0) > maxIncompleteBytes) page.terminate();
+    });
+    const connection = serveConnection(engine, (message) => sendTo(page, message, sockets.clients));
     page.on('message', (data: Buffer, isBinary) => {
+      incomplete.set(page, 0);
       const message = isBinary ? decodeMessage(data) : fail('bad-input', 'a text message');
       if (message.ok) connection.receive(message.value);
       else page.close(1007, 'malformed message'); // our own page never sends one
     });
     page.on('pong', () => heard.add(page));
     page.on('error', () => page.terminate());
-    page.on('close', () => connection.close());
+    page.on('close', () => {
+      incomplete.delete(page);
+      connection.close();
+    });
   }
   const pings = setInterval(() => {
     for (const page of sockets.clients) {
@@ -166,13 +173,13 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
 
 const WRONG_TOKEN = 'Open the address that "lockstep serve" printed: it carries the token this page needs.';
 
-function sendTo(page: WebSocket, message: ServerMessage): void {
+function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebSocket>): void {
   if ('event' in message && message.event === 'run.progress' && page.bufferedAmount > SLOW_PAGE_BYTES) return;
   const frame = encodeMessage(message);
   if (frame.length > MAX_REPLY_BYTES)
     throw new RangeError(`it has ${frame.length} bytes; one message may hold ${MAX_REPLY_BYTES}`);
-  if (page.bufferedAmount + frame.length > MAX_REPLY_BYTES) {
-    page.terminate(); // a page that asks and never reads
+  if ([...pages].reduce((sum, { bufferedAmount }) => sum + bufferedAmount, frame.length) > MAX_REPLY_BYTES) {
+    page.terminate(); // pages ask and never read
     return;
   }
   page.send(frame);

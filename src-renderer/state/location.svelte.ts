@@ -122,7 +122,6 @@ export class Location {
     this.#left.set(this.#view, this.#query);
     this.#view = view;
     this.#query = params.toString();
-    // The token of a browser host stands before the hash and stays.
     history[replace ? 'replaceState' : 'pushState'](null, '', this.href);
   }
 

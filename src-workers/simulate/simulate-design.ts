@@ -200,6 +200,8 @@ const MAX_BARS = 20_000;
 const BINS = 240;
 /** Thread groups of a launch whose timeline fits in memory: two numbers and an index for each. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
+/** Units of a launch whose timeline is drawn: a few seconds of one worker, which nobody can cancel. */
+const MAX_TIMELINE_UNITS = 100_000_000;
 
 /**
  * Plays one replication and records it.
@@ -211,6 +213,11 @@ export function simulateTimeline(
   seed: number,
   replication: number,
 ): Result<DrawnTimeline> {
+  if (predictor.plan.units > MAX_TIMELINE_UNITS)
+    return fail(
+      'unsupported',
+      `design ${index} has ${predictor.plan.units} units; a timeline plays at most ${MAX_TIMELINE_UNITS}. Predict the study with fewer units to see one.`,
+    );
   const launches = prepareAll(predictor, index);
   if (!launches.ok) return launches;
   const designs = launches.value.map(({ design }) => design);

@@ -326,6 +326,19 @@ describe('a timeline', () => {
       }
     }
   });
+
+  it('of more units than one worker plays in seconds is refused', async () => {
+    const engine = await engineOn(temporaryFile());
+    const study = smallStudy({
+      workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
+      axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
+    });
+    const runId = await sweep(engine, study);
+    const { designIndex } = (await page(engine, { runId, limit: 1 })).rows[0];
+    expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({
+      error: { code: 'unsupported', message: expect.stringContaining('10000000000 units; a timeline plays at most') },
+    });
+  });
 });
 
 it('has no rank correlation where there is no order', () => {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { parseJson } from '../../src-main/contract/json.ts';
+
+test('a text of brackets alone is refused where it is nested too deeply', () => {
+  expect(parseJson('['.repeat(1_000_000), 'a.json')).toMatchObject({
+    ok: false,
+    error: { message: 'a.json, line 1, column 101: JSON needs at most 100 levels of brackets here, not "[".' },
+  });
+  const deepest = '['.repeat(100) + ']'.repeat(100);
+  expect(parseJson(deepest, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(deepest) as unknown });
+});
+
+test('a string may have as many escapes as it likes', () => {
+  const text = `{"${'\\n'.repeat(4_000_000)}":"\\u00e9\\"x"}`;
+  expect(parseJson(text, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(text) as unknown });
+});
+
+test.each([
+  ['["\\x"]', 'line 1, column 2: JSON needs a value or "]" here'],
+  ['["a\n"]', 'line 1, column 2: JSON needs a value or "]" here'],
+  ['["a\\u12g4"]', 'line 1, column 2: JSON needs a value or "]" here'],
+  ['["a', 'line 1, column 2: JSON needs a value or "]" here'],
+])('%j holds a string that is none', (text, message) => {
+  expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
+});
