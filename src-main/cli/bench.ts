@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { deviceTitle, isStandIn } from '../../src-workers/domain/benchmark.ts';
+import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type {
@@ -44,6 +44,7 @@ export interface BenchOptions {
   readonly repeats?: number;
   readonly warmUps?: number;
   readonly caseLimit?: number;
+  readonly cache?: CacheState;
   readonly time?: number;
   readonly units?: number | 'all';
   readonly list?: boolean;
@@ -66,6 +67,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
     ...(options.repeats === undefined ? {} : { repeats: options.repeats }),
     ...(options.warmUps === undefined ? {} : { warmUps: options.warmUps }),
     ...(options.caseLimit === undefined ? {} : { caseTimeLimitMs: options.caseLimit * 1000 }),
+    ...(options.cache === undefined ? {} : { cache: options.cache }),
   };
   if (options.suite !== undefined) return ok({ suite: options.suite, ...more });
   if (run === undefined) return fail('bad-input', 'Specify a run or --suite.');
@@ -241,6 +243,7 @@ export async function reportMeasurement(
       part: request.part ?? null,
       probe: request.probe ?? null,
       program: request.program ?? null,
+      cache: request.cache ?? null,
       warnings,
       evidenceGaps: gaps,
     });

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
@@ -406,6 +407,12 @@ function measuringCommands(program: Command, cli: CommandLine): void {
     .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
     .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
     .option('--case-limit <seconds>', 'max time for one case (default: 60)', positive)
+    .addOption(
+      new Option(
+        '--cache <state>',
+        "a CUDA device's cache before each launch: the data of the launch before it (warm), or none of it",
+      ).choices(CACHE_STATES),
+    )
     .option(
       '--time <seconds>',
       'max time for all; a probe reduces repeats, then units to keep it (default: 120)',
@@ -421,7 +428,7 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, program, warnings}; leftOut is null, or
+               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, program, cache, warnings}; leftOut is null, or
                {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
                ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
                null, or {exec, build}, and then cases have the digest, and the implementation, where there is one

@@ -1,4 +1,10 @@
-import type { BenchBackend, BenchCase, BenchPlan, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type {
+  BenchBackend,
+  BenchCase,
+  BenchPlan,
+  CacheState,
+  MeasuringDevice,
+} from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
@@ -24,6 +30,8 @@ export interface Bundle {
   /** Of the archive that the files make. */
   readonly fileName: string;
   readonly cases: number;
+  /** What the cache held before each launch, on a CUDA device. */
+  readonly cache?: CacheState;
   /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
   readonly leftOut: RunnableDesigns | null;
   /** Paths of the files that were packed, and their size together, bytes. */
@@ -48,6 +56,8 @@ export interface MeasuringRequest {
   readonly repeats: number;
   readonly warmUps: number;
   readonly cases: number;
+  /** What the cache held before each launch, on a CUDA device. */
+  readonly cache?: CacheState;
   /** What the designs were chosen among, where the target cannot run all of the sweep. */
   readonly leftOut?: RunnableDesigns;
   /** Where fewer units were measured than the sweep has; predictions held against these times are of as many. */

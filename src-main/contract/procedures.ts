@@ -43,7 +43,7 @@ import {
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
 import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
-import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
+import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
@@ -146,6 +146,8 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
+  /** Of a CUDA device: what its cache holds before each launch. Default: `warm`. */
+  cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
 /** Time that a measurement may take where nothing else is said: a person waits so long. */

@@ -146,6 +146,13 @@ export type BenchCase = {
 
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
+/** Before each launch that counts: the data of the launch before it (`warm`), or none of it (`flush`). */
+export const CACHE_STATES = ['warm', 'flush'] as const;
+export type CacheState = (typeof CACHE_STATES)[number];
+
+/** Cases whose launches alternate. More would be fairer, and leave fewer complete where a run is interrupted. */
+export const ALTERNATING = 8;
+
 export interface BenchPlan {
   readonly format: 'lockstep-bench';
   readonly version: 1;
@@ -158,6 +165,10 @@ export interface BenchPlan {
   readonly seed: number;
   /** A case that takes longer than this altogether is given up, ms. */
   readonly caseTimeLimitMs: number;
+  /** Of a CUDA device: cases whose launches alternate, in random order. One after another where absent. */
+  readonly alternating?: number;
+  /** Of a CUDA device: what the cache holds before a launch. `warm` where absent. */
+  readonly cache?: CacheState;
   /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;
   /** Present for the backend `program`. */
@@ -229,6 +240,8 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
+  /** The next launch is of this case: it is to blame where the program ends now. */
+  | { readonly type: 'turn'; readonly case: string }
   /** One launch. Warm-ups come first and are marked, not dropped. `clockMhz`: read beside it, where it can be. */
   | {
       readonly type: 'sample';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BENCH_BACKENDS, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
+import { BENCH_BACKENDS, CACHE_STATES, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
@@ -125,6 +125,8 @@ const planLine = v.object({
     repeats: whole(1),
     seed: whole(0),
     caseTimeLimitMs: number(0),
+    alternating: v.exactOptional(whole(1)),
+    cache: v.exactOptional(v.picklist(CACHE_STATES, `one of ${CACHE_STATES.join(', ')}`)),
     workload: v.nullable(
       v.object({
         label: text(1000),
@@ -182,6 +184,7 @@ const benchRecord = v.variant('type', [
     spillBytes: v.nullable(whole(0)),
     residentBlocks: v.nullable(whole(0)),
   }),
+  v.object({ type: v.literal('turn'), case: caseId }),
   v.object({
     type: v.literal('sample'),
     case: caseId,
@@ -211,6 +214,7 @@ const benchRecord = v.variant('type', [
 const RECORD_TYPES: ReadonlySet<unknown> = new Set<BenchRecord['type']>([
   'device',
   'compiled',
+  'turn',
   'sample',
   'check',
   'values',

@@ -122,6 +122,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
         unknownCases.add(record.case);
         return;
       }
+      if (record.type === 'turn') return;
       const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
       if (record.type === 'sample') {
         samples++;

@@ -35,6 +35,8 @@ export function gatheredCase(): GatheredCase {
 
 export function addRecord(found: GatheredCase, record: CaseRecord): void {
   switch (record.type) {
+    case 'turn':
+      return;
     case 'compiled': {
       const { type: _type, case: _case, ...compiled } = record;
       found.compiled = compiled;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe as always, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
-import { HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
+import { EXIT_HUNG, HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
 import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
@@ -265,6 +265,54 @@ describe('measuring with the emulation', () => {
   });
 });
 
+describe('launches of several cases', () => {
+  const cases = LOOPS.filter(({ id }) => /-u4-0$|^wide$|^held$/.test(id));
+  const samplesOf = (records: readonly BenchRecord[], wanted?: string): string[] =>
+    ofType(records, 'sample')
+      .filter(({ case: id }) => wanted === undefined || id === wanted)
+      .map(({ case: id, repeat, warmUp }) => `${wanted === undefined ? id : ''} ${warmUp ? 'w' : 'r'}${repeat}`);
+
+  it.each(['warm', 'flush'] as const)(
+    'alternate at random, each as often as alone, with a cache that is %s',
+    async (cache) => {
+      const plan = planOf(cases, { alternating: 3, cache, repeats: 4 });
+      const { records } = await measure(plan);
+      expect(records.at(-1)!.type).toBe('done');
+      for (const { id } of cases) {
+        expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
+        expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
+      }
+      // At most three are under way at a time, and they take turns.
+      const order = ofType(records, 'sample').map((sample) => sample.case);
+      const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
+      expect(changes).toBeGreaterThan(cases.length);
+      for (const at of order.keys())
+        expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
+      // A reader knows whose launch is next.
+      const spoken = records.filter((record) => 'case' in record);
+      for (const [at, record] of spoken.entries())
+        if (record.type === 'sample')
+          expect(spoken.slice(0, at).findLast(({ type }) => type === 'turn')?.case).toBe(record.case);
+      // The same seed draws the same order.
+      const again = await measure(plan);
+      expect(samplesOf(again.records)).toEqual(samplesOf(records));
+    },
+  );
+
+  it('begin again alone where the device has no room for several', async () => {
+    const big = (id: string): BenchCase => ({ ...probe('bandwidth', { bytes: 65_536 }), id });
+    const { records } = await measure(planOf([big('a'), big('b')], { alternating: 2 }), {
+      environment: { CUDA_SHIM_MEMORY: '300000' },
+    });
+    expect(ofType(records, 'failed')).toEqual([]);
+    expect(ofType(records, 'sample').map(({ case: id }) => id)).toEqual(['a', 'a', 'a', 'b', 'b', 'b']);
+    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual([
+      ['a', true],
+      ['b', true],
+    ]);
+  });
+});
+
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
     { parallelSteps: 0, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
@@ -324,7 +372,9 @@ describe('what goes wrong', () => {
 
   it('gives a case up that takes too long', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})], { caseTimeLimitMs: 1, repeats: 1000 }));
-    expect(ofType(records, 'failed')[0].message).toMatch(/^given up after \d+ ms; the limit is 1 ms$/);
+    expect(ofType(records, 'failed')[0].message).toMatch(
+      /^Stopped after [\d.]+ s \(limit 0\.001 s\), \d+ of 1001 launches done\.$/,
+    );
     expect(ofType(records, 'check')).toEqual([]);
   });
 
@@ -338,6 +388,19 @@ describe('what goes wrong', () => {
     expect(ofType(records, 'lost')[0].message).toMatch(
       /cudaErrorLaunchFailure, unspecified launch failure, in case a$/,
     );
+  });
+
+  it('ends where a launch hangs, whose case has failed; started again it measures the others', async () => {
+    const cases = [unitLoop('a', {}), unitLoop('hangs', { gridBlocks: 9 }), unitLoop('b', {})];
+    const { ended, records } = await measure(planOf(cases, { caseTimeLimitMs: 200, alternating: 3 }), {
+      environment: { CUDA_SHIM_HANG_BLOCKS: '9' },
+    });
+    expect(ended.code).toBe(EXIT_HUNG);
+    expect(records.at(-1)).toEqual({
+      type: 'failed',
+      case: 'hangs',
+      message: 'Stopped within a launch (limit 0.2 s).',
+    });
   });
 
   it('says so where the program has no code for the device', async () => {
@@ -548,12 +611,15 @@ wait
 });
 
 describe('a bundle on a machine without Lockstep', () => {
-  const plan = planOf([
-    unitLoop('a', {}),
-    unitLoop('b', { threadsPerUnit: 8, balancing: 'full-sort', registerCap: 24 }),
-    unitLoop('too-wide', { blockThreads: 2048 }),
-    { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 2, threads: 32, elements: 10 } },
-  ]);
+  const plan = planOf(
+    [
+      unitLoop('a', {}),
+      unitLoop('b', { threadsPerUnit: 8, balancing: 'full-sort', registerCap: 24, gridBlocks: 3 }),
+      unitLoop('too-wide', { blockThreads: 2048 }),
+      { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 2, threads: 32, elements: 10 } },
+    ],
+    { caseTimeLimitMs: 1000 },
+  );
   const environment = { NVCC: EMULATING_NVCC, LOCKSTEP_ARCHITECTURE: 'sm_90' };
   let place: string;
   const script = (more: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
@@ -661,6 +727,12 @@ esac
     expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
     );
+    // A case that hangs fails, and the cases after it are measured.
+    await rm(join(place, 'results.jsonl'));
+    const hung = await script({ CUDA_SHIM_HANG_BLOCKS: '3' });
+    expect(hung.stderr).toBe('{"type":"failed","case":"b","message":"Stopped within a launch (limit 1 s)."}\n');
+    expect(hung.code).toBe(0);
+    expect(hung.stdout).toMatch(/2 cases measured, 2 failed: results\.jsonl\n$/);
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');

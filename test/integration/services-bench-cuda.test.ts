@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it as always } from 'vitest';
-import type { DoctorCheck, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
+import type { DoctorCheck, RankPage, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
@@ -53,7 +53,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     found: expect.stringMatching(/^nvcc 0/),
   });
 
-  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [8], balancing: ['none', 'dynamic-fetch'] }; // prettier-ignore
+  const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [8, 9], balancing: ['none', 'dynamic-fetch'] }; // prettier-ignore
   const study: StudyFile = smallStudy({
     workload: { lengths: 'geometric(0.2)', units: 2000 },
     devices: ['nvidia-rtx-4090'],
@@ -83,6 +83,29 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     expect(one.measured!.timesMs).toHaveLength(3);
     expect(one.measured!.warmUpMs).toHaveLength(1);
   }
+
+  const { rows } = await call<RankPage>('ranking.page', { runId, limit: 16 });
+  const [hangs, fine] = [9, 8].map((blocks) => rows.find(({ design }) => design.gridBlocks === blocks)!.designIndex);
+  process.env.CUDA_SHIM_HANG_BLOCKS = '9';
+  try {
+    const named = { choose: 'named', designs: [hangs, fine], caseTimeLimitMs: 300, cache: 'flush' };
+    const { runId: hung } = await call<{ runId: number }>('bench.start', { ...ask, ...named });
+    expect(await finished(engine, hung)).toMatchObject({ state: 'complete', enumerated: 2, invalid: 1 });
+    const { cases, request } = await call<MeasuringDetail>('bench.detail', { id: hung });
+    expect(cases.map(({ designIndex, failure }) => [designIndex, failure])).toEqual([
+      [hangs, 'Stopped within a launch (limit 0.3 s).'],
+      [fine, null],
+    ]);
+    expect(cases[1].measured!.timesMs).toHaveLength(3);
+    expect(request.cache).toBe('flush');
+  } finally {
+    delete process.env.CUDA_SHIM_HANG_BLOCKS;
+  }
+  const onCpu = await engine.call('bench.start', { ...ask, target: 'webgpu', cache: 'flush' });
+  expect(onCpu).toMatchObject({
+    ok: false,
+    error: { code: 'unsupported', message: expect.stringMatching(/^Caches can be/) },
+  });
 
   const missing = await engine.call('bench.start', { ...ask, target: 'cuda:7' });
   expect(missing.ok).toBe(true);

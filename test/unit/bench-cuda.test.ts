@@ -63,7 +63,7 @@ describe('the plan that the CUDA program reads', () => {
     const file = (path: string): Uint8Array => made.files.find((one) => one.path === path)!.bytes;
     expect(new TextDecoder().decode(file('plan.txt')).split('\n')).toEqual([
       'lockstep-cuda-plan 1',
-      'run warm-ups=1 repeats=2 case-time-limit-ms=1501 seed=7',
+      'run warm-ups=1 repeats=2 case-time-limit-ms=1501 seed=7 alternating=1 cache=warm',
       'units lengths=lengths.u32 expected=expected.u32',
       'case a unit-loop u=1 dispatch=nested block=64 grid=2 cap=0 resident=0 order=order-0.u32 blocks=blocks-1.u32',
       'case b unit-loop u=4 dispatch=flattened block=64 grid=2 cap=24 resident=0 order=order-2.u32 blocks=blocks-3.u32',

@@ -186,6 +186,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     repeats: plan?.plan.repeats ?? cases.reduce((most, one) => Math.max(most, one.timesMs.length), 0),
     warmUps: plan?.plan.warmUps ?? 0,
     cases: plan?.plan.cases.length ?? cases.length,
+    ...(plan?.plan.cache && { cache: plan.plan.cache }),
   };
   const file = {
     name: fileName,

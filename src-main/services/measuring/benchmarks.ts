@@ -1,5 +1,11 @@
 import type { RunRecord } from '../../../db/records.ts';
-import type { BenchBackend, BenchPlan, BenchRecord, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import {
+  ALTERNATING,
+  type BenchBackend,
+  type BenchPlan,
+  type BenchRecord,
+  type PlanLine,
+} from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
@@ -94,12 +100,20 @@ async function planMeasurement(
     warmUps,
     caseTimeLimitMs,
   } as const;
-  const asked = { target, backend: backend.value, suite, repeats, warmUps };
+  const cuda = backend.value === 'cuda';
+  if (input.cache === 'flush' && !cuda)
+    return fail('unsupported', `Caches can be flushed on CUDA devices alone, not on ${target}. Leave cache out.`, {
+      field: 'cache',
+    });
+  const { cache = 'warm' } = input;
+  const onCuda = cuda && { cache };
+  const alternating = cuda && { alternating: ALTERNATING };
+  const asked = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
   if (suite !== 'designs') {
     const device = backend.value === 'webgpu' ? await targets.device(target) : null;
     const cases = suiteCases(suite, backend.value, device);
     if (!cases.ok) return cases;
-    const plan: BenchPlan = { ...shared, cases: cases.value, seed: 1, workload: null };
+    const plan: BenchPlan = { ...shared, ...onCuda, ...alternating, cases: cases.value, seed: 1, workload: null };
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
@@ -133,6 +147,8 @@ async function planMeasurement(
   return ok({
     plan: {
       ...shared,
+      ...onCuda,
+      ...alternating,
       cases: cases.value,
       seed,
       workload,
@@ -434,7 +450,8 @@ async function measureIn(
     `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {
     if (!state.answered) return failed({ code: 'unsupported', message: `${state.lost}. ${kept()}` });
-    const gone = state.begun ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
+    const gone =
+      state.begun && state.failed === null ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
     if (!gone.ok) return failed(gone.error);
     return failed({
       code: 'unsupported',
@@ -444,6 +461,8 @@ async function measureIn(
   switch (end.kind) {
     case 'cancelled':
       return { kind: 'cancelled' };
+    case 'hung':
+      return { kind: 'hung', label: state.failed ?? '' };
     case 'ended':
       return failed({ code: 'internal', message: `The measuring program ended before it was done. ${kept()}` });
     case 'refused':

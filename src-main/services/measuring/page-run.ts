@@ -56,10 +56,10 @@ export function runOnPage(session: MeasuringSession, silenceMs: number, ping: ()
         return taken;
       }
     }
-    const { answered, begun, done, lost } = session.state();
+    const { answered, begun, done, failed, lost } = session.state();
     if (lost !== null) {
       const message = answered ? `the device was lost: ${lost}` : lost;
-      const at = begun ? await session.giveUp(message) : ok(null);
+      const at = begun && failed === null ? await session.giveUp(message) : ok(null);
       await end(at.ok ? { code: 'unsupported', message } : at.error);
     } else if (done) await end('complete');
     return ok(null);

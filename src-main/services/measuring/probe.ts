@@ -109,7 +109,9 @@ async function planRound(
       const { plan: own } = planned.value;
       return ok({ plan: { ...own, program: { ...own.program!, probe: true } } });
     }
-    if (planned.ok || units >= ofUnits) return planned;
+    // One design after another: the times between their records count.
+    if (planned.ok) return ok({ plan: { ...planned.value.plan, alternating: 1 } });
+    if (units >= ofUnits) return planned;
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
@@ -28,6 +29,8 @@ export type ProgramEnd =
   /** Exit code 0 after everything it had to say. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
+  /** A launch hung, and it has said in which case: started again it measures the others. */
+  | { readonly kind: 'hung' }
   /** Killed for its time; `whole`: the limit of the whole program, otherwise it had been silent. */
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
   /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
@@ -134,6 +137,7 @@ export async function runProgram(
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
+    if (code === EXIT_HUNG) return { kind: 'hung' };
     await Promise.race([drained, pause(LAST_WORDS_MS, undefined, { ref: false })]);
     const how = name ? `was ended by the signal ${name}` : `ended with exit code ${code}`;
     const words = errorLine(stderr);

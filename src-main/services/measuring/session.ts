@@ -27,6 +27,8 @@ export interface MeasuringSession {
     readonly begun: boolean;
     /** The program has said that it is done. */
     readonly done: boolean;
+    /** The case that failed in the last record: nothing else is to blame for the end of the program. */
+    readonly failed: string | null;
     /** The device is gone, and its last words. */
     readonly lost: string | null;
     readonly saved: number;
@@ -54,6 +56,7 @@ export function openSession(
   let collector: CaseCollector = collectCases(left(), plan.repeats);
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
+  let failed: string | null = null;
   /** Digest of the right result, by those that are saved. */
   let reference: string | null = null;
   let best: { readonly timeMs: number; readonly design: string } | null = null;
@@ -116,6 +119,8 @@ export function openSession(
       device = here;
     }
     answered = true;
+    // Of cases that an earlier program left unfinished, this one measures every launch.
+    collector = collectCases(left(), plan.repeats);
     execution.progress();
     return ok(null);
   }
@@ -141,6 +146,7 @@ export function openSession(
           if (!answered)
             return fail('bad-input', `The measuring program sent a ${record.type} record before it named its device.`);
           begun = true;
+          failed = record.type === 'failed' ? record.case : null;
           const complete = collector.take(record);
           return complete.ok ? save(complete.value) : complete;
         }
@@ -148,18 +154,17 @@ export function openSession(
     },
     async programEnded() {
       const stored = await save(collector.settle());
-      [answered, begun] = [false, false];
+      [answered, begun, failed] = [false, false, null];
       return stored;
     },
     async giveUp(message) {
       const case_ = collector.underWay();
       if (!case_) return ok(null);
-      const failed = collector.take({ type: 'failed', case: case_.id, message });
-      const stored = failed.ok ? await save(failed.value) : failed;
-      collector = collectCases(left(), plan.repeats);
+      const given = collector.take({ type: 'failed', case: case_.id, message });
+      const stored = given.ok ? await save(given.value) : given;
       return stored.ok ? ok(caseLabel(case_)) : stored;
     },
-    state: () => ({ answered, begun, done, lost, saved: known.size, total }),
+    state: () => ({ answered, begun, done, failed, lost, saved: known.size, total }),
     finish: (end) => execution.finish(end, best),
   };
 }

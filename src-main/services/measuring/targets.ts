@@ -166,6 +166,7 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
     case 'crashed':
     case 'refused':
       return fail('not-found', end.message);
+    case 'hung':
     case 'late':
       return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
     case 'ended':

@@ -5,7 +5,7 @@ import type { WorkloadContext } from '../../parse/grammar.ts';
 import { keptPlan } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { LAST_RELEASES } from './releases.ts';
-import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
+import { COMPILE_FLAGS, cudaPlan, EXIT_HUNG, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 
 export interface BundleContents {
   /** The CUDA sources, by name: what `readCudaSources` gives. */
@@ -180,18 +180,29 @@ fi
 
 # A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
 [ -f results.jsonl ] || cp plan.jsonl results.jsonl
-awk '
-  /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
-' results.jsonl >build/done.txt
-awk '
-  FILENAME != "results.jsonl" { done[$0] = 1; next }
-  FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
-  match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
-' build/done.txt results.jsonl >build/kept.jsonl
-mv build/kept.jsonl results.jsonl
+settle() {
+  awk '
+    /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
+  ' results.jsonl >build/done.txt
+  awk '
+    FILENAME != "results.jsonl" { done[$0] = 1; next }
+    FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
+    match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
+  ' build/done.txt results.jsonl >build/kept.jsonl
+  mv build/kept.jsonl results.jsonl
+}
 
+settle
 echo "measuring; $(wc -l <build/done.txt | tr -d ' ') of ${cases} cases are done already"
-if ! ./build/lockstep-cuda --plan plan.txt --device "$device" --done build/done.txt >>results.jsonl; then
+while :; do
+  status=0
+  ./build/lockstep-cuda --plan plan.txt --device "$device" --done build/done.txt >>results.jsonl || status=$?
+  # A launch hung: its case has failed, and the others are measured by a new process.
+  [ "$status" -eq ${EXIT_HUNG} ] || break
+  tail -n 1 results.jsonl >&2
+  settle
+done
+if [ "$status" -ne 0 ]; then
   tail -n 1 results.jsonl >&2
   stop "measuring ended early; run this again to continue with the next case"
 fi

@@ -40,13 +40,16 @@ export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags:
 
 /** Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors here. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/** Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs. */
-export const LINK_FLAGS: readonly string[] = ['-ldl'];
+/** Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs, and cases have threads. */
+export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
-/** Arguments of the program, started in the folder of the plan's files. */
+/** Arguments of the program, started in the folder of the plan's files. It says whose launch is next, so that a crash has a case. */
 export function planArguments(device: number): readonly string[] {
-  return ['--plan', 'plan.txt', '--device', String(device)];
+  return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
+
+/** Exit code of the program where a launch hung (`EXIT_HUNG` of `sources/host.cuh`): started again it measures the other cases. */
+export const EXIT_HUNG = 75;
 
 /** Arguments of the program to name this machine's devices, one `device` record each. */
 export const LIST_ARGUMENTS: readonly string[] = ['--list'];
@@ -92,15 +95,20 @@ function runLine(plan: BenchPlan): Result<string> {
     repeats: plan.repeats,
     'case-time-limit-ms': Math.ceil(plan.caseTimeLimitMs),
     seed: plan.seed >>> 0,
+    alternating: plan.alternating ?? 1,
   };
-  const least: Partial<Record<keyof typeof settings, number>> = { repeats: 1, 'case-time-limit-ms': 1 };
+  const least: Partial<Record<keyof typeof settings, number>> = {
+    repeats: 1,
+    'case-time-limit-ms': 1,
+    alternating: 1,
+  };
   for (const [key, value] of Object.entries(settings)) {
     const from = least[key as keyof typeof settings] ?? 0;
     if (!(Number.isSafeInteger(value) && value >= from))
       return fail('bad-input', `${key} of the plan must be a whole number of at least ${from}, not ${value}`);
   }
   return ok(
-    `run ${Object.entries(settings)
+    `run ${Object.entries({ ...settings, cache: plan.cache ?? 'warm' })
       .map((pair) => pair.join('='))
       .join(' ')}`,
   );

@@ -1,5 +1,12 @@
 import { cpus, hostname, release, type } from 'node:os';
-import type { BenchPlan, BenchRecord, CaseOf, MeasuringDevice, ProgramTask } from '../../domain/benchmark.ts';
+import {
+  ALTERNATING,
+  type BenchPlan,
+  type BenchRecord,
+  type CaseOf,
+  type MeasuringDevice,
+  type ProgramTask,
+} from '../../domain/benchmark.ts';
 import { isCpuDesign } from '../../domain/design.ts';
 import { fail, unwrap, type Result } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
@@ -13,9 +20,6 @@ import { exitText, readOutput, type ProgramOutput } from './output.ts';
  * right. The other launches are drawn at random from `ALTERNATING` designs, the next design taking the place of one that has all of
  * its launches: what changes on the machine meanwhile changes all of them alike, and designs are complete one after another.
  */
-
-/** Designs whose launches alternate. More would be fairer, and leave fewer complete where a run is interrupted. */
-const ALTERNATING = 8;
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;

@@ -9,6 +9,8 @@
 //   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
 //   CUDA_SHIM_DRIVER=N         the newest CUDA that its driver supports, 12020 for 12.2: too old for the program's 13.0
 //   CUDA_SHIM_NO_CODE=1        the program has no code for the device
+//   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
+//   CUDA_SHIM_MEMORY=N         bytes of its memory
 //   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
 #pragma once
 
@@ -22,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -131,6 +134,8 @@ struct Machine {
   cudaError_t sticky = cudaSuccess;
   unsigned launches = 0;
   std::map<const void*, unsigned> sharedLimits;
+  /// Memory that is taken, by its address.
+  std::map<void*, size_t> held;
 };
 inline Machine machine;
 
@@ -401,6 +406,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   if (resident == 0 || grid.x < 1 || grid.x > GRID_X || grid.y < 1 || grid.y > GRID_Y || grid.z < 1 || grid.z > GRID_Z)
     return answer(cudaErrorInvalidConfiguration);
   if (sharedBytes > (limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second)) return answer(cudaErrorInvalidValue);
+  if (grid.x == setting("CUDA_SHIM_HANG_BLOCKS", 0)) std::this_thread::sleep_for(std::chrono::hours(1));
   if (++machine.launches == setting("CUDA_SHIM_FAULT_LAUNCH", 0)) {
     machine.sticky = cudaErrorLaunchFailure;
     return cudaSuccess;
@@ -435,13 +441,18 @@ inline cudaError_t cudaGetLastError() {
 }
 inline cudaError_t cudaDeviceSynchronize() { return cuda_shim::answer(cudaSuccess); }
 inline cudaError_t cudaMalloc(void** address, size_t bytes) {
-  if (bytes > cuda_shim::MEMORY_BYTES) return cuda_shim::answer(cudaErrorMemoryAllocation);
+  std::map<void*, size_t>& held = cuda_shim::machine.held;
+  size_t all = bytes;
+  for (const auto& one : held) all += one.second;
+  if (all > cuda_shim::setting("CUDA_SHIM_MEMORY", cuda_shim::MEMORY_BYTES)) return cuda_shim::answer(cudaErrorMemoryAllocation);
   *address = std::malloc(bytes);
+  held[*address] = bytes;
   // As undefined as a device's memory.
   std::memset(*address, 0xcd, bytes);
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaFree(void* address) {
+  cuda_shim::machine.held.erase(address);
   std::free(address);
   return cuda_shim::answer(cudaSuccess);
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,9 +15,11 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #ifndef _WIN32
@@ -28,11 +31,14 @@ namespace lockstep {
 /// A case that cannot be measured, and why; the next one may still be.
 struct CaseFailure {
   std::string message;
+  /// The device's memory is full: alone, the case may find room.
+  bool noMemory = false;
 };
 
 inline void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
-  throw CaseFailure{std::string(what) + ": " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code)};
+  throw CaseFailure{std::string(what) + ": " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code),
+                    code == cudaErrorMemoryAllocation};
 }
 
 // ---------------------------------------------------------------------------------------------------------------- records
@@ -91,6 +97,9 @@ class Record {
   }
   void print() {
     line_ += "}\n";
+    // The watchdog prints from a thread of its own.
+    static std::mutex printing;
+    const std::lock_guard<std::mutex> lock(printing);
     std::fwrite(line_.data(), 1, line_.size(), stdout);
     std::fflush(stdout);
   }
@@ -157,6 +166,9 @@ class Settings {
                         std::to_string(most)};
     return number;
   }
+  std::string textOr(const std::string& key, const std::string& otherwise) const {
+    return values_.count(key) == 0 ? otherwise : text(key);
+  }
   uint64_t wholeOr(const std::string& key, uint64_t otherwise, uint64_t least, uint64_t most) const {
     return values_.count(key) == 0 ? otherwise : whole(key, least, most);
   }
@@ -170,6 +182,10 @@ struct Plan {
   unsigned repeats = 1;
   double caseTimeLimitMs = 60000;
   uint32_t seed = 0;
+  /// Cases whose launches alternate.
+  unsigned alternating = 1;
+  /// Whether the second-level cache is filled with other data before each launch.
+  bool flush = false;
   /// Units of the unit loops: iterations of each, and what each must leave.
   Words lengths;
   Words expected;
@@ -222,6 +238,10 @@ inline Plan readPlan(const std::string& path) {
       plan.repeats = static_cast<unsigned>(settings.whole("repeats", 1, 1000000));
       plan.caseTimeLimitMs = static_cast<double>(settings.whole("case-time-limit-ms", 1, 1000000000));
       plan.seed = static_cast<uint32_t>(settings.whole("seed", 0, UINT32_MAX));
+      plan.alternating = static_cast<unsigned>(settings.wholeOr("alternating", 1, 1, 1000));
+      const std::string cache = settings.textOr("cache", "warm");
+      if (cache != "warm" && cache != "flush") throw CaseFailure{"cache is " + cache + ", not warm or flush"};
+      plan.flush = cache == "flush";
     } else if (word == "units") {
       plan.lengths = readWords(settings.text("lengths"));
       plan.expected = readWords(settings.text("expected"));
@@ -408,17 +428,120 @@ inline int attribute(cudaDeviceAttr which, int device) {
 
 // ------------------------------------------------------------------------------------------------------------------- cases
 
+/// The exit code of a program that a launch has hung in: started again, it measures the other cases (EX_TEMPFAIL of sysexits.h).
+constexpr int EXIT_HUNG = 75;
+
+inline std::string seconds(double milliseconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", milliseconds / 1000);
+  return text;
+}
+
+/// Ends the program where a launch does not come back: no call can stop a kernel, and the end of its process does. The case under
+/// way is reported as failed before.
+class Watchdog {
+ public:
+  using Clock = std::chrono::steady_clock;
+  Watchdog() : thread_([this] { watch(); }) {}
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() {
+    change([this] { ended_ = true; });
+    thread_.join();
+  }
+  /// `limitMs`: of the case, for the message.
+  void arm(const std::string& id, double leftMs, double limitMs) {
+    change([&] {
+      id_ = id;
+      limitMs_ = limitMs;
+      deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<long long>(leftMs));
+    });
+  }
+  void disarm() {
+    change([this] { deadline_.reset(); });
+  }
+
+ private:
+  template <class Change>
+  void change(Change&& change) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      change();
+    }
+    changed_.notify_one();
+  }
+  void watch() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!ended_) {
+      if (!deadline_) {
+        changed_.wait(lock);
+      } else if (Clock::now() < *deadline_) {
+        changed_.wait_until(lock, *deadline_);
+      } else {
+        Record("failed").text("case", id_).text("message", "Stopped within a launch (limit " + seconds(limitMs_) + ").").print();
+        std::_Exit(EXIT_HUNG);
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Clock::time_point> deadline_;
+  std::string id_;
+  double limitMs_ = 0;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+/// Lets one of several threads run at a time: whoever has no turn waits. 0 is the thread that hands turns out.
+class Turns {
+ public:
+  /// Hands the turn to another thread, and waits for `own` turn.
+  void pass(unsigned to, unsigned own) {
+    give(to);
+    await(own);
+  }
+  void give(unsigned to) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      holder_ = to;
+      if (to != 0) ++count_;
+    }
+    changed_.notify_all();
+  }
+  /// Turns handed out so far.
+  unsigned count() const { return count_; }
+  void await(unsigned own) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return holder_ == own; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned holder_ = 0;
+  unsigned count_ = 0;
+};
+
 /// What a case's code needs of the program.
 struct Bench {
   int device;
   const Plan& plan;
   const Nvml& nvml;
+  Watchdog& watchdog;
+  Turns& turns;
+  /// Twice the second-level cache: writing it leaves nothing else there. Empty where caches are left warm.
+  const std::unique_ptr<Buffer<uint32_t>>& other;
 };
 
-/// One case while it runs: launches are timed and recorded, until its time is over.
+/// One case while it runs: launches are timed and recorded, until its time is over. Between two launches other cases may have theirs.
 class Case {
  public:
-  Case(const Bench& bench, const Settings& settings) : bench(bench), settings(settings) {}
+  /// @param turn number of its thread in `Turns`
+  Case(const Bench& bench, const Settings& settings, unsigned turn) : bench(bench), settings(settings), turn_(turn) {
+    begin();
+  }
+  ~Case() { bench.watchdog.disarm(); }
 
   const Bench& bench;
   const Settings& settings;
@@ -444,23 +567,37 @@ class Case {
   /// Warm-ups, then repeats, with the clocks up. `before` is not timed; `after` receives whether the launch counts.
   template <class Before, class Work, class After>
   void repeat(Before&& before, Work&& work, After&& after) {
+    // A launch this long hardly depends on what the cache holds at its start.
+    constexpr double LONG_NS = 5e6;
     Stopwatch stopwatch;
+    double lastNs = 0;
     wake();
-    for (unsigned i = 0; i < bench.plan.warmUps + bench.plan.repeats; ++i) {
+    launches_ = bench.plan.warmUps + bench.plan.repeats;
+    for (done_ = 0; done_ < launches_; ++done_) {
+      const bool others = done_ > 0 && pass();
       checkTime();
-      const bool warmUp = i < bench.plan.warmUps;
       before();
-      const double timeNs = stopwatch.timeNs(work);
-      sample(warmUp ? i : i - bench.plan.warmUps, warmUp, timeNs);
-      after(!warmUp, timeNs);
+      if (bench.plan.flush) {
+        bench.other->fill(static_cast<int>(done_));
+      } else if (others && lastNs < LONG_NS) {
+        // What others have left in the cache.
+        work();
+        before();
+      }
+      const bool warmUp = done_ < bench.plan.warmUps;
+      lastNs = stopwatch.timeNs(work);
+      sample(warmUp ? done_ : done_ - bench.plan.warmUps, warmUp, lastNs);
+      after(!warmUp, lastNs);
     }
   }
 
   void checkTime() const {
-    const double elapsedMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started_).count();
-    if (elapsedMs > bench.plan.caseTimeLimitMs)
-      throw CaseFailure{"given up after " + std::to_string(static_cast<long long>(elapsedMs)) + " ms; the limit is " +
-                        std::to_string(static_cast<long long>(bench.plan.caseTimeLimitMs)) + " ms"};
+    const double spentMs = spentBefore_ + sinceBegin();
+    if (spentMs <= bench.plan.caseTimeLimitMs) return;
+    const std::string launches =
+        launches_ == 0 ? "" : ", " + std::to_string(done_) + " of " + std::to_string(launches_) + " launches done";
+    throw CaseFailure{"Stopped after " + seconds(spentMs) + " (limit " + seconds(bench.plan.caseTimeLimitMs) + ")" +
+                      launches + "."};
   }
 
   /// What the compiler made of the kernel. `spills`: whether its local memory can only be spilled registers.
@@ -493,7 +630,32 @@ class Case {
   }
 
  private:
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  /// Whether other cases have run in between.
+  bool pass() {
+    if (bench.plan.alternating == 1) return false;
+    bench.watchdog.disarm();
+    spentBefore_ += sinceBegin();
+    const unsigned before = bench.turns.count();
+    bench.turns.pass(0, turn_);
+    begin();
+    return bench.turns.count() > before + 1;
+  }
+  void begin() {
+    begun_ = std::chrono::steady_clock::now();
+    // A launch that ends a little late is found between two launches.
+    const double limitMs = bench.plan.caseTimeLimitMs;
+    bench.watchdog.arm(settings.id, std::max(0.0, limitMs - spentBefore_) + std::max(500.0, limitMs / 4), limitMs);
+  }
+  double sinceBegin() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
+  }
+
+  unsigned turn_;
+  unsigned launches_ = 0;
+  unsigned done_ = 0;
+  /// Of its own turns, ms.
+  double spentBefore_ = 0;
+  std::chrono::steady_clock::time_point begun_;
 };
 
 /// The check of results that have to agree bit by bit. `at` names the results: `unit 5 is 7; expected 8`.

@@ -2,8 +2,12 @@
 //
 //   lockstep-cuda --list                                   the devices, one line each
 //   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases named in FILE, one per line, are left out
+//   --turns                                                says whose launch is next, where launches of several cases alternate
+//
+// Exit code 75: a launch hung, and its case is reported as failed. Started again without it, the program measures the others.
 //
 // Files that the plan names are looked for in the folder that the program is started in.
+#include <random>
 #include <set>
 
 #include "divergent-loops.cuh"
@@ -113,8 +117,8 @@ void describe(int device, const Nvml& nvml) {
       .print();
 }
 
-/// False where the device does not answer any more.
-bool measure(const Bench& bench, const Settings& settings) {
+/// One case, from a thread of its own. Whether it is to be tried again alone, where it finds no memory.
+bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool alone) {
   static const std::map<std::string, void (*)(Case&)> benchmarks = {{"unit-loop", runUnitLoop},
                                                                     {"matrix-power", runMatrixPower},
                                                                     {"divergent-loops", runDivergentLoops},
@@ -127,20 +131,80 @@ bool measure(const Bench& bench, const Settings& settings) {
     const auto benchmark = benchmarks.find(settings.benchmark);
     if (benchmark == benchmarks.end())
       throw CaseFailure{"benchmark " + settings.benchmark + " does not run on this backend"};
-    Case run(bench, settings);
+    check(cudaSetDevice(bench.device), "cudaSetDevice");
+    Case run(bench, settings, turn);
     benchmark->second(run);
   } catch (const CaseFailure& failure) {
+    if (failure.noMemory && !alone) return true;
     failed(failure.message);
   } catch (const std::bad_alloc&) {
     failed("the host has not enough memory");
   }
-  // Refused launches leave an error that is read once; what the device itself broke on stays.
-  cudaGetLastError();
-  const cudaError_t left = cudaDeviceSynchronize();
-  if (left == cudaSuccess) return true;
-  Record("lost").text("message", std::string("the device stopped with ") + cudaGetErrorName(left) + ", " +
-                                     cudaGetErrorString(left) + ", in case " + settings.id).print();
   return false;
+}
+
+/// A case that runs, and what it leaves at its end.
+struct Running {
+  Running(const Settings* settings, unsigned turn, bool alone) : settings(settings), turn(turn), alone(alone) {}
+  const Settings* settings;
+  unsigned turn;
+  bool alone;
+  bool ended = false;
+  bool again = false;
+  std::thread thread;
+};
+
+/// Measures the cases, several at a time: whose launch is next is drawn at random, so that what changes on the device meanwhile changes
+/// all of them alike. False where the device does not answer any more.
+bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
+  std::mt19937 random(bench.plan.seed);
+  std::vector<std::unique_ptr<Running>> running;
+  std::reverse(cases.begin(), cases.end());
+  std::vector<const Settings*> crowded;
+  unsigned turns = 0;
+  const Running* last = nullptr;
+  const auto begin = [&](const Settings* settings, bool alone) {
+    running.push_back(std::make_unique<Running>(settings, ++turns, alone));
+    Running& one = *running.back();
+    one.thread = std::thread([&bench, &one] {
+      bench.turns.await(one.turn);
+      one.again = measure(bench, *one.settings, one.turn, one.alone);
+      one.ended = true;
+      bench.turns.give(0);
+    });
+  };
+  while (!cases.empty() || !running.empty() || !crowded.empty()) {
+    size_t at;
+    if (!cases.empty() && running.size() < bench.plan.alternating) {
+      begin(cases.back(), bench.plan.alternating == 1);
+      cases.pop_back();
+      at = running.size() - 1;
+    } else if (!running.empty()) {
+      at = random() % running.size();
+    } else {
+      begin(crowded.back(), true);
+      crowded.pop_back();
+      at = 0;
+    }
+    Running& one = *running[at];
+    if (sayTurns && bench.plan.alternating > 1 && &one != last) Record("turn").text("case", one.settings->id).print();
+    last = &one;
+    bench.turns.pass(one.turn, 0);
+    if (!one.ended) continue;
+    one.thread.join();
+    const std::string id = one.settings->id;
+    if (one.again) crowded.push_back(one.settings);
+    last = nullptr;
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+    // Refused launches leave an error that is read once; what the device itself broke on stays.
+    cudaGetLastError();
+    const cudaError_t left = cudaDeviceSynchronize();
+    if (left == cudaSuccess) continue;
+    Record("lost").text("message", std::string("the device stopped with ") + cudaGetErrorName(left) + ", " +
+                                       cudaGetErrorString(left) + ", in case " + id).print();
+    return false;
+  }
+  return true;
 }
 
 std::set<std::string> readDone(const std::string& path) {
@@ -156,6 +220,7 @@ int program(int count, char** words) {
   bool list = false;
   std::string planPath;
   std::string donePath;
+  bool sayTurns = false;
   int device = 0;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
@@ -169,13 +234,15 @@ int program(int count, char** words) {
       planPath = next();
     else if (word == "--done")
       donePath = next();
+    else if (word == "--turns")
+      sayTurns = true;
     else if (word == "--device") {
       const std::string value = next();
       char* end = nullptr;
       device = static_cast<int>(std::strtol(value.c_str(), &end, 10));
       if (value.empty() || *end != '\0') throw CaseFailure{"device " + value + " is not a number"};
     } else {
-      throw CaseFailure{"unknown option " + word + ". Use --list, or --plan FILE [--device N] [--done FILE]"};
+      throw CaseFailure{"unknown option " + word + ". Use --list, or --plan FILE [--device N] [--done FILE] [--turns]"};
     }
   }
   int devices = 0;
@@ -194,9 +261,16 @@ int program(int count, char** words) {
   const Nvml nvml(busId(device));
   describe(device, nvml);
   checkCode(device);
-  const Bench bench{device, plan, nvml};
+  Watchdog watchdog;
+  Turns turns;
+  std::unique_ptr<Buffer<uint32_t>> other;
+  if (plan.flush) other = std::make_unique<Buffer<uint32_t>>(2 * std::max(attribute(cudaDevAttrL2CacheSize, device), 1 << 20) / 4);
+  const Bench bench{device, plan, nvml, watchdog, turns, other};
+  std::vector<const Settings*> cases;
   for (const Settings& settings : plan.cases)
-    if (done.count(settings.id) == 0 && !measure(bench, settings)) return 1;
+    if (done.count(settings.id) == 0) cases.push_back(&settings);
+  // Threads of other cases may wait for their turn: the process ends without them.
+  if (!measureAll(bench, std::move(cases), sayTurns)) std::_Exit(1);
   Record("done")
       .number("elapsedMs", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count())
       .print();
