@@ -25,14 +25,18 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
   const points = all.map((point) => Float64Array.from(point, (value, axis) => value / scales[axis]));
   const folds = matrices.map(({ name }) => foldOf(name));
   const distances = new Float64Array(matrices.length);
+  const places = Int32Array.from(matrices.keys());
   return points.map((point, own) => {
-    for (const [other, there] of points.entries()) {
+    for (let other = 0; other < points.length; other += 1) {
+      const there = points[other];
       let square = 0;
       for (let axis = 0; axis < point.length; axis += 1) square += (point[axis] - there[axis]) ** 2;
       distances[other] = folds[other] === folds[own] ? Infinity : square;
     }
-    const order = Int32Array.from(points.keys()).sort((a, b) => distances[a] - distances[b] || a - b);
-    return order.subarray(0, Math.min(KEPT, order.length)).filter((other) => distances[other] < Infinity);
+    // Numbers alone are sorted several times faster than their places.
+    const furthest = distances.slice().sort()[Math.min(KEPT, points.length) - 1];
+    const near = places.filter((other) => distances[other] <= furthest && distances[other] < Infinity);
+    return near.sort((a, b) => distances[a] - distances[b] || a - b).subarray(0, KEPT);
   });
 }
 

@@ -126,8 +126,8 @@ describe('the recommendation', () => {
     ['mandelbrot'],
     ['software'],
     ['spmv-cpu'],
-    ['spmv-skewed', 2 ** 15],
-    ['spmv-uniform', 2 ** 15],
+    ['spmv-skewed', 2 ** 14],
+    ['spmv-uniform', 2 ** 14],
   ])(
     'of %s is that of the full ranking while ten fields change',
     { timeout: 120_000 },
@@ -327,10 +327,10 @@ describe('the sensitivity', () => {
       const one: StudyFile = {
         ...study,
         devices: [deviceId],
-        workload: { ...workload, units: Math.min(workload.units, 2 ** 16) },
+        workload: { ...workload, units: Math.min(workload.units, 2 ** 15) },
         axes: {
           ...axes,
-          ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 128, to: 1024, step: 128 } }),
+          ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }),
         },
       };
       const found = await call<Sensitivity>(engine, 'advice.sensitivity', { study: one, folder: examples });
