@@ -740,23 +740,7 @@ esac
 });
 
 describe('the emulation itself', () => {
-  /** Runs one kernel of 32 lanes; what the emulation said against it. */
-  async function verdict(name: string, body: string): Promise<string> {
-    const source = join(folder, `${name}.cu`);
-    await writeFile(
-      source,
-      `#include <cuda_runtime.h>
-__global__ void kernel() { const unsigned lane = threadIdx.x; (void)lane; ${body} }
-int main() { return cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, nullptr) || cudaDeviceSynchronize() ? 1 : 0; }
-`,
-    );
-    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', join(folder, name)], folder)).stderr).toBe('');
-    const ended = await runToEnd(join(folder, name), [], folder);
-    expect(ended.code).toBe(ended.stderr === '' ? 0 : 1);
-    return ended.stderr.trim().replace('CPU emulation of CUDA: ', '');
-  }
-
-  it.each([
+  const KERNELS: readonly (readonly [name: string, body: string, verdict: string])[] = [
     ['fine', '__shfl_xor_sync(~0u, lane, 1); if (lane < 8) __syncwarp(0xff); __syncthreads();', ''],
     ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
     ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel'],
@@ -766,8 +750,32 @@ int main() { return cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, null
       'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();',
       'lanes wait for others that never come, or that call something else or with another mask',
     ],
-  ])('lets no lane meet wrongly: %s', async (name, body, expected) => {
-    expect(await verdict(name, body)).toBe(expected);
+  ];
+  /** Runs the kernel of 32 lanes at the place that it is given. */
+  let program: string;
+  beforeAll(async () => {
+    program = join(folder, 'meeting');
+    const kernels = KERNELS.map(
+      ([name, body]) => `__global__ void ${name}() { const unsigned lane = threadIdx.x; (void)lane; ${body} }`,
+    );
+    await writeFile(
+      `${program}.cu`,
+      `#include <cuda_runtime.h>
+#include <cstdlib>
+${kernels.join('\n')}
+int main(int, char** words) {
+  void (*const kernels[])() = {${KERNELS.map(([name]) => name).join(', ')}};
+  return cudaLaunchKernel(kernels[std::atoi(words[1])], dim3(1), dim3(32), nullptr, 0, nullptr) || cudaDeviceSynchronize() ? 1 : 0;
+}
+`,
+    );
+    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', `${program}.cu`, '-o', program], folder)).stderr).toBe('');
+  });
+
+  it.each(KERNELS)('lets no lane meet wrongly: %s', async (name, _body, verdict) => {
+    const ended = await runToEnd(program, [String(KERNELS.findIndex(([known]) => known === name))], folder);
+    expect(ended.code).toBe(ended.stderr === '' ? 0 : 1);
+    expect(ended.stderr.trim().replace('CPU emulation of CUDA: ', '')).toBe(verdict);
   });
 });
 

@@ -239,7 +239,7 @@ it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no proc
   writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
   expect((await finished(lockstep('sweep', file))).status).toBe(0);
 
-  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '6');
+  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '3');
   const reader = new Database(own, { readonly: true });
   const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
   while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
