@@ -193,6 +193,7 @@ function plainCase(measuredCase: MeasuredCase) {
     measured,
     correct,
     digest,
+    conditions,
     failure,
     values,
   } = measuredCase;
@@ -206,6 +207,8 @@ function plainCase(measuredCase: MeasuredCase) {
     highMs: measured?.highMs ?? null,
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
+    clockMhz: measured?.clockMhz ?? null,
+    ...(conditions && { conditions }),
     correct,
     ...(design?.implementation !== undefined && { implementation: design.implementation }),
     ...(digest !== undefined && { digest }),
@@ -330,7 +333,9 @@ async function compareMeasurement(
 }
 
 function printComparison(terminal: Terminal, found: MeasuringComparison): void {
-  const basis = found.basis === 'prediction' ? 'predicted' : `predicted with the calibration "${found.basis.name}"`;
+  const atClock = found.clockMhz === null ? '' : ` at the measured clock of ${found.clockMhz} MHz`;
+  const basis =
+    found.basis === 'prediction' ? `predicted${atClock}` : `predicted with the calibration "${found.basis.name}"`;
   say(
     terminal,
     `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.`,

@@ -428,12 +428,12 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, correct, failure, values}], failed, leftOut, part, probe, program, cache, warnings}; leftOut is null, or
+               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, warnings}; leftOut is null, or
                {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
                ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
                null, or {exec, build}, and then cases have the digest, and the implementation, where there is one
   --list       {targets: [{id, backend, available, label, device, advice}]}
-  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, designs: […], scale, medianError, p95Error,
+  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
                suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
                workloads, warnings}

@@ -3,6 +3,7 @@ import type {
   BenchCase,
   BenchPlan,
   CacheState,
+  Conditions,
   MeasuringDevice,
 } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
@@ -168,6 +169,8 @@ export interface MeasuredCase {
   /** Of the result, where designs were compared by one. */
   readonly digest?: string;
   readonly failure: string | null;
+  /** Clocks, power, temperature while it was measured; absent where nothing was read. */
+  readonly conditions?: Conditions;
   readonly registersPerThread: number | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
@@ -214,6 +217,8 @@ export interface MeasuringComparison {
   readonly measuredOn: string;
   /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
+  /** The clock at which it was measured, where the predictions are for that one rather than for the device's own; else null. */
+  readonly clockMhz: number | null;
   /**
    * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without putting the units in order
    * beforehand, which the predictions of a sweep count in. Failed designs and those with wrong results are left out.

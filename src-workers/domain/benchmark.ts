@@ -242,7 +242,7 @@ export type BenchRecord =
     }
   /** The next launch is of this case: it is to blame where the program ends now. */
   | { readonly type: 'turn'; readonly case: string }
-  /** One launch. Warm-ups come first and are marked, not dropped. `clockMhz`: read beside it, where it can be. */
+  /** One launch. Warm-ups come first and are marked, not dropped. The other values: read beside it, where they can be. */
   | {
       readonly type: 'sample';
       readonly case: string;
@@ -250,6 +250,11 @@ export type BenchRecord =
       readonly warmUp: boolean;
       readonly timeNs: number;
       readonly clockMhz: number | null;
+      readonly memoryClockMhz?: number;
+      readonly powerW?: number;
+      readonly temperatureC?: number;
+      /** Bits, as NVML's `nvmlClocksThrottleReason…` have them. */
+      readonly throttleReasons?: number;
     }
   /**
    * The result against the CPU's, or against that of other designs, by its `digest`. `message` has both values where they differ.
@@ -274,6 +279,29 @@ export type BenchRecord =
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
+/** How the device was while a case was measured, over the launches that count; each where it was read. */
+export interface Conditions {
+  readonly minClockMhz?: number;
+  readonly maxClockMhz?: number;
+  /** Median. */
+  readonly memoryClockMhz?: number;
+  /** Median. */
+  readonly powerW?: number;
+  /** Highest. */
+  readonly temperatureC?: number;
+  /** Of any launch: bits as NVML has them. Absent where they were not read. */
+  readonly throttleReasons?: number;
+}
+
+/** Reasons for which a device lowers its clocks by itself (nvml.h, `nvmlClocksThrottleReason…`). */
+export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[] = [
+  [0x4, 'its power limit'],
+  [0x8, 'a hardware slowdown'],
+  [0x20, 'its temperature (software)'],
+  [0x40, 'its temperature (hardware)'],
+  [0x80, 'the power brake'],
+];
+
 /** What the records of one case say together. No time and no failure: the case has values alone. */
 export interface CaseResult {
   readonly case: BenchCase;
@@ -282,6 +310,8 @@ export interface CaseResult {
   readonly warmUpMs: readonly number[];
   /** Median of what was read beside the launches that count. */
   readonly clockMhz: number | null;
+  /** Absent where nothing was read. */
+  readonly conditions?: Conditions;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
   /** Whether the result equals the CPU's, or that of other designs; `null` where it was not checked. */
   readonly correct: boolean | null;

@@ -192,6 +192,10 @@ const benchRecord = v.variant('type', [
     warmUp: yesOrNo,
     timeNs: number(0),
     clockMhz: v.nullable(number(0)),
+    memoryClockMhz: v.exactOptional(number(0)),
+    powerW: v.exactOptional(number(0)),
+    temperatureC: v.exactOptional(number()),
+    throttleReasons: v.exactOptional(whole(0)),
   }),
   v.object({
     type: v.literal('check'),

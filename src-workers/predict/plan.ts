@@ -36,6 +36,16 @@ export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
+/** The plan with a GPU at another clock: a load takes as long as before, so it takes other cycles. */
+export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
+  const devices = plan.axes.devices.map((device) =>
+    device.kind === 'gpu' && device.id === deviceId
+      ? { ...device, clockMhz, memoryLatencyCycles: (device.memoryLatencyCycles * clockMhz) / device.clockMhz }
+      : device,
+  );
+  return { ...plan, id: `${plan.id}-clock-${clockMhz}`, axes: { ...plan.axes, devices } };
+}
+
 /** The plan with a part of its units, as a measurement takes them. */
 export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;

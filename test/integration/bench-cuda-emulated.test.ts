@@ -313,6 +313,42 @@ describe('launches of several cases', () => {
   });
 });
 
+/** Stands in for NVIDIA's management library: the clock falls from launch to launch. */
+const NVML = `#include <cstring>
+extern "C" {
+int nvmlInit_v2() { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) { static int one; *device = &one; return std::strcmp(id, "emulated:0"); }
+int nvmlSystemGetDriverVersion(char* version, unsigned) { std::strcpy(version, "1.2.3"); return 0; }
+int nvmlDeviceGetClockInfo(void*, int which, unsigned* mhz) {
+  static unsigned sm = 1500;
+  *mhz = which == 1 ? sm -= 100 : 9001;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) { *milliwatts = 250500; return 0; }
+int nvmlDeviceGetTemperature(void*, int sensor, unsigned* degrees) { *degrees = 65; return sensor; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) { *reasons = 4; return 0; }
+}
+`;
+
+describe('conditions of a launch', () => {
+  it('are read beside it, from the library of the driver', async () => {
+    const libraries = join(folder, 'libraries');
+    await mkdir(libraries);
+    await writeFile(join(libraries, 'nvml.cpp'), NVML);
+    const args = ['-shared', '-fPIC', 'nvml.cpp', '-o', 'libnvidia-ml.so.1'];
+    expect((await runToEnd('g++', args, libraries)).stderr).toBe('');
+    const { records } = await measure(planOf([unitLoop('a', {})]), { environment: { LD_LIBRARY_PATH: libraries } });
+    const [device] = ofType(records, 'device');
+    expect(device.driver).toBe('1.2.3');
+    const steady = { memoryClockMhz: 9001, powerW: 250.5, temperatureC: 65, throttleReasons: 4 };
+    expect(ofType(records, 'sample')).toMatchObject([
+      { clockMhz: 1400, ...steady },
+      { clockMhz: 1300, ...steady },
+      { clockMhz: 1200, ...steady },
+    ]);
+  });
+});
+
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
     { parallelSteps: 0, serialSteps: 2, dependentLoads: 0, tableWords: 1 },

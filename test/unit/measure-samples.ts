@@ -193,6 +193,7 @@ export function sampleComparison(
     device: 'A100 SXM4 40 GB',
     measuredOn: SAMPLE_DEVICE.name,
     basis,
+    clockMhz: null,
     designs: cases.map((each, i) => ({
       designIndex: each.designIndex!,
       design: each.design!,

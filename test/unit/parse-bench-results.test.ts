@@ -82,6 +82,7 @@ describe('a whole file', () => {
         timesMs: [1, 2, 3],
         warmUpMs: [9],
         clockMhz: 1401,
+        conditions: { minClockMhz: 1400, maxClockMhz: 1402 },
         compiled: null,
         correct: true,
         checkMessage: '',

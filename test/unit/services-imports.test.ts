@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
-import type { Bundle, ImportedFile, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { Bundle, ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
@@ -70,7 +70,7 @@ const DEVICE: MeasuringDevice = {
 /** Times that no short decimal number of milliseconds is. */
 const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
 
-function resultsOf(plan: PlanLine): string {
+function resultsOf(plan: PlanLine, sample: object = {}): string {
   const records: BenchRecord[] = plan.plan.cases.flatMap(({ id }, at): BenchRecord[] => [
     { type: 'compiled', case: id, registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
     { type: 'sample', case: id, repeat: 0, warmUp: true, timeNs: 9e6, clockMhz: null },
@@ -81,12 +81,47 @@ function resultsOf(plan: PlanLine): string {
       warmUp: false,
       timeNs,
       clockMhz: 2500,
+      ...sample,
     })),
     { type: 'check', case: id, correct: true, message: '' },
   ]);
   const lines: unknown[] = [plan, DEVICE, ...records, { type: 'done', elapsedMs: 20 }];
   return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
 }
+
+describe('clocks in a result file', () => {
+  it('are kept with power, temperature and reasons; predictions are compared at the measured one', async () => {
+    const plan = await bundledPlan();
+    const sample = { clockMhz: 1260, memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
+    const text = resultsOf(plan, sample)
+      .replace('"properties":{', '"properties":{"pciBusId":"00000000:65:00.0",')
+      .replace('"clockMhz":1260', '"clockMhz":1512');
+    const { runId } = await importFile('clocks.jsonl', bytesOf(text));
+    const { cases, warnings } = await detailOf(runId);
+    const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
+    expect(cases.map(({ conditions }) => conditions)).toEqual([
+      { minClockMhz: 1260, maxClockMhz: 1512, ...steady },
+      ...new Array(3).fill({ minClockMhz: 1260, maxClockMhz: 1260, ...steady }),
+    ]);
+    expect(warnings).toEqual(
+      expect.arrayContaining([
+        'The clock varied from 1,260 to 1,512 MHz (20.0\u00a0%). To lock it, as an administrator: nvidia-smi -i 00000000:65:00.0 -lgc 1260 (and -rgc afterwards).',
+        'The device lowered its clocks because of its power limit in 4 of 4 cases.',
+      ]),
+    );
+    // Half of the 2520 MHz that was predicted for; what does not wait for memory alone takes twice as long.
+    const compared = await call<MeasuringComparison>('bench.compare', { id: runId });
+    expect(compared.clockMhz).toBe(1260);
+    for (const { designIndex, predictedMs } of compared.designs) {
+      const at2520 = cases.find((one) => one.designIndex === designIndex)!.predictedMs!;
+      expect(predictedMs / at2520).toBeGreaterThan(1.2);
+      expect(predictedMs / at2520).toBeLessThanOrEqual(2.001);
+    }
+    const other = await importFile('own-clock.jsonl', bytesOf(resultsOf(plan, { clockMhz: 2520 })));
+    expect((await call<MeasuringComparison>('bench.compare', { id: other.runId })).clockMhz).toBeNull();
+    expect((await detailOf(other.runId)).warnings.join()).not.toContain('clock');
+  });
+});
 
 describe('a result file', () => {
   it('comes back number by number, beside the sweep that its designs are of', async () => {
@@ -126,6 +161,7 @@ describe('a result file', () => {
           case: one,
           warmUpMs: [9],
           clockMhz: 2500,
+          conditions: { minClockMhz: 2500, maxClockMhz: 2500 },
           compiled: { registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
           checkMessage: '',
           values: {},

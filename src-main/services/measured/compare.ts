@@ -2,12 +2,16 @@ import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/cali
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { planAtClock } from '../../../src-workers/predict/plan.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { MeasuringComparison, SavedProfile } from '../../contract/measuring.ts';
 import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';
 import type { Context } from '../context.ts';
+import { isSameDevice } from './device.ts';
 import { measuringWarnings } from './measured.ts';
+import type { MeasuredCaseDetail } from './records.ts';
 import { ALL_VALID, axisTexts, orderingMs } from '../ranking/rows.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 
@@ -30,7 +34,9 @@ export async function compareMeasured(
       `Run ${run.id} has ${measured.length} designs with a correct result; a comparison needs at least 2.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
-  const { plan } = view.predictor;
+  // A calibration is of the clock that it was measured at.
+  const clockMhz = profile ? null : measuredClockMhz(sweep);
+  const plan = clockMhz === null ? view.predictor.plan : planAtClock(view.predictor.plan, deviceId, clockMhz);
   const predicted = profile
     ? predictMeasured(
         calibratedPlan(plan, deviceId, profile.profile.parameters),
@@ -86,6 +92,7 @@ export async function compareMeasured(
     device: device.name,
     measuredOn: measuring.name,
     basis: profile ? { profileId: profile.id, name: profile.name } : 'prediction',
+    clockMhz,
     designs,
     scale: scale.value,
     medianError: medianError.value,
@@ -109,6 +116,18 @@ export async function compareMeasured(
     })),
     warnings: [...measuringWarnings(run, sweep.request, records, []), ...basisWarnings(sweep, profile), ...notes],
   });
+}
+
+/** Clocks that are nearer than this to the predicted one are the same. */
+const SAME_CLOCK = 0.005;
+
+/** The median clock while the run was measured, where it is not the one of the prediction. Null on another device than the predicted one. */
+function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
+  const device = view.devices[deviceAt];
+  const clocksMhz = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).clockMhz ?? []);
+  if (device.kind !== 'gpu' || clocksMhz.length === 0 || !isSameDevice(device, measuring)) return null;
+  const clockMhz = median(Float64Array.from(clocksMhz));
+  return Math.abs(clockMhz / device.clockMhz - 1) > SAME_CLOCK ? clockMhz : null;
 }
 
 /** Rank of each time from 1, equal ones in the order given. */

@@ -1,6 +1,7 @@
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import {
   deviceTitle,
+  THROTTLE_REASONS,
   type BenchCase,
   type MeasuringDevice,
   type PlanLine,
@@ -13,6 +14,7 @@ import { REPEAT_WARNINGS, type RepeatWarning } from '../../../src-workers/models
 import type { MeasuredCase, MeasuringDetail, MeasuringRequest } from '../../contract/measuring.ts';
 import { roughDuration } from '../../contract/probe.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
+import { percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
 import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
@@ -73,6 +75,7 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
     measured: record.failure === null ? measuredTime(record) : null,
     correct: record.correct,
     ...(detail.digest !== undefined && { digest: detail.digest }),
+    ...(detail.conditions && { conditions: detail.conditions }),
     failure: record.failure ?? (record.correct === false ? detail.checkMessage || 'wrong result' : null),
     registersPerThread: detail.compiled?.registersPerThread ?? null,
     values: detail.values,
@@ -132,6 +135,31 @@ function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly stri
   return texts;
 }
 
+/** Clocks that differ by more make times of designs differ by more than a model can be judged by. */
+const CLOCK_SPREAD = 0.02;
+
+/** Where the device's clocks varied, and how to lock them; where it lowered them by itself, and why. */
+function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
+  const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
+  const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));
+  const high = Math.max(...found.map(({ maxClockMhz = -Infinity }) => maxClockMhz));
+  const warnings: string[] = [];
+  if (high > low * (1 + CLOCK_SPREAD)) {
+    const busId = measuring?.properties.pciBusId;
+    const which = busId === undefined ? '' : ` -i ${busId}`;
+    const clock = (mhz: number): string => mhz.toLocaleString('en');
+    warnings.push(
+      `The clock varied from ${clock(low)} to ${clock(high)} MHz (${percent(high / low - 1)}). To lock it, as an administrator: nvidia-smi${which} -lgc ${low} (and -rgc afterwards).`,
+    );
+  }
+  for (const [bit, text] of THROTTLE_REASONS) {
+    const slowed = found.filter(({ throttleReasons = 0 }) => (throttleReasons & bit) !== 0).length;
+    if (slowed > 0)
+      warnings.push(`The device lowered its clocks because of ${text} in ${slowed} of ${found.length} cases.`);
+  }
+  return warnings;
+}
+
 /** What a reader must know before using the numbers of a run. */
 export function measuringWarnings(
   run: RunRecord,
@@ -166,6 +194,7 @@ export function measuringWarnings(
   });
   if (disturbed.length > 0)
     warnings.push(`Measured beside other programs, which had a part of the cores: ${counted(disturbed)}.`);
+  warnings.push(...clockWarnings(measuring, records));
   const noted = new Map<RepeatWarning, string[]>();
   for (const record of records) {
     if (record.failure !== null) continue;

@@ -88,7 +88,7 @@ export function varyingFields(cases: readonly MeasuredCase[]): readonly DesignFi
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
   const head = [
     'design', 'predicted rank', 'measured rank', ...DESIGN_FIELDS, 'predicted ms', 'measured median ms', 'interval low ms',
-    'interval high ms', 'residual ln', 'repeats', 'outliers', 'drift', 'correct', 'registers', 'clock MHz', 'failure',
+    'interval high ms', 'residual ln', 'repeats', 'outliers', 'drift', 'correct', 'registers', 'clock MHz', 'power W', 'temperature C', 'failure',
   ]; // prettier-ignore
   return [
     head,
@@ -108,6 +108,8 @@ export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly 
       each.correct === null ? '' : String(each.correct),
       each.registersPerThread ?? '',
       each.measured?.clockMhz ?? '',
+      each.conditions?.powerW ?? '',
+      each.conditions?.temperatureC ?? '',
       each.failure ?? '',
     ]),
   ];

@@ -22,7 +22,11 @@
 #include <thread>
 #include <vector>
 
-#ifndef _WIN32
+#ifdef _WIN32
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <dlfcn.h>
 #endif
 
@@ -360,12 +364,14 @@ class Stopwatch {
     cudaEventDestroy(start_);
     cudaEventDestroy(stop_);
   }
-  template <class Work>
-  double timeNs(Work&& work) {
+  /// @param meanwhile runs on the host once all is handed over
+  template <class Work, class Meanwhile>
+  double timeNs(Work&& work, Meanwhile&& meanwhile) {
     launch(occupy, 1, 1, HAND_OVER_CYCLES);
     check(cudaEventRecord(start_, nullptr), "cudaEventRecord");
     work();
     check(cudaEventRecord(stop_, nullptr), "cudaEventRecord");
+    meanwhile();
     check(cudaEventSynchronize(stop_), "kernel");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
@@ -379,44 +385,73 @@ class Stopwatch {
   cudaEvent_t stop_ = nullptr;
 };
 
-/// The clock of the multiprocessors and the driver's version, from NVML where this machine has it: it comes with the driver,
-/// not with the toolkit, and is looked up when the program runs.
+/// How the device is while it measures; what NVML does not say is missing.
+struct Conditions {
+  std::optional<double> clockMhz;
+  std::optional<double> memoryClockMhz;
+  std::optional<double> powerW;
+  std::optional<double> temperatureC;
+  /// Why clocks are below what they could be: bits as NVML's nvmlClocksThrottleReason… have them.
+  std::optional<double> throttleReasons;
+};
+
+/// What NVML says of the device, where this machine has it: it comes with the driver, not with the toolkit, and is looked up when the
+/// program runs. Types and constants as in nvml.h.
 class Nvml {
  public:
   explicit Nvml(const std::string& busId) {
-#ifndef _WIN32
+#ifdef _WIN32
+    library_ = LoadLibraryA("nvml.dll");
+#else
     library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+#endif
     if (library_ == nullptr) return;
     const auto init = find<int (*)()>("nvmlInit_v2");
     const auto byBusId = find<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
     const auto driver = find<int (*)(char*, unsigned)>("nvmlSystemGetDriverVersion");
     clock_ = find<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
+    power_ = find<int (*)(void*, unsigned*)>("nvmlDeviceGetPowerUsage");
+    temperature_ = find<int (*)(void*, int, unsigned*)>("nvmlDeviceGetTemperature");
+    throttle_ = find<int (*)(void*, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
     if (init == nullptr || byBusId == nullptr || init() != 0) return;
     char version[96] = "";
     if (driver != nullptr && driver(version, sizeof version) == 0) driver_ = version;
     if (byBusId(busId.c_str(), &device_) != 0) device_ = nullptr;
-#else
-    (void)busId;
-#endif
   }
-  std::optional<double> clockMhz() const {
-    constexpr int CLOCK_OF_MULTIPROCESSORS = 1;
-    unsigned mhz = 0;
-    if (device_ == nullptr || clock_ == nullptr || clock_(device_, CLOCK_OF_MULTIPROCESSORS, &mhz) != 0) return {};
-    return mhz;
+  Conditions conditions() const {
+    Conditions found;
+    if (device_ == nullptr) return found;
+    constexpr int OF_MULTIPROCESSORS = 1, OF_MEMORY = 2, OF_GPU = 0;
+    unsigned value = 0;
+    unsigned long long bits = 0;
+    if (clock_ && clock_(device_, OF_MULTIPROCESSORS, &value) == 0) found.clockMhz = value;
+    if (clock_ && clock_(device_, OF_MEMORY, &value) == 0) found.memoryClockMhz = value;
+    if (power_ && power_(device_, &value) == 0) found.powerW = value / 1000.0;
+    if (temperature_ && temperature_(device_, OF_GPU, &value) == 0) found.temperatureC = value;
+    if (throttle_ && throttle_(device_, &bits) == 0) found.throttleReasons = static_cast<double>(bits);
+    return found;
   }
   const std::string& driver() const { return driver_; }
 
  private:
-#ifndef _WIN32
   template <class Function>
   Function find(const char* name) {
+#ifdef _WIN32
+    return reinterpret_cast<Function>(GetProcAddress(library_, name));
+#else
     return reinterpret_cast<Function>(dlsym(library_, name));
+#endif
   }
+#ifdef _WIN32
+  HMODULE library_ = nullptr;
+#else
   void* library_ = nullptr;
 #endif
   void* device_ = nullptr;
   int (*clock_)(void*, int, unsigned*) = nullptr;
+  int (*power_)(void*, unsigned*) = nullptr;
+  int (*temperature_)(void*, int, unsigned*) = nullptr;
+  int (*throttle_)(void*, unsigned long long*) = nullptr;
   std::string driver_;
 };
 
@@ -546,13 +581,17 @@ class Case {
   const Bench& bench;
   const Settings& settings;
 
-  void sample(unsigned repeat, bool warmUp, double timeNs) const {
+  void sample(unsigned repeat, bool warmUp, double timeNs, const Conditions& conditions) const {
     Record("sample")
         .text("case", settings.id)
         .number("repeat", repeat)
         .boolean("warmUp", warmUp)
         .number("timeNs", timeNs)
-        .numberOrNull("clockMhz", bench.nvml.clockMhz())
+        .numberOrNull("clockMhz", conditions.clockMhz)
+        .number("memoryClockMhz", conditions.memoryClockMhz.value_or(NAN))
+        .number("powerW", conditions.powerW.value_or(NAN))
+        .number("temperatureC", conditions.temperatureC.value_or(NAN))
+        .number("throttleReasons", conditions.throttleReasons.value_or(NAN))
         .print();
   }
 
@@ -585,8 +624,10 @@ class Case {
         before();
       }
       const bool warmUp = done_ < bench.plan.warmUps;
-      lastNs = stopwatch.timeNs(work);
-      sample(warmUp ? done_ : done_ - bench.plan.warmUps, warmUp, lastNs);
+      // The device is at work, or was just now.
+      Conditions conditions;
+      lastNs = stopwatch.timeNs(work, [&] { conditions = bench.nvml.conditions(); });
+      sample(warmUp ? done_ : done_ - bench.plan.warmUps, warmUp, lastNs, conditions);
       after(!warmUp, lastNs);
     }
   }
