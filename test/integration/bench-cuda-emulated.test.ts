@@ -424,6 +424,10 @@ describe('what goes wrong', () => {
     expect(ofType(records, 'lost')[0].message).toMatch(
       /cudaErrorLaunchFailure, unspecified launch failure, in case a$/,
     );
+    const slow = await measure(planOf([unitLoop('a', {})]), {
+      environment: { CUDA_SHIM_FAULT_LAUNCH: '6', CUDA_SHIM_FAULT: '702' },
+    });
+    expect(ofType(slow.records, 'lost')[0].message).toMatch(/in case a; it draws a screen, .* fewer units .* TdrDelay/);
   });
 
   it('ends where a launch hangs, whose case has failed; started again it measures the others', async () => {

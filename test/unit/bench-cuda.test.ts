@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { readCudaSources } from '../../src-workers/bench/cuda/compile.ts';
-import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
+import { cudaPlan, EXIT_HUNG } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { firstError, parsePtxas } from '../../src-workers/bench/cuda/ptxas.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { referenceResults, unitOrder } from '../../src-workers/bench/unit-loop.ts';
@@ -254,6 +254,26 @@ describe('a bundle', () => {
     const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
     expect(checked.stdout).toBe('');
     expect(checked.code).toBe(0);
+  });
+
+  // No PowerShell runs here: what the script is made of is checked, its quotes and brackets among it.
+  it('has a script for Windows that builds the same objects with the same flags, and begins again after a hang', async () => {
+    const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
+    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));
+    const script = new TextDecoder().decode(files.find(({ path }) => path === 'run.ps1')!.bytes);
+    for (const { name, source, flags } of unwrap(await cudaPlan(plan, NO_FILES)).objects) {
+      const words = [...flags, '-c', `sources/${source}`, '-o', `build/${name}.obj`];
+      expect(script).toContain(`Build ($compile + @(${words.map((word) => `'${word}'`).join(', ')}))`);
+    }
+    expect(script).toContain(`while ($run.ExitCode -eq ${EXIT_HUNG})`);
+    const open: string[] = [];
+    const pairs: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
+    const code = script.replaceAll(/^ *#.*$/gm, '').replaceAll(/'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*"/g, '');
+    expect(code).not.toMatch(/['"]/);
+    for (const character of code)
+      if ('([{'.includes(character)) open.push(character);
+      else if (character in pairs) expect(open.pop()).toBe(pairs[character]);
+    expect(open).toEqual([]);
   });
 
   it('packs into an archive that tar unpacks, the same one every time', async () => {

@@ -8,6 +8,7 @@ import {
   chooseToolkit,
   findNvcc,
   findToolkit,
+  hostCompilerFlags,
   knownCapabilities,
   lackingText,
   readCapabilities,
@@ -89,6 +90,28 @@ describe('the compiler for the GPUs of a machine', () => {
     const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
     expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
     expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');
+  });
+});
+
+describe("the host's compiler", () => {
+  it("is nvcc's own where it is not Windows; there it is in PATH, named, or where the installer of Visual Studio says", async () => {
+    expect(unwrap(await hostCompilerFlags({}, 'linux'))).toEqual([]);
+    expect(unwrap(await hostCompilerFlags({ NVCC_CCBIN: 'C:\\vs' }, 'win32'))).toEqual([]);
+    const missing = await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32');
+    expect(missing).toMatchObject({
+      ok: false,
+      error: { code: 'not-found', message: expect.stringContaining('NVCC_CCBIN') },
+    });
+    const installer = join(folder, 'Microsoft Visual Studio', 'Installer');
+    mkdirSync(installer, { recursive: true });
+    const cl = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64\\cl.exe';
+    writeFileSync(join(installer, 'vswhere.exe'), `#!/bin/sh\nprintf '%s\\r\\n' '${cl}'\n`, { mode: 0o755 });
+    expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual([
+      '-ccbin',
+      'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64',
+    ]);
+    writeFileSync(join(folder, 'cl.exe'), '#!/bin/sh\n', { mode: 0o755 });
+    expect(unwrap(await hostCompilerFlags({ PATH: folder }, 'win32'))).toEqual([]);
   });
 });
 

@@ -221,7 +221,11 @@ export async function cudaTargets(
 /** A device that answers, and whether a toolkit here compiles for it. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
   const own = await findToolkit(process.env, capabilitiesOf(device));
-  const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
+  const advice =
+    device.properties.launchTimeLimit === 1
+      ? 'It draws a screen, so the system ends launches of more than a few seconds: measure fewer units (--units), or raise TdrDelay on Windows.'
+      : '';
+  const found = { ...target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), ''), advice };
   return own.ok && own.value.lacking.length > 0
     ? { ...found, available: false, advice: `${lackingText(own.value.lacking)}.` }
     : found;

@@ -27,6 +27,7 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
   return ok([
     text('README.txt', readme(plan)),
     { ...text('run.sh', script(made.value.objects, plan.cases.length)), executable: true },
+    text('run.ps1', windowsScript(made.value.objects, plan.cases.length)),
     text('plan.jsonl', `${JSON.stringify(planLine(plan, contents.source))}\n`),
     ...made.value.files,
     ...contents.sources.map(({ path, bytes }) => ({ path: `sources/${path}`, bytes })),
@@ -47,7 +48,8 @@ function readme(plan: BenchPlan): string {
 ${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats each, for one CUDA device.
 
 1. Copy this folder to a machine with an NVIDIA GPU, its driver, the CUDA toolkit (nvcc) and a C++17 compiler.
-2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second, and so on.
+2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second, and so on. On Windows:
+        powershell -ExecutionPolicy Bypass -File run.ps1      (needs the C++ build tools of Visual Studio)
 3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
 
 Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
@@ -57,6 +59,10 @@ Settings, as environment variables:
   NVCC                   the compiler. By default the first one that knows the GPUs of this machine, of PATH, CUDA_HOME,
                          CUDA_PATH, /usr/local/cuda and /usr/local/cuda-*
   LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi names them
+  NVCC_CCBIN             on Windows: the folder of cl.exe, where it is not in PATH and Visual Studio's own list does not name it
+
+A GPU that draws a screen ends launches of more than a few seconds (Windows: two, TdrDelay below
+HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\GraphicsDrivers). Pack the bundle with fewer units (--units), or use another GPU.
 `;
 }
 
@@ -207,5 +213,116 @@ if [ "$status" -ne 0 ]; then
   stop "measuring ended early; run this again to continue with the next case"
 fi
 echo "$(grep -c '"type":"check"' results.jsonl) cases measured, $(grep -c '"type":"failed"' results.jsonl) failed: results.jsonl"
+`;
+}
+
+/** The same for Windows PowerShell 5.1 and newer: output of the program goes to files byte by byte, which `>` would not do there. */
+function windowsScript(objects: readonly CudaObject[], cases: number): string {
+  const quoted = (words: readonly string[]): string =>
+    words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ');
+  const builds = objects.map(
+    ({ name, source, flags }) =>
+      `  Build ($compile + @(${quoted([...flags, '-c', `sources/${source}`, '-o', `build/${name}.obj`])}))`,
+  );
+  return `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
+# Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
+param([int]$Device = 0)
+$ErrorActionPreference = 'Stop'
+Set-Location $PSScriptRoot
+[Environment]::CurrentDirectory = $PSScriptRoot
+function Fail([string]$Text) { [Console]::Error.WriteLine($Text); exit 1 }
+
+# Compute capabilities of this machine's GPUs, 90 for 9.0.
+$capabilities = @()
+if (Get-Command nvidia-smi -ErrorAction SilentlyContinue) {
+  $capabilities = @(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | Where-Object { $_ -match '^\\d+\\.\\d\\s*$' } |
+    ForEach-Object { [int]($_.Trim() -replace '\\.', '') } | Sort-Object -Unique)
+}
+
+# How a compiler compiles for GPUs: those that it knows; its newest code for a newer one. Those too old for it are lacking.
+function Choose([string]$Compiler) {
+  $codes = @(& $Compiler --list-gpu-code | Where-Object { $_ -match '^sm_\\d+$' } | ForEach-Object { [int]$_.Substring(3) })
+  $flags = @(); $lacking = @()
+  foreach ($capability in $capabilities) {
+    $older = ($codes | Where-Object { $_ -le $capability } | Measure-Object -Maximum).Maximum
+    if ($codes.Count -eq 0 -or $older -eq $capability) { $flags += '-gencode', "arch=compute_$capability,code=sm_$capability" }
+    elseif ($older) { $flags += '-gencode', "arch=compute_$older,code=compute_$older" }
+    else { $lacking += $capability }
+  }
+  [pscustomobject]@{ Compiler = $Compiler; Flags = $flags; Lacking = $lacking }
+}
+if ($env:NVCC) { $places = @($env:NVCC) }
+else {
+  $places = @((Get-Command nvcc.exe -ErrorAction SilentlyContinue).Source; if ($env:CUDA_PATH) { "$env:CUDA_PATH\\bin\\nvcc.exe" }
+    (Get-ChildItem "$env:ProgramFiles\\NVIDIA GPU Computing Toolkit\\CUDA\\v*\\bin\\nvcc.exe" -ErrorAction SilentlyContinue).FullName)
+}
+$choices = @($places | Where-Object { $_ -and (Test-Path $_) } | ForEach-Object { Choose $_ })
+if ($choices.Count -eq 0) { Fail 'nvcc was not found. Install the CUDA toolkit, or set NVCC to the path of nvcc.exe' }
+$fewest = ($choices | ForEach-Object { $_.Lacking.Count } | Measure-Object -Minimum).Minimum
+$choice = @($choices | Where-Object { $_.Lacking.Count -eq $fewest })[0]
+foreach ($capability in $choice.Lacking) {
+  $needed = 'another release of CUDA'
+  foreach ($last in ${LAST_RELEASES.map(([upTo, release]) => `@(${upTo}, '${release}')`).join(', ')}) { if ($capability -le $last[0]) { $needed = "CUDA $($last[1]) or older"; break } }
+  [Console]::Error.WriteLine("compute capability $([math]::Floor($capability / 10)).$($capability % 10) needs $needed; set NVCC to its nvcc.exe")
+}
+$flags = $choice.Flags
+if ($env:LOCKSTEP_ARCHITECTURE) { $flags = @("-arch=$env:LOCKSTEP_ARCHITECTURE") }
+elseif ($capabilities.Count -eq 0) { $flags = @('-arch=native') }
+elseif ($flags.Count -eq 0) { Fail "$($choice.Compiler) compiles for none of this machine's GPUs" }
+
+# nvcc needs the compiler of Visual Studio.
+if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyContinue)) {
+  $vswhere = "\${env:ProgramFiles(x86)}\\Microsoft Visual Studio\\Installer\\vswhere.exe"
+  $cl = if (Test-Path $vswhere) { @(& $vswhere -latest -products * -find 'VC\\Tools\\MSVC\\**\\bin\\Hostx64\\x64\\cl.exe')[-1] }
+  if (-not $cl) { Fail 'cl.exe was not found. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe' }
+  $flags += '-ccbin', (Split-Path $cl)
+}
+
+# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
+if ((Test-Path results.jsonl) -and (Get-Content results.jsonl -TotalCount 1) -cne (Get-Content plan.jsonl -TotalCount 1)) {
+  Fail 'results.jsonl is of another plan; move it away first'
+}
+New-Item build -ItemType Directory -Force | Out-Null
+$stamp = "$env:COMPUTERNAME $($choice.Compiler) $flags $env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS $env:NVCC_CCBIN"
+function Build([string[]]$Words) {
+  Write-Host "nvcc $Words"
+  & $choice.Compiler @flags @Words
+  if ($LASTEXITCODE -ne 0) { Fail "nvcc could not build: $Words" }
+}
+if (-not (Test-Path build/lockstep-cuda.exe) -or -not (Test-Path build/stamp.txt) -or (Get-Content build/stamp.txt -Raw) -cne $stamp) {
+  $compile = @(${quoted(COMPILE_FLAGS)})
+${builds.join('\n')}
+  Build @(${quoted(objects.map(({ name }) => `build/${name}.obj`))}, '-o', 'build/lockstep-cuda.exe')
+  [IO.File]::WriteAllText("$PSScriptRoot\\build\\stamp.txt", $stamp)
+}
+
+# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
+$noMark = New-Object Text.UTF8Encoding $false
+function Settle {
+  $lines = @([IO.File]::ReadAllLines("$PSScriptRoot\\results.jsonl"))
+  $script:done = @{}
+  foreach ($line in $lines) { if ($line -cmatch '^\\{"type":"(check|failed)","case":"([^"]*)".*"\\}$') { $script:done[$Matches[2]] = $true } }
+  $kept = @($lines[0]) + @($lines | Select-Object -Skip 1 | Where-Object {
+    $_ -cmatch '^\\{"type":"device",.*\\}\\}$' -or ($_ -cmatch '"case":"([^"]*)"' -and $script:done.ContainsKey($Matches[1]))
+  })
+  [IO.File]::WriteAllLines("$PSScriptRoot\\results.jsonl", [string[]]$kept, $noMark)
+  [IO.File]::WriteAllLines("$PSScriptRoot\\build\\done.txt", [string[]]@($script:done.Keys), $noMark)
+}
+if (-not (Test-Path results.jsonl)) { Copy-Item plan.jsonl results.jsonl }
+Settle
+Write-Host "measuring; $($done.Count) of ${cases} cases are done already"
+do {
+  $words = "--plan plan.txt --device $Device --done build/done.txt"
+  $run = Start-Process build\\lockstep-cuda.exe $words -NoNewWindow -Wait -PassThru -RedirectStandardOutput build\\output.jsonl
+  [IO.File]::AppendAllText("$PSScriptRoot\\results.jsonl", [IO.File]::ReadAllText("$PSScriptRoot\\build\\output.jsonl"), $noMark)
+  # ${EXIT_HUNG}: a launch hung. Its case has failed, and the others are measured by a new process.
+  if ($run.ExitCode -ne 0) { [Console]::Error.WriteLine((Get-Content results.jsonl -Tail 1)) }
+  if ($run.ExitCode -eq ${EXIT_HUNG}) { Settle }
+} while ($run.ExitCode -eq ${EXIT_HUNG})
+if ($run.ExitCode -ne 0) { Fail 'measuring ended early; run this again to continue with the next case' }
+$text = [IO.File]::ReadAllText("$PSScriptRoot\\results.jsonl")
+$measured = [regex]::Matches($text, '"type":"check"').Count
+$failed = [regex]::Matches($text, '"type":"failed"').Count
+Write-Host "$measured cases measured, $failed failed: results.jsonl"
 `;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 import { parsePtxas, type KernelUsage } from './ptxas.ts';
-import { nvccVersion } from './toolkit.ts';
+import { hostCompilerFlags, nvccVersion } from './toolkit.ts';
 import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
 import { runTool } from '../tool.ts';
 
@@ -59,6 +59,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const version = await nvccVersion(request.nvcc);
   if (!version.ok) return version;
+  const host = await hostCompilerFlags(process.env);
+  if (!host.ok) return host;
   const sources = await readCudaSources(request.sources);
   if (!sources.ok) return sources;
   const digest = createHash('sha256');
@@ -69,6 +71,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   const machine = request.architectures.includes('native') ? hostname() : '';
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
   const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
+  const windows = platform === 'win32';
 
   const entries: (CacheEntry | undefined)[] = new Array<undefined>(request.objects.length);
   let failure: Result<never> | null = null;
@@ -77,8 +80,14 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
     while (next < request.objects.length && !failure) {
       const at = next++;
       const object = request.objects[at];
-      const args = [...flagsOf(request), ...object.flags, '-c', object.source];
-      const entry = await compiled(request, `${object.name}.o`, [...base, ...args], args, request.sources);
+      const args = [...flagsOf(request), ...host.value, ...object.flags, '-c', object.source];
+      const entry = await compiled(
+        request,
+        `${object.name}.${windows ? 'obj' : 'o'}`,
+        [...base, ...args],
+        args,
+        request.sources,
+      );
       if (entry.ok) entries[at] = entry.value;
       else failure ??= fail(entry.error.code, `${object.name}: ${entry.error.message}`);
     }
@@ -87,9 +96,9 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   if (failure) return failure;
 
   const objects = entries.map((entry) => entry!);
-  const linkFlags = process.platform === 'win32' ? [] : LINK_FLAGS;
+  const linkFlags = windows ? host.value : LINK_FLAGS;
   const args = [...architectureFlags(request.architectures), ...objects.map(({ path }) => path), ...linkFlags];
-  const file = process.platform === 'win32' ? 'lockstep-cuda.exe' : 'lockstep-cuda';
+  const file = windows ? 'lockstep-cuda.exe' : 'lockstep-cuda';
   const keys = objects.map(({ key }) => key);
   const program = await compiled(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
   if (!program.ok) return fail(program.error.code, `linking: ${program.error.message}`);

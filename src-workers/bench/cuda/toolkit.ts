@@ -1,5 +1,5 @@
 import { readdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, win32 } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 import { firstError } from './ptxas.ts';
@@ -161,6 +161,33 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
   const number = /^(?:sm|compute)_(\d+)/.exec(architecture)?.[1];
   if (number === undefined || compilers.value.length === 1) return ok(compilers.value[0]);
   return ok((await firstThatKnows(compilers.value, [Number(number)])).nvcc);
+}
+
+/**
+ * Flags that name the host's compiler to nvcc: on Windows that of Visual Studio, whose installer says where it is; elsewhere nvcc finds
+ * its own. Fails with `not-found`.
+ */
+export async function hostCompilerFlags(
+  environment: Environment,
+  platform: NodeJS.Platform = process.platform,
+): Promise<Result<readonly string[]>> {
+  if (platform !== 'win32' || environment['NVCC_CCBIN']) return ok([]);
+  if ((await findProgram(['cl.exe'], pathFolders(environment))) !== null) return ok([]);
+  const installer = join(
+    environment['ProgramFiles(x86)'] ?? 'C:\\Program Files (x86)',
+    'Microsoft Visual Studio',
+    'Installer',
+  );
+  const vswhere = await findProgram(['vswhere.exe'], [installer]);
+  const pattern = 'VC\\Tools\\MSVC\\**\\bin\\Hostx64\\x64\\cl.exe';
+  const asked = vswhere === null ? null : await runTool(vswhere, ['-latest', '-products', '*', '-find', pattern], ASK);
+  const found = asked?.ok ? asked.value.stdout.split(/\r?\n/).filter((line) => line.endsWith('cl.exe')) : [];
+  return found.length > 0
+    ? ok(['-ccbin', win32.dirname(found.at(-1)!)])
+    : fail(
+        'not-found',
+        'nvcc needs cl.exe, which is not in PATH. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe',
+      );
 }
 
 /** Why a GPU cannot be measured with the toolkits that are here. */

@@ -12,6 +12,7 @@
 //   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
 //   CUDA_SHIM_MEMORY=N         bytes of its memory
 //   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
+//   CUDA_SHIM_FAULT=N          with this error (default: 719, a launch failure)
 #pragma once
 
 #include <ucontext.h>
@@ -57,6 +58,7 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorLaunchTimeout = 702,
   cudaErrorLaunchFailure = 719,
 };
 
@@ -70,6 +72,7 @@ inline const char* cudaGetErrorName(cudaError_t code) {
     case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorLaunchTimeout: return "cudaErrorLaunchTimeout";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
   }
   return "?";
@@ -84,6 +87,7 @@ inline const char* cudaGetErrorString(cudaError_t code) {
     case cudaErrorNoKernelImageForDevice: return "no kernel image is available for execution on the device";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice: return "invalid device ordinal";
+    case cudaErrorLaunchTimeout: return "the launch timed out and was terminated";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
   }
   return "?";
@@ -408,7 +412,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   if (sharedBytes > (limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second)) return answer(cudaErrorInvalidValue);
   if (grid.x == setting("CUDA_SHIM_HANG_BLOCKS", 0)) std::this_thread::sleep_for(std::chrono::hours(1));
   if (++machine.launches == setting("CUDA_SHIM_FAULT_LAUNCH", 0)) {
-    machine.sticky = cudaErrorLaunchFailure;
+    machine.sticky = static_cast<cudaError_t>(setting("CUDA_SHIM_FAULT", cudaErrorLaunchFailure));
     return cudaSuccess;
   }
   auto call = unpack(kernel, arguments, std::index_sequence_for<Parameters...>());

@@ -113,6 +113,8 @@ void describe(int device, const Nvml& nvml) {
       .number("sharedMemoryBytesPerMultiprocessor", stated(cudaDevAttrMaxSharedMemoryPerMultiprocessor))
       .number("sharedMemoryBytesPerBlockOptIn", stated(cudaDevAttrMaxSharedMemoryPerBlockOptin))
       .number("errorCorrection", stated(cudaDevAttrEccEnabled))
+      // Whether the system ends launches that take too long, since the device draws a screen.
+      .number("launchTimeLimit", stated(cudaDevAttrKernelExecTimeout))
       .close()
       .print();
 }
@@ -200,8 +202,12 @@ bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool say
     cudaGetLastError();
     const cudaError_t left = cudaDeviceSynchronize();
     if (left == cudaSuccess) continue;
+    const std::string hint = left == cudaErrorLaunchTimeout
+                                 ? "; it draws a screen, so the system ends long launches: measure fewer units (--units), use another "
+                                   "device, or raise TdrDelay on Windows"
+                                 : "";
     Record("lost").text("message", std::string("the device stopped with ") + cudaGetErrorName(left) + ", " +
-                                       cudaGetErrorString(left) + ", in case " + id).print();
+                                       cudaGetErrorString(left) + ", in case " + id + hint).print();
     return false;
   }
   return true;
